@@ -1,0 +1,61 @@
+"""The account and its usage against the plan."""
+
+from __future__ import annotations
+
+from promptlift.schema.model import ApiModel, UtcTime
+
+
+class PlanLimits(ApiModel):
+    """Quotas of the plan; ``None`` means unlimited."""
+
+    prompts: int | None = None
+    optimizations_per_month: int | None = None
+    conversations_per_month: int | None = None
+
+
+class PlanView(ApiModel):
+    """The plan of the account."""
+
+    name: str
+    limits: PlanLimits
+
+
+class Account(ApiModel):
+    """Answer of ``GET /account``."""
+
+    id: str
+    name: str | None = None
+    email: str | None = None
+    plan: PlanView
+    created_at: UtcTime | None = None
+
+
+class BillingPeriod(ApiModel):
+    """The current billing period."""
+
+    start: UtcTime
+    end: UtcTime
+
+
+class Used(ApiModel):
+    """Used of a limit; ``limit`` is ``None`` when unlimited."""
+
+    used: int
+    limit: int | None = None
+
+
+class OptimizationsUsed(Used):
+    """Optimizations of the period."""
+
+    running: int = 0
+    """Running now."""
+
+
+class Usage(ApiModel):
+    """Answer of ``GET /usage``."""
+
+    period: BillingPeriod
+    prompts: Used
+    optimizations: OptimizationsUsed
+    conversations: Used
+    tokens: Used

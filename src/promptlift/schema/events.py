@@ -1,0 +1,274 @@
+"""Webhook events: the envelope, the twelve kinds and their payloads, in one union."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, get_args
+
+import orjson
+from pydantic import Field, TypeAdapter
+from pydantic import ValidationError as PydanticError
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.model import ApiModel, UtcTime
+from promptlift.schema.signature import verify
+
+EventKind = Literal[
+    "prompt.updated",
+    "prompt.deleted",
+    "optimization.started",
+    "optimization.completed",
+    "optimization.stopped",
+    "regression_test.completed",
+    "insights.generated",
+    "conversation.created",
+    "deployment.verified",
+    "deployment.not_fixed",
+    "deployment.regressed",
+    "deployment.confounded",
+]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+
+class PromptUpdated(ApiModel):
+    """Prompt content changed."""
+
+    prompt_id: str
+    prompt_name: str | None = None
+    update_type: str | None = None
+    variant_id: str | None = None
+    applied_at: UtcTime | None = None
+
+
+class PromptDeleted(ApiModel):
+    """Prompt deleted."""
+
+    prompt_id: str
+    deleted_at: UtcTime | None = None
+
+
+class OptimizationStarted(ApiModel):
+    """Optimization began."""
+
+    optimization_id: str
+    prompt_id: str
+    status: str | None = None
+    settings: dict[str, Any] | None = None
+    started_at: UtcTime | None = None
+
+
+class OptimizationCompleted(ApiModel):
+    """Optimization finished."""
+
+    optimization_id: str
+    prompt_id: str
+    results: dict[str, Any] | None = None
+    duration: float | None = None
+    """Seconds."""
+    completed_at: UtcTime | None = None
+
+
+class OptimizationStopped(ApiModel):
+    """Optimization stopped by a person."""
+
+    optimization_id: str
+    prompt_id: str
+    reason: str | None = None
+    stopped_at: UtcTime | None = None
+
+
+class RegressionSummary(ApiModel):
+    """Scenarios of a regression test, counted."""
+
+    total: int
+    passed: int
+    regressed: int
+
+
+class RegressionScenario(ApiModel):
+    """One scenario of a regression test."""
+
+    name: str
+    passed: bool
+    delta: float | None = None
+
+
+class RegressionTestCompleted(ApiModel):
+    """Regression test finished."""
+
+    optimization_id: str
+    prompt_id: str
+    variant_id: str | None = None
+    passed: bool
+    summary: RegressionSummary
+    scenarios: list[RegressionScenario] = Field(default_factory=list)
+
+
+class InsightsGenerated(ApiModel):
+    """New insights available."""
+
+    conversation_id: str
+    prompt_id: str
+    insights_id: str | None = None
+    summary: str | None = None
+    sentiment: str | None = None
+
+
+class ConversationCreated(ApiModel):
+    """New conversation logged."""
+
+    conversation_id: str
+    prompt_id: str
+    status: str | None = None
+    created_at: UtcTime | None = None
+
+
+class DeploymentIssue(ApiModel):
+    """One issue before and after a deployed fix."""
+
+    issue_id: str
+    title: str | None = None
+    before_fail_count: int
+    after_fail_count: int
+
+
+class AnswerComparison(ApiModel):
+    """One answer before and after a deployed fix."""
+
+    before: str
+    after: str
+
+
+class Deployment(ApiModel):
+    """What became of a deployed fix. ``deployment.confounded`` has no reduction."""
+
+    agent_id: str
+    agent_name: str | None = None
+    verification_status: str | None = None
+    reduction_percent: float | None = None
+    post_fix_conversation_count: int | None = None
+    issues: list[DeploymentIssue] = Field(default_factory=list)
+    answer_comparison: AnswerComparison | None = None
+
+
+class _Envelope(ApiModel):
+    id: str
+    timestamp: UtcTime
+
+
+class PromptUpdatedEvent(_Envelope):
+    """``prompt.updated``."""
+
+    type: Literal["prompt.updated"]
+    data: PromptUpdated
+
+
+class PromptDeletedEvent(_Envelope):
+    """``prompt.deleted``."""
+
+    type: Literal["prompt.deleted"]
+    data: PromptDeleted
+
+
+class OptimizationStartedEvent(_Envelope):
+    """``optimization.started``."""
+
+    type: Literal["optimization.started"]
+    data: OptimizationStarted
+
+
+class OptimizationCompletedEvent(_Envelope):
+    """``optimization.completed``."""
+
+    type: Literal["optimization.completed"]
+    data: OptimizationCompleted
+
+
+class OptimizationStoppedEvent(_Envelope):
+    """``optimization.stopped``."""
+
+    type: Literal["optimization.stopped"]
+    data: OptimizationStopped
+
+
+class RegressionTestCompletedEvent(_Envelope):
+    """``regression_test.completed``."""
+
+    type: Literal["regression_test.completed"]
+    data: RegressionTestCompleted
+
+
+class InsightsGeneratedEvent(_Envelope):
+    """``insights.generated``."""
+
+    type: Literal["insights.generated"]
+    data: InsightsGenerated
+
+
+class ConversationCreatedEvent(_Envelope):
+    """``conversation.created``."""
+
+    type: Literal["conversation.created"]
+    data: ConversationCreated
+
+
+class DeploymentEvent(_Envelope):
+    """The four deployment kinds."""
+
+    type: Literal[
+        "deployment.verified",
+        "deployment.not_fixed",
+        "deployment.regressed",
+        "deployment.confounded",
+    ]
+    data: Deployment
+
+
+Event = Annotated[
+    PromptUpdatedEvent
+    | PromptDeletedEvent
+    | OptimizationStartedEvent
+    | OptimizationCompletedEvent
+    | OptimizationStoppedEvent
+    | RegressionTestCompletedEvent
+    | InsightsGeneratedEvent
+    | ConversationCreatedEvent
+    | DeploymentEvent,
+    Field(discriminator="type"),
+]
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def parse(body: bytes, signature: str, secret: str) -> Event:
+    """Verify the signature of a delivery and read its event.
+
+    Parameters
+    ----------
+    body
+        Raw request body, exactly as received.
+    signature
+        Value of the header ``X-Service-Signature``.
+    secret
+        Secret that the create request of the webhook returned.
+
+    Raises
+    ------
+    TranscriptError
+        The signature does not fit the body and secret, or the body is not an event. Do not use the body then.
+    """
+    if not verify(body, signature, secret):
+        raise TranscriptError("The signature does not fit the body: check the secret, and pass the raw body")
+    return read(body)
+
+
+def read(body: bytes | str) -> Event:
+    """Read an event without looking at a signature.
+
+    Raises
+    ------
+    TranscriptError
+        The body is not an event of the API.
+    """
+    try:
+        return _EVENT.validate_python(orjson.loads(body))
+    except (orjson.JSONDecodeError, PydanticError) as error:
+        raise TranscriptError(f"The body is not an event of the API: {error}") from error

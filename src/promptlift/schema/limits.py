@@ -1,0 +1,82 @@
+"""Every number that the specification fixes, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+# unspecified: whether KB is 1,000 or 1,024 bytes. 1,024 refuses nothing that the other reading allows.
+KB: Final = 1024
+
+CONTENT_BYTES: Final = 512 * KB
+MESSAGE_BYTES: Final = 100 * KB
+MESSAGES: Final = 500
+
+IDEMPOTENCY_HOURS: Final = 24
+
+LIST_LIMIT_MAX: Final = 100
+PROMPTS_LIMIT_DEFAULT: Final = 20
+CONVERSATIONS_LIMIT_DEFAULT: Final = 20
+OPTIMIZATIONS_LIMIT_DEFAULT: Final = 10
+
+INSIGHTS_DAYS: Final = ("7", "30", "90", "all")
+INSIGHTS_DAYS_DEFAULT: Final = "30"
+STEP_FAILURE_DAYS: Final = 30
+
+VARIANTS_MIN: Final = 1
+VARIANTS_MAX: Final = 5
+VARIANTS_DEFAULT: Final = 3
+
+TEMPERATURE_MIN: Final = 0.0
+TEMPERATURE_MAX: Final = 2.0
+
+CONCURRENT_OPTIMIZATIONS: Final = 10
+
+WEBHOOK_ATTEMPTS: Final = 5
+# Retry policy: the delay before attempts 1 to 5, in seconds.
+WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
+
+# unspecified: sizes of the other texts. Wide enough for real use, bounded before they are parsed.
+BODY_BYTES: Final = 4 * CONTENT_BYTES  # JSON escaping may make content larger on the wire
+JSON_DEPTH: Final = 64
+NAME_CHARS: Final = 200
+DESCRIPTION_CHARS: Final = 10_000
+PROMPT_CONTENT_BYTES: Final = 512 * KB
+TAGS: Final = 50
+TAG_CHARS: Final = 100
+KEY_CHARS: Final = 255
+MAX_TOKENS_MAX: Final = 1_000_000
+
+PlanName = Literal["free", "pro", "enterprise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Limits of one plan; ``None`` means unlimited.
+
+    Attributes
+    ----------
+    prompts
+        Prompts at a time.
+    optimizations_per_month, conversations_per_month
+        Quotas of a billing period.
+    requests_per_minute
+        Request rate.
+    tokens_per_month
+        LLM tokens of a billing period.
+    """
+
+    name: PlanName
+    prompts: int | None
+    optimizations_per_month: int | None
+    conversations_per_month: int | None
+    requests_per_minute: int | None
+    tokens_per_month: int | None = None
+
+
+PLANS: Final[dict[PlanName, Plan]] = {
+    "free": Plan("free", 5, 10, 500, 60),
+    "pro": Plan("pro", 100, 50, 10_000, 300),
+    # "custom" in the specification: nothing limited unless an operator says so.
+    "enterprise": Plan("enterprise", None, None, None, None),
+}

@@ -1,0 +1,85 @@
+"""The base of every API type: camelCase on the wire, snake_case in Python, unknown fields kept."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+
+def to_wire_time(moment: datetime) -> str:
+    """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``.
+
+    A time without a zone is taken as UTC.
+    """
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def from_wire_time(value: Any) -> Any:
+    """Read an ISO 8601 time and give it in UTC; a time without a zone is taken as UTC.
+
+    Raises
+    ------
+    ValueError
+        When a string is not an ISO 8601 time.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError as error:
+            raise ValueError("must be an ISO 8601 time such as 2026-01-31T09:30:00Z") from error
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return value
+
+
+UtcTime = Annotated[
+    datetime,
+    BeforeValidator(from_wire_time),
+    PlainSerializer(to_wire_time, return_type=str, when_used="json"),
+]
+
+
+class ApiModel(BaseModel):
+    """A resource or view that the service sends.
+
+    Fields that nobody knows yet are kept and written back.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="allow",
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+    @classmethod
+    def from_wire(cls, data: Any) -> Self:
+        """Read decoded JSON of the API."""
+        return cls.model_validate(data)
+
+    def to_wire(self) -> dict[str, Any]:
+        """Write JSON-ready data with the API's names, without fields that were never set."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class RequestModel(BaseModel):
+    """A body that a client sends. Types are taken as they are: no text becomes a number."""
+
+    # unspecified: unknown fields of a body. Ignored, except in settings.
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        strict=True,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+    def to_wire(self) -> dict[str, Any]:
+        """Write JSON-ready data with the API's names, without fields that were never set."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,0 +1,49 @@
+"""Lists as the API gives them: ``{"data": [...], "pagination": {...}}``, and the error body."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from promptlift.schema.model import ApiModel
+
+Item = TypeVar("Item", bound=ApiModel)
+
+
+class Pagination(ApiModel):
+    """Where a page lies in the whole list."""
+
+    total: int
+    """Items in the whole list at the time of the request."""
+    limit: int
+    """Items asked for."""
+    offset: int
+    """Items before this page."""
+
+
+class Page(ApiModel, Generic[Item]):
+    """One page of a list. Lists without paging have no ``pagination``."""
+
+    data: list[Item]
+    pagination: Pagination | None = None
+
+
+class Done(ApiModel):
+    """Answer of an action that gives nothing else."""
+
+    success: bool
+    message: str | None = None
+
+
+class ErrorInfo(ApiModel):
+    """What went wrong."""
+
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+    """Field name or dotted path to message, or limit data."""
+
+
+class ErrorBody(ApiModel):
+    """Body of every error."""
+
+    error: ErrorInfo

@@ -1,0 +1,156 @@
+"""Prompts (agents in the agent scheme), their status view and their aggregated insights."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from promptlift.schema import limits
+from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
+
+PromptStatus = Literal["active", "draft", "archived"]
+PROMPT_STATUSES: tuple[PromptStatus, ...] = ("active", "draft", "archived")
+
+
+class Prompt(ApiModel):
+    """A named block of instruction text, bound to a target model."""
+
+    id: str
+    name: str
+    content: str
+    llm_model: str | None = None
+    description: str | None = None
+    tags: list[str] = Field(default_factory=list)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    objective: str | None = None
+    status: str
+    created_at: UtcTime | None = None
+    updated_at: UtcTime | None = None
+
+
+class PromptCreate(RequestModel):
+    """Body of ``POST /prompts``."""
+
+    name: Name
+    content: PromptText
+    llm_model: ModelName
+    description: LongText | None = None
+    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
+    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
+    objective: LongText | None = None
+
+
+class PromptUpdate(RequestModel):
+    """Body of ``PATCH /prompts/:id``: any subset of the prompt input fields, and ``status``."""
+
+    name: Name | None = None
+    content: PromptText | None = None
+    llm_model: ModelName | None = None
+    description: LongText | None = None
+    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
+    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
+    objective: LongText | None = None
+    # unspecified: how a prompt changes its status. A field of the update does it.
+    status: PromptStatus | None = None
+
+
+class StatusMetrics(ApiModel):
+    """Figures of the status view, over all conversations of the prompt."""
+
+    conversation_count: int
+    task_completion_rate: float | None
+    """Percent of judged conversations that have ended; ``None`` when there are none."""
+    avg_sentiment: float | None
+    """Mean sentiment score, -1 to 1; ``None`` when there are none."""
+
+
+class PromptStatusView(ApiModel):
+    """Answer of ``GET /prompts/:id/status``."""
+
+    id: str
+    name: str
+    status: str
+    optimization_state: str
+    metrics: StatusMetrics
+    last_optimized: UtcTime | None = None
+
+
+class Period(ApiModel):
+    """Days that a view covers."""
+
+    days: int | str | None = None
+    """Number of days; ``all`` when the view covers everything."""
+    from_: UtcTime | None = Field(default=None, alias="from")
+    to: UtcTime | None = None
+
+
+class ConversationCounts(ApiModel):
+    """Conversations of the period."""
+
+    total_conversations: int
+    completed_conversations: int
+    abandoned_conversations: int
+    completion_rate: float | None
+    """Percent; ``None`` when no conversation ended."""
+
+
+class TaskCompletion(ApiModel):
+    """Task completion of the period."""
+
+    rate: float | None
+    """Percent of judged conversations that have ended."""
+    trend: str | None
+    """Signed percent text, as the service says it."""
+
+
+class SentimentSummary(ApiModel):
+    """Sentiment of the period."""
+
+    average: float | None
+    distribution: dict[str, float]
+    """Counts of ``positive``, ``neutral`` and ``negative``."""
+
+
+class InsightMetrics(ApiModel):
+    """Metrics of the insights view."""
+
+    task_completion: TaskCompletion
+    sentiment: SentimentSummary
+    avg_response_time: float | None = None
+    """Seconds between a user message and the answer to it."""
+    avg_conversation_length: float | None = None
+    """Messages a conversation."""
+
+
+class TopIssue(ApiModel):
+    """One issue and how often it came up."""
+
+    issue: str
+    frequency: float
+    """Conversations that had it."""
+    impact: str | None = None
+
+
+class PromptInsightsView(ApiModel):
+    """Answer of ``GET /prompts/:id/insights``."""
+
+    prompt_id: str | None = None
+    period: Period
+    summary: ConversationCounts
+    metrics: InsightMetrics
+    top_issues: list[TopIssue] = Field(default_factory=list)
+    recommendations: list[str] = Field(default_factory=list)
+
+
+class StepFailures(ApiModel):
+    """Answer of ``GET /agents/:id/step-failures``."""
+
+    agent_id: str | None = None
+    period: Period | None = None
+    # unspecified: the shape of the answer. One record a turn number at which conversations failed.
+    steps: list[dict[str, Any]] = Field(default_factory=list)

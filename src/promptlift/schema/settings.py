@@ -1,0 +1,142 @@
+"""Account-wide settings and their changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from promptlift.schema import limits
+from promptlift.schema.model import ApiModel, RequestModel
+from promptlift.schema.optimizations import OptimizationMode
+from promptlift.schema.texts import LongText
+
+DeploymentMode = Literal["manual", "semi-automatic"]
+ConfidenceMode = Literal["low", "moderate", "high"]
+
+# unspecified: upper bounds of these four. High enough for every budget of the statistics page.
+MAX_ITERATIONS_MAX = 100
+PERSONAS_MAX = 50
+SCENARIOS_MAX = 50
+TURNS_MAX = 50
+
+
+class GeneralSettings(ApiModel):
+    """The organization and what matters to it."""
+
+    name: str = ""
+    industry: str = ""
+    preferred_llm: str = Field(default="", alias="preferredLLM")
+    objectives: str = ""
+    kpis: str = ""
+    insight_requirements: str = ""
+    excluded_data_and_topics: str = ""
+
+
+class AutoDeploy(ApiModel):
+    """Deployment of winners without a person."""
+
+    enabled: bool = False
+    require_regression_pass: bool = True
+
+
+class SimulationSettings(ApiModel):
+    """Size of a simulation."""
+
+    persona_count: int = 5
+    scenarios_per_simulation: int = 3
+    max_turns: int = 10
+    confidence_mode: ConfidenceMode = "moderate"
+
+
+class OptimizationSettings(ApiModel):
+    """How optimizations run and what happens with winners."""
+
+    optimization_strategy: OptimizationMode = "exploratory"
+    variants_per_generation: int = limits.VARIANTS_DEFAULT
+    deployment_mode: DeploymentMode = "manual"
+    auto_deploy: AutoDeploy = Field(default_factory=AutoDeploy)
+    max_iterations: int = 10
+    simulation: SimulationSettings = Field(default_factory=SimulationSettings)
+
+
+class Settings(ApiModel):
+    """All settings of an account; a new account has the defaults."""
+
+    general: GeneralSettings = Field(default_factory=GeneralSettings)
+    optimization: OptimizationSettings = Field(default_factory=OptimizationSettings)
+
+
+class _Change(RequestModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class GeneralChange(_Change):
+    """Part of ``general`` to change."""
+
+    name: LongText | None = None
+    industry: LongText | None = None
+    preferred_llm: Annotated[str, StringConstraints(max_length=limits.NAME_CHARS)] | None = Field(
+        default=None, alias="preferredLLM"
+    )
+    objectives: LongText | None = None
+    kpis: LongText | None = None
+    insight_requirements: LongText | None = None
+    excluded_data_and_topics: LongText | None = None
+
+
+class AutoDeployChange(_Change):
+    """Part of ``optimization.autoDeploy`` to change."""
+
+    enabled: bool | None = None
+    require_regression_pass: bool | None = None
+
+
+class SimulationChange(_Change):
+    """Part of ``optimization.simulation`` to change."""
+
+    persona_count: Annotated[int, Field(ge=1, le=PERSONAS_MAX)] | None = None
+    scenarios_per_simulation: Annotated[int, Field(ge=1, le=SCENARIOS_MAX)] | None = None
+    max_turns: Annotated[int, Field(ge=1, le=TURNS_MAX)] | None = None
+    confidence_mode: ConfidenceMode | None = None
+
+
+class OptimizationChange(_Change):
+    """Part of ``optimization`` to change."""
+
+    optimization_strategy: OptimizationMode | None = None
+    variants_per_generation: Annotated[int, Field(ge=limits.VARIANTS_MIN, le=limits.VARIANTS_MAX)] | None = (
+        None
+    )
+    deployment_mode: DeploymentMode | None = None
+    auto_deploy: AutoDeployChange | None = None
+    max_iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS_MAX)] | None = None
+    simulation: SimulationChange | None = None
+
+
+class SettingsChange(_Change):
+    """Body of ``PATCH /settings``: only provided fields change, unknown ones are refused."""
+
+    general: GeneralChange | None = None
+    optimization: OptimizationChange | None = None
+
+
+class SettingsAnswer(ApiModel):
+    """Answer of ``PATCH /settings``."""
+
+    success: bool
+    settings: Settings
+
+
+class SyncContextRequest(RequestModel):
+    """Body of ``POST /settings/sync-context``."""
+
+    url: str
+    overwrite: bool = False
+
+
+class SyncContextAnswer(ApiModel):
+    """Answer of ``POST /settings/sync-context``."""
+
+    success: bool
+    extracted: dict[str, str] = Field(default_factory=dict)

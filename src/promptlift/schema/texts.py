@@ -1,0 +1,39 @@
+"""Texts that a client may send: visible, storable and bounded before anything is done with them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+from promptlift.schema import limits
+
+
+def visible(text: str) -> str:
+    """Refuse a text that nobody could see or store: blank, or with a NUL character."""
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """Refuse a NUL character, which no database keeps as text, and half of a surrogate pair."""
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("must not contain half of a surrogate pair")
+    return text
+
+
+def _within_bytes(text: str) -> str:
+    if len(text.encode("utf-8", "surrogatepass")) > limits.PROMPT_CONTENT_BYTES:
+        raise ValueError(f"must be at most {limits.PROMPT_CONTENT_BYTES} bytes")
+    return text
+
+
+Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(visible)]
+ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(visible)]
+PromptText = Annotated[str, AfterValidator(visible), AfterValidator(_within_bytes)]
+ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
+LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
+Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(visible)]

@@ -1,0 +1,214 @@
+"""The content format of conversations, both ways.
+
+``content`` is either a string that holds JSON (``{"messages": [...], "metadata": {...}}``) or plain text
+with role labels, one turn a line, in one of three label pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
+from pydantic import ValidationError as PydanticError
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.limits import JSON_DEPTH
+from promptlift.schema.model import UtcTime, from_wire_time, to_wire_time
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+Role = Literal["user", "assistant", "system"]
+ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "system")
+
+# The label pairs of the specification, the user's side first.
+LABEL_PAIRS: Final = (("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent"))
+_LABEL: Final = re.compile(r"^[ \t]*(User|Assistant|Human|AI|Customer|Agent)[ \t]*:[ \t]?", re.IGNORECASE)
+_PAIR_OF: Final = {label.lower(): pair for pair in LABEL_PAIRS for label in pair}
+
+
+class Message(BaseModel):
+    """One turn of a conversation."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    role: Role
+    content: StrictStr
+    timestamp: UtcTime | None = None
+    model: StrictStr | None = None
+    tokens: StrictInt | StrictFloat | None = None
+
+
+class Transcript(BaseModel):
+    """The turns of a conversation in order, and what is known about it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    messages: list[Message]
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def started_at(self) -> datetime | None:
+        """Earliest message time, ``None`` when no message has one."""
+        return min((m.timestamp for m in self.messages if m.timestamp is not None), default=None)
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """Latest message time, ``None`` when no message has one."""
+        return max((m.timestamp for m in self.messages if m.timestamp is not None), default=None)
+
+
+def looks_structured(text: str) -> bool:
+    """Tell whether content is meant as structured JSON: its first character opens an object."""
+    return text.lstrip("\ufeff \t\r\n").startswith("{")
+
+
+def parse_content(text: str) -> Transcript:
+    """Read content in either form.
+
+    In plain text a line without a label continues the turn before it, so text that people paste keeps its line
+    breaks. Only the label pair that the first line uses counts as labels.
+
+    Raises
+    ------
+    TranscriptError
+        Says where and why the content cannot be read.
+    """
+    if not text.strip("\ufeff \t\r\n"):
+        raise TranscriptError("content is empty")
+    return _parse_structured(text) if looks_structured(text) else _parse_plain(text)
+
+
+def dump_content(transcript: Transcript) -> str:
+    """Write a transcript as structured content, without fields that hold nothing."""
+    messages = []
+    for message in transcript.messages:
+        record: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.timestamp is not None:
+            record["timestamp"] = to_wire_time(message.timestamp)
+        if message.model is not None:
+            record["model"] = message.model
+        if message.tokens is not None:
+            record["tokens"] = message.tokens
+        record.update(message.model_extra or {})
+        messages.append(record)
+    document: dict[str, Any] = {"messages": messages}
+    if transcript.metadata:
+        document["metadata"] = transcript.metadata
+    document.update(transcript.model_extra or {})
+    return json.dumps(document, ensure_ascii=False)
+
+
+def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
+    """Count the deepest nesting of a JSON text without parsing it; stops counting above ``limit``."""
+    deepest = depth = 0
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    for token in _BRACKETS.finditer(raw):
+        mark = token.group()
+        if mark in (b"{", b"["):
+            depth += 1
+            deepest = max(deepest, depth)
+            if deepest > limit:
+                return deepest
+        elif mark in (b"}", b"]"):
+            depth -= 1
+    return deepest
+
+
+# Strings are skipped whole (or to the end of the text when they are not closed).
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
+
+
+def _parse_structured(text: str) -> Transcript:
+    if json_depth(text) > JSON_DEPTH:
+        raise TranscriptError(f"content is nested deeper than {JSON_DEPTH} levels")
+    try:
+        document = orjson.loads(text.lstrip("\ufeff \t\r\n"))
+    except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
+        raise TranscriptError(f"content looks like JSON but is not: {_where(error)}") from error
+    for check in (_check_document, _check_messages):
+        check(document)
+    try:
+        return Transcript.model_validate(document)
+    except PydanticError as error:
+        first = error.errors(include_url=False)[0]
+        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
+        raise TranscriptError(f"{path}: {first['msg']}") from error
+
+
+def _where(error: Exception) -> str:
+    if isinstance(error, orjson.JSONDecodeError):
+        return f"{error.msg}"
+    return "it holds half of a surrogate pair"
+
+
+def _check_document(document: Any) -> None:
+    if "messages" not in document:
+        raise TranscriptError("messages: Required field")
+    if not isinstance(document["messages"], list):
+        raise TranscriptError("messages: must be a list")
+    if not document["messages"]:
+        raise TranscriptError("messages: must not be empty")
+    metadata = document.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise TranscriptError("metadata: must be an object")
+    for name in ("userId", "sessionId", "channel", "language"):
+        if metadata and metadata.get(name) is not None and not isinstance(metadata[name], str):
+            raise TranscriptError(f"metadata.{name}: must be a string")
+
+
+def _check_messages(document: Any) -> None:
+    for index, message in enumerate(document["messages"]):
+        where = f"messages[{index}]"
+        if not isinstance(message, dict):
+            raise TranscriptError(f"{where}: must be an object")
+        for name in ("role", "content"):
+            if name not in message:
+                raise TranscriptError(f"{where}.{name}: Required field")
+            if not isinstance(message[name], str):
+                raise TranscriptError(f"{where}.{name}: must be a string")
+        if message["role"] not in ROLES:
+            raise TranscriptError(f"{where}.role: must be one of {', '.join(ROLES)}")
+        model, tokens = message.get("model"), message.get("tokens")
+        if model is not None and not isinstance(model, str):
+            raise TranscriptError(f"{where}.model: must be a string")
+        if tokens is not None and (
+            isinstance(tokens, bool) or not isinstance(tokens, int | float) or tokens < 0
+        ):
+            raise TranscriptError(f"{where}.tokens: must be a number of 0 or more")
+        _check_timestamp(message.get("timestamp"), where)
+
+
+def _check_timestamp(value: Any, where: str) -> None:
+    if value is None:
+        return
+    problem = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
+    if not isinstance(value, str):
+        raise TranscriptError(f"{where}.timestamp: {problem}")
+    try:
+        from_wire_time(value)
+    except (ValueError, OverflowError) as error:
+        raise TranscriptError(f"{where}.timestamp: {problem}") from error
+
+
+def _parse_plain(text: str) -> Transcript:
+    pair: tuple[str, str] | None = None
+    turns: list[tuple[Role, list[str]]] = []
+    for number, line in enumerate(text.lstrip("\ufeff").replace("\r\n", "\n").split("\n"), start=1):
+        label = _LABEL.match(line)
+        name = label.group(1).lower() if label else ""
+        if label and (pair is None or _PAIR_OF[name] == pair):
+            pair = _PAIR_OF[name]
+            role: Role = "user" if name == pair[0].lower() else "assistant"
+            turns.append((role, [line[label.end() :]]))
+        elif turns:
+            turns[-1][1].append(line)
+        elif line.strip():
+            pairs = ", ".join("/".join(p) for p in LABEL_PAIRS)
+            raise TranscriptError(f"line {number}: no role label; use one of the pairs {pairs}")
+    return Transcript(
+        messages=[Message(role=role, content="\n".join(lines).strip()) for role, lines in turns]
+    )
