@@ -1,0 +1,182 @@
+"""Conversations from other tools' exports, one module a format.
+
+>>> from promptlift import transcripts
+>>> reading = transcripts.read("support.jsonl")  # doctest: +SKIP
+>>> reading.format, len(reading.conversations)  # doctest: +SKIP
+('openai', 40)
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from promptlift.errors import TranscriptError
+from promptlift.transcripts.chatgpt import read_chatgpt
+from promptlift.transcripts.intake import Intake
+from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
+from promptlift.transcripts.langsmith import read_langsmith
+from promptlift.transcripts.phoenix import read_phoenix
+from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading
+from promptlift.transcripts.recognition import format_of, separator_of
+from promptlift.transcripts.rows import NEEDED, read_rows
+from promptlift.transcripts.sharegpt import read_sharegpt
+from promptlift.transcripts.sources import Record, encoding_of, json_records, open_text, read_head
+from promptlift.transcripts.structured import read_structured
+from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["FORMATS", "ImportedConversation", "Problem", "Reading", "read"]
+
+FORMATS: Final[dict[str, str]] = {
+    "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
+    "plain": f"plain text with role labels ({PAIRS}), one conversation a file",
+    "openai": "chat messages of OpenAI as JSON Lines, with or without tools",
+    "sharegpt": "ShareGPT: conversations of from and value, JSON or JSON Lines",
+    "chatgpt": "account export of ChatGPT (conversations.json)",
+    "rows": "CSV, Parquet or JSON Lines with one row a message",
+    "langfuse": "observations of Langfuse (blob storage export)",
+    "langfuse-scores": "scores of Langfuse; recognised, but they hold no conversations",
+    "langsmith": "runs of LangSmith, JSON Lines or Parquet",
+    "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
+}
+_READERS: Final[dict[str, Callable[[Iterable[Record], Intake], None]]] = {
+    "structured": read_structured,
+    "openai": read_structured,
+    "sharegpt": read_sharegpt,
+    "chatgpt": read_chatgpt,
+    "rows": read_rows,
+    "langfuse": read_langfuse,
+    "langfuse-scores": read_langfuse_scores,
+    "langsmith": read_langsmith,
+    "phoenix": read_phoenix,
+}
+_LOOKED_AT: Final = 50
+# Files that hold the wanted file, or are no text at all, by their first bytes.
+_OTHER_FILES: Final = (
+    (b"PK\x03\x04", "a ZIP archive or an Excel file; unpack it, or save the sheet as CSV, and read that"),
+    (b"%PDF", "a PDF; export the conversations as text, CSV or JSON"),
+    (b"SQLite format 3", "a SQLite database; export the messages as CSV"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd; unpack it first"),
+    (b"BZh", "packed with bzip2; unpack it first"),
+    (b"\xfd7zXZ", "packed with xz; unpack it first"),
+)
+
+
+def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:  # noqa: A002 - the contract's name
+    """Read the conversations of one file.
+
+    The format is recognised from the content; gzip is unpacked. A record that cannot be read, or that is over a
+    limit of the service, becomes a problem with its line, and the rest goes in.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        A key of ``FORMATS``, to read the file as that whatever it looks like.
+
+    Returns
+    -------
+    Reading
+        Conversations, problems, what was dropped by field, and notes.
+
+    Raises
+    ------
+    TranscriptError
+        When there is no such file, it may not be read, or ``format`` is unknown.
+
+    Examples
+    --------
+    >>> sorted(FORMATS)[:3]
+    ['chatgpt', 'langfuse', 'langfuse-scores']
+    """
+    if format is not None and format not in FORMATS:
+        raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
+    file = Path(path)
+    intake = Intake(str(path))
+    if file.is_dir():
+        intake.problem(None, "a directory, not a file; give the files in it")
+        return intake.finish(format or "")
+    found = ""
+    try:
+        head = read_head(file)
+        found = _read_file(file, head, intake, format)
+    except FileNotFoundError as error:
+        raise TranscriptError(f"There is no file {path}") from error
+    except PermissionError as error:
+        raise TranscriptError(f"The file {path} may not be read") from error
+    except (EOFError, zlib.error, OSError) as error:
+        intake.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
+    except UnicodeDecodeError as error:
+        intake.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
+    return intake.finish(format or found)
+
+
+def _read_file(file: Path, head: bytes, intake: Intake, wanted: str | None) -> str:
+    """Read a file by its content and give the name of the format."""
+    if head.startswith(PARQUET_MAGIC):
+        return _read_records(parquet_records(file), file, intake, wanted)
+    encoding = encoding_of(head)
+    text = head.decode(encoding, "replace").lstrip("\ufeff")
+    refusal = _refusal(head, text, encoding)
+    if refusal is not None:
+        intake.problem(None, refusal)
+        return ""
+    separator = separator_of(text)
+    with open_text(file, encoding) as stream:
+        if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
+            read_plain(stream.read(), intake)
+            return "plain"
+        if text.lstrip(" \t\r\n")[0] in "{[":
+            return _read_records(json_records(stream), file, intake, wanted)
+        if separator is not None:
+            return _read_records(csv_records(stream, separator), file, intake, wanted)
+    if wanted is not None:
+        intake.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
+    else:
+        intake.problem(None, f"the format is not recognised. {_known()}")
+    return ""
+
+
+def _refusal(head: bytes, text: str, encoding: str) -> str | None:
+    """Say why a file is not read at all, ``None`` when it is text."""
+    for magic, message in _OTHER_FILES:
+        if head.startswith(magic):
+            return message
+    if encoding != "utf-16" and head[:1000].count(0) > len(head[:1000]) / 4:
+        return "neither UTF-8 text nor a known binary format; save the file as UTF-8 text"
+    return None if text.strip(" \t\r\n") else "the file is empty"
+
+
+def _read_records(records: Iterator[Record], file: Path, intake: Intake, wanted: str | None) -> str:
+    first = list(itertools.islice(records, _LOOKED_AT))
+    if wanted in _READERS:
+        found: str | None = wanted
+    else:
+        suffixes = [suffix for suffix in file.suffixes if suffix.lower() != ".gz"]
+        values = [record.value for record in first if record.fault is None]
+        single = bool(suffixes) and suffixes[-1].lower() == ".json"
+        found = format_of(values, single=single)
+        if not first:
+            intake.problem(None, "the file has no records")
+        elif found is None and values:
+            intake.problem(first[0].line, f"the format of the records is not recognised. {_known()}")
+    if found is None:
+        for record in first:
+            if record.fault is not None:
+                intake.problem(record.line, record.fault)
+        return ""
+    _READERS[found](itertools.chain(first, records), intake)
+    return found
+
+
+def _known() -> str:
+    listed = "; ".join(f"{name}: {text}" for name, text in FORMATS.items())
+    return f"Known formats: {listed}. A table needs {NEEDED}. To read it as one of them, give format=."

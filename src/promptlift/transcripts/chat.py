@@ -1,0 +1,243 @@
+"""Chat messages of any tool folded into the three roles of the content format.
+
+A tool call becomes an assistant message ``[tool call] name({json arguments})``, its result a system message
+``[tool result] ...``. A reply that has text and calls becomes several messages.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+
+from promptlift.transcripts.intake import Turn, is_something
+from promptlift.transcripts.reading import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from promptlift.schema.transcript import Role
+    from promptlift.transcripts.intake import Intake
+
+__all__ = ["CALL", "KNOWN_ROLES", "RESULT", "Kind", "Mark", "call_text", "fold", "kind_of"]
+
+Kind = Literal["user", "assistant", "system", "call", "result"]
+
+CALL: Final = "[tool call] "
+RESULT: Final = "[tool result] "
+
+_KINDS: Final[dict[str, Kind]] = {
+    **dict.fromkeys(("user", "human", "customer"), "user"),
+    **dict.fromkeys(("assistant", "ai", "gpt", "agent", "bot", "model", "chatbot", "chatgpt"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function", "observation", "tool_result", "function_response"), "result"),
+    **dict.fromkeys(("function_call", "tool_call"), "call"),
+}
+KNOWN_ROLES: Final = ", ".join(_KINDS)
+_ROLE_OF: Final[dict[str, Role]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "call": "assistant",
+    "result": "system",
+}
+_MARK_OF: Final = {"call": CALL, "result": RESULT}
+
+_ROLE_KEYS: Final = ("role", "from")
+_TEXT_KEYS: Final = ("content", "value")
+_TIME_KEYS: Final = ("timestamp", "created_at", "createdAt")
+_READ: Final = frozenset(
+    {*_ROLE_KEYS, *_TEXT_KEYS, *_TIME_KEYS, "model", "tokens", "tool_calls", "function_call", "refusal"}
+)
+
+
+class Mark(NamedTuple):
+    """What is known about a message besides its text."""
+
+    timestamp: datetime | None = None
+    model: str | None = None
+    tokens: int | float | None = None
+
+
+def kind_of(role: Any, where: str) -> Kind:
+    """Give what a role stands for.
+
+    Raises
+    ------
+    Unreadable
+        When nobody knows the role.
+    """
+    kind = _KINDS.get(role.strip().lower()) if isinstance(role, str) else None
+    if kind is None:
+        shown = "no role" if role is None else f"the role {str(role)[:40]!r}"
+        raise Unreadable(f"{where} has {shown}; known roles are {KNOWN_ROLES}")
+    return kind
+
+
+def call_text(name: Any, arguments: Any) -> str:
+    """Write a tool call as ``name({json arguments})``."""
+    if not isinstance(arguments, str):
+        arguments = "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False, default=str)
+    return f"{name or 'unnamed'}({arguments})"
+
+
+def fold(
+    messages: Sequence[Any],
+    intake: Intake,
+    *,
+    path: str = "messages[]",
+    marks: Mapping[int, Mark] | None = None,
+) -> list[Turn]:
+    """Fold chat messages into turns.
+
+    Parameters
+    ----------
+    messages
+        As the source has them: objects with ``role`` and ``content`` (or ``from`` and ``value``), tool calls as
+        OpenAI, LangChain or Anthropic write them.
+    intake
+        Counts what is dropped.
+    path
+        Where the messages are in the source, for the counts.
+    marks
+        Time, model and tokens by the index of a message, where they are not in the message itself.
+
+    Raises
+    ------
+    Unreadable
+        Says which message and why.
+    """
+    turns: list[Turn] = []
+    for index, message in enumerate(messages):
+        where = f"message {index + 1}"
+        if not isinstance(message, dict):
+            raise Unreadable(f"{where} is not an object with role and content")
+        mark = marks.get(index) if marks is not None else _own_mark(message, intake, path)
+        pieces = list(_pieces(message, intake, path, where))
+        turns.extend(_marked(pieces, mark or Mark(), own=marks is None))
+        intake.drop_unknown(message, _READ, prefix=f"{path}.")
+    return turns
+
+
+def _marked(pieces: list[tuple[Kind, str]], mark: Mark, *, own: bool) -> Iterator[Turn]:
+    for number, (kind, text) in enumerate(pieces):
+        role = _ROLE_OF[kind]
+        yield Turn(
+            role,
+            _MARK_OF.get(kind, "") + text,
+            mark.timestamp,
+            mark.model if own or role == "assistant" else None,
+            # One reply has one count, however many messages it becomes.
+            mark.tokens if number == 0 else None,
+        )
+
+
+def _own_mark(message: dict[str, Any], intake: Intake, path: str) -> Mark:
+    key = next((k for k in _TIME_KEYS if is_something(message.get(k))), "timestamp")
+    model = message.get("model")
+    if model is not None and not isinstance(model, str):
+        intake.drop(f"{path}.model (not text)")
+        model = None
+    return Mark(
+        intake.time(message.get(key), f"{path}.{key}"),
+        model or None,
+        intake.tokens(message.get("tokens"), f"{path}.tokens"),
+    )
+
+
+def _pieces(message: dict[str, Any], intake: Intake, path: str, where: str) -> Iterator[tuple[Kind, str]]:
+    role = next((message[k] for k in _ROLE_KEYS if message.get(k) is not None), None)
+    kind = kind_of(role, where)
+    key = next((k for k in _TEXT_KEYS if k in message), None)
+    calls = list(_calls(message, intake, path))
+    pieces = _content_pieces(kind, message[key] if key else None, intake, f"{path}.{key}", where)
+    if kind == "call":
+        pieces = [(kind, _call_of_text(text)) for kind, text in pieces]
+    if not pieces and isinstance(message.get("refusal"), str):
+        pieces = [(kind, message["refusal"])]
+    elif calls:
+        pieces = [piece for piece in pieces if piece[1]]
+    elif not pieces and kind == "result":
+        pieces = [(kind, "")]
+    elif not pieces and key is None:
+        raise Unreadable(f"{where} has no content")
+    elif not pieces:
+        intake.drop(f"{path} (without text)")
+    yield from pieces
+    for call in calls:
+        yield "call", call
+
+
+def _calls(message: dict[str, Any], intake: Intake, path: str) -> Iterator[str]:
+    calls = message.get("tool_calls") or []
+    if isinstance(message.get("function_call"), dict):
+        calls = [*calls, {"function": message["function_call"]}]
+    for call in calls:
+        if not isinstance(call, dict):
+            raise Unreadable(f"a tool call is not an object: {str(call)[:60]}")
+        function = call["function"] if isinstance(call.get("function"), dict) else call
+        arguments = next((function[k] for k in ("arguments", "args", "input") if k in function), None)
+        if is_something(call.get("id")):
+            intake.drop(f"{path}.tool_calls[].id")
+        yield call_text(function.get("name"), arguments)
+
+
+def _call_of_text(text: str) -> str:
+    """Write a call that is JSON (``{"name", "arguments"}``) as ``name({json})``; keep other text."""
+    if text.lstrip().startswith("{"):
+        try:
+            call = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        if isinstance(call, dict) and isinstance(call.get("name"), str):
+            return call_text(call["name"], call.get("arguments"))
+    return text.removeprefix(CALL)
+
+
+def _content_pieces(
+    kind: Kind, content: Any, intake: Intake, path: str, where: str
+) -> list[tuple[Kind, str]]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [(kind, content)]
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        raise Unreadable(f"{where} has a {_type_name(content)} as content; it must be text")
+    pieces: list[tuple[Kind, str]] = []
+    for part in content:
+        piece = _part(kind, part, intake, path)
+        if piece is None:
+            continue
+        if pieces and piece[0] == kind == pieces[-1][0]:
+            pieces[-1] = (kind, f"{pieces[-1][1]}\n{piece[1]}")
+        else:
+            pieces.append(piece)
+    # A message of images alone stays a turn; what it showed is counted.
+    return pieces or [(kind, "")]
+
+
+def _part(kind: Kind, part: Any, intake: Intake, path: str) -> tuple[Kind, str] | None:
+    if isinstance(part, str):
+        return kind, part
+    if not isinstance(part, dict):
+        intake.drop(f"{path}[] ({_type_name(part)})")
+        return None
+    name = part.get("type")
+    if name == "tool_use":
+        return "call", call_text(part.get("name"), part.get("input"))
+    if name == "tool_result":
+        texts = _content_pieces(kind, part.get("content"), intake, f"{path}[].content", "a tool result")
+        return "result", "\n".join(text for _, text in texts)
+    text = next((part[k] for k in ("text", "refusal") if isinstance(part.get(k), str)), None)
+    if text is not None:
+        return kind, cast("str", text)
+    intake.drop(f"{path}[] ({name or 'without type'})")
+    return None
+
+
+def _type_name(value: Any) -> str:
+    return {"bool": "boolean", "int": "number", "float": "number", "list": "list", "dict": "object"}.get(
+        type(value).__name__, type(value).__name__
+    )

@@ -1,0 +1,152 @@
+"""The account export of ChatGPT: a tree of messages for every conversation.
+
+The branch that the account shows last (``current_node`` up to the root) is the conversation. Branches that were
+abandoned by an edit or a new answer are not imported, and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.chat import CALL, RESULT, kind_of
+from promptlift.transcripts.intake import Draft, Turn, is_something
+from promptlift.transcripts.reading import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from promptlift.transcripts.chat import Kind
+    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["read_chatgpt"]
+
+_READ: Final = frozenset(
+    {"mapping", "current_node", "conversation_id", "id", "title", "default_model_slug", "create_time"}
+)
+# What a conversation is made of. Others (thoughts, user_editable_context, ...) were never said.
+_SAID: Final = frozenset(
+    {"text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display"}
+)
+
+
+def read_chatgpt(records: Iterable[Record], intake: Intake) -> None:
+    """Read the conversations of an export, one a record."""
+    for record in records:
+        if record.fault is not None:
+            intake.problem(record.line, record.fault)
+            continue
+        try:
+            intake.add(_draft(record, intake))
+        except (Unreadable, RecursionError) as error:
+            intake.problem(record.line, str(error))
+
+
+def _draft(record: Record, intake: Intake) -> Draft:
+    value = record.value if isinstance(record.value, dict) else {}
+    mapping = value.get("mapping")
+    if not isinstance(mapping, dict):
+        raise Unreadable("the record has no mapping of messages")
+    path = _path(mapping, value.get("current_node"))
+    turns = [turn for node in path for turn in _turns(mapping[node], intake)]
+    abandoned = sum(_is_said(node) for name, node in mapping.items() if name not in set(path))
+    if abandoned:
+        intake.drop("mapping[] (abandoned branches)", abandoned)
+        intake.tally("{} conversations have abandoned branches; what was said there is not imported.")
+    models = Counter(turn.model for turn in turns if turn.model)
+    default = value.get("default_model_slug")
+    start = value.get("create_time")
+    draft = Draft(
+        turns,
+        record.line,
+        source_id=value.get("conversation_id") or value.get("id"),
+        llm_model=models.most_common(1)[0][0] if models else default,
+        metadata={"title": value["title"]} if is_something(value.get("title")) else {},
+        started_at=intake.time(start, "create_time"),
+    )
+    intake.drop_unknown(value, _READ)
+    return draft
+
+
+def _path(mapping: dict[str, Any], current: Any) -> list[str]:
+    """Give the node names from the root to the node that the account shows."""
+    if not isinstance(current, str) or current not in mapping:
+        raise Unreadable("current_node is not in the mapping; nobody knows which branch was shown")
+    path: list[str] = []
+    seen: set[str] = set()
+    while isinstance(current, str) and current in mapping:
+        if current in seen:
+            raise Unreadable("the mapping runs in a circle")
+        seen.add(current)
+        path.append(current)
+        node = mapping[current]
+        current = node.get("parent") if isinstance(node, dict) else None
+    return path[::-1]
+
+
+def _is_said(node: Any) -> bool:
+    message = node.get("message") if isinstance(node, dict) else None
+    return isinstance(message, dict) and not _is_hidden(message)
+
+
+def _is_hidden(message: dict[str, Any]) -> bool:
+    metadata = message.get("metadata")
+    hidden = isinstance(metadata, dict) and bool(metadata.get("is_visually_hidden_from_conversation"))
+    return hidden or message.get("weight") == 0
+
+
+def _turns(node: Any, intake: Intake) -> Iterator[Turn]:
+    message = node.get("message") if isinstance(node, dict) else None
+    if not isinstance(message, dict):
+        return
+    where = f"message {str(message.get('id'))[:40]}"
+    content = message.get("content")
+    content = content if isinstance(content, dict) else {}
+    content_type = str(content.get("content_type"))
+    if _is_hidden(message):
+        intake.drop("mapping[].message (hidden)")
+        return
+    if content_type not in _SAID:
+        intake.drop(f"mapping[].message ({content_type})")
+        return
+    author = message.get("author")
+    kind = kind_of(author.get("role") if isinstance(author, dict) else None, where)
+    text = _text(content, intake)
+    if not text and kind != "user":
+        intake.drop("mapping[].message (without text)")
+        return
+    role, text = _folded(kind, text, message.get("recipient"))
+    metadata = message.get("metadata")
+    model = metadata.get("model_slug") if isinstance(metadata, dict) else None
+    yield Turn(
+        role,
+        text,
+        intake.time(message.get("create_time"), "mapping[].message.create_time"),
+        model if role == "assistant" and isinstance(model, str) and model else None,
+    )
+
+
+def _folded(kind: Kind, text: str, recipient: Any) -> tuple[Any, str]:
+    if kind == "result":
+        return "system", RESULT + text
+    if kind == "assistant" and isinstance(recipient, str) and recipient not in ("", "all"):
+        return "assistant", CALL + (text if text.startswith(f"{recipient}(") else f"{recipient}({text})")
+    return ("assistant" if kind == "call" else kind), text
+
+
+def _text(content: dict[str, Any], intake: Intake) -> str:
+    parts = content.get("parts")
+    if not isinstance(parts, list):
+        text = content.get("text", content.get("result"))
+        return text if isinstance(text, str) else ""
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            texts.append(part["text"])
+        elif is_something(part):
+            name = part.get("content_type") if isinstance(part, dict) else type(part).__name__
+            intake.drop(f"mapping[].message.content.parts[] ({name})")
+    return "\n".join(texts)

@@ -1,0 +1,235 @@
+"""Where every format hands in its conversations: checked against the limits, written as content, or a problem."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
+from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, Unreadable
+from promptlift.transcripts.times import has_zone, read_time
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["Draft", "Intake", "Turn", "is_something"]
+
+STATUSES: Final = ("completed", "abandoned", "in_progress")
+_TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
+
+
+class Turn(NamedTuple):
+    """One message as a format found it."""
+
+    role: Role
+    content: str
+    timestamp: datetime | None = None
+    model: str | None = None
+    tokens: int | float | None = None
+
+
+@dataclass(slots=True)
+class Draft:
+    """One conversation as a format found it, not yet checked.
+
+    ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
+    """
+
+    turns: list[Turn]
+    line: int | None
+    source_id: Any = None
+    status: Any = None
+    llm_model: Any = None
+    company_name: Any = None
+    key: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    started_at: datetime | None = None
+
+
+class Intake:
+    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.conversations: list[ImportedConversation] = []
+        self.problems: list[Problem] = []
+        self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self._seen: Counter[bytes] = Counter()
+        self._tallies: Counter[str] = Counter()
+        self._times_without_zone = False
+
+    def problem(self, line: int | None, message: str) -> None:
+        """Report something that cannot be read."""
+        self.problems.append(Problem(self.file, line, message))
+
+    def drop(self, path: str, count: int = 1) -> None:
+        """Count a field of the source that is not carried."""
+        self.dropped[path] += count
+
+    def drop_unknown(self, record: dict[str, Any], known: frozenset[str], *, prefix: str = "") -> None:
+        """Count every field of a record that holds something and is not in ``known``."""
+        for name, value in record.items():
+            if name not in known and is_something(value) and value not in ("[]", "{}"):
+                self.drop(f"{prefix}{name}")
+
+    def note(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def tally(self, sentence: str, count: int = 1) -> None:
+        """Count something for a note; ``{}`` in the sentence becomes the count."""
+        if count:
+            self._tallies[sentence] += count
+
+    def time(self, value: Any, path: str) -> datetime | None:
+        """Read a time; what is no time is counted as dropped."""
+        if not is_something(value):
+            return None
+        moment = read_time(value)
+        if moment is None:
+            self.drop(f"{path} (not a time)")
+        elif not has_zone(value):
+            self._times_without_zone = True
+        return moment
+
+    def tokens(self, value: Any, path: str) -> int | float | None:
+        """Read a token count; what is none is counted as dropped."""
+        if not is_something(value):
+            return None
+        try:
+            number = float(value) if not isinstance(value, bool) else -1.0
+        except (TypeError, ValueError, OverflowError):
+            number = -1.0
+        if not 0 <= number < 2**53:
+            self.drop(f"{path} (not a count)")
+            return None
+        return int(number) if number.is_integer() else number
+
+    def add(self, draft: Draft) -> None:
+        """Take one conversation, or report why it cannot be logged."""
+        try:
+            content = self._content(draft)
+        except Unreadable as error:
+            self.problem(draft.line, str(error))
+            return
+        source_id = _text(draft.source_id)
+        text = json.dumps([source_id, content], ensure_ascii=True).encode()
+        digest = hashlib.sha256(text).digest()
+        again = self._seen[digest]
+        self._seen[digest] += 1
+        self.conversations.append(
+            ImportedConversation(
+                content=content,
+                source_id=source_id,
+                status=self._status(draft.status),
+                llm_model=_text(draft.llm_model),
+                company_name=_text(draft.company_name),
+                file=self.file,
+                line=draft.line,
+                key=_text(draft.key),
+                fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
+            )
+        )
+
+    def finish(self, format_name: str) -> Reading:
+        """Give the reading of the file."""
+        if self._times_without_zone:
+            self.note("Times without a zone were taken as UTC.")
+        for sentence, count in self._tallies.items():
+            self.note(sentence.format(count))
+        return Reading(format_name, self.conversations, self.problems, dict(self.dropped), self.notes)
+
+    def _content(self, draft: Draft) -> str:
+        turns = draft.turns
+        _check_turns(turns)
+        timed = any(turn.timestamp is not None for turn in turns)
+        if draft.started_at is not None and not timed:
+            turns = [turns[0]._replace(timestamp=draft.started_at), *turns[1:]]
+            self.tally("{} conversations have a time and their messages have none: the first message got it.")
+        metadata = self._metadata(draft.metadata)
+        for name in (
+            draft.source_id,
+            draft.llm_model,
+            draft.company_name,
+            draft.key,
+            *(t.model for t in turns),
+        ):
+            if isinstance(name, str):
+                _bytes(name, "the conversation's id, model, company or key")
+        try:
+            messages = [Message(**turn._asdict()) for turn in turns]
+            content = dump_content(Transcript(messages=messages, metadata=metadata or None))
+        except (TranscriptError, ValueError, RecursionError, TypeError) as error:
+            raise Unreadable(f"the conversation cannot be written as content: {error}") from error
+        size = _bytes(content, "metadata")
+        if size > CONTENT_BYTES:
+            raise Unreadable(f"the conversation has {size} bytes of content; the limit is {CONTENT_BYTES}")
+        if metadata and json_depth(content) > JSON_DEPTH:
+            raise Unreadable(f"metadata is nested deeper than {JSON_DEPTH} levels")
+        return content
+
+    def _metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for name, value in metadata.items():
+            if value is None:
+                continue
+            if name in _TEXT_METADATA and not isinstance(value, str):
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    self.drop(f"metadata.{name} (not text)")
+                    continue
+                kept[name] = str(value)
+            else:
+                kept[name] = value
+        return kept
+
+    def _status(self, value: Any) -> str | None:
+        if not is_something(value):
+            return None
+        status = value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""
+        if status in STATUSES:
+            return status
+        self.drop(f"status ({str(value)[:40]!r} is none of {', '.join(STATUSES)})")
+        return None
+
+
+def _check_turns(turns: list[Turn]) -> None:
+    if not turns:
+        raise Unreadable("the conversation has no messages; nothing to import")
+    if len(turns) > MESSAGES:
+        raise Unreadable(f"the conversation has {len(turns)} messages; the limit is {MESSAGES}")
+    for number, turn in enumerate(turns, start=1):
+        size = _bytes(turn.content, f"message {number}")
+        if size > MESSAGE_BYTES:
+            raise Unreadable(f"message {number} has {size} bytes; the limit is {MESSAGE_BYTES}")
+
+
+def is_something(value: Any) -> bool:
+    """Tell whether a field holds anything that could be lost."""
+    return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
+
+
+def _text(value: Any) -> str | None:
+    """Give a scalar as text, ``None`` when it holds nothing."""
+    if not is_something(value) or isinstance(value, dict | list | bool):
+        return None
+    return str(value)
+
+
+def _bytes(text: str, what: str) -> int:
+    """Count the UTF-8 bytes; text that cannot be UTF-8 is unreadable."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+    if 0xDC80 <= code <= 0xDCFF:
+        raise Unreadable(
+            f"{what} holds the byte 0x{code - 0xDC00:02X}, which is not UTF-8; save the file as UTF-8"
+        )
+    raise Unreadable(f"{what} holds half of a surrogate pair (\\u{code:04x}), which is not a character")

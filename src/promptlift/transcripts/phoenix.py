@@ -1,0 +1,128 @@
+"""Phoenix: spans with the OpenInference attributes, as JSON Lines or Parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.intake import is_something
+from promptlift.transcripts.traces import Call, read_traces
+from promptlift.transcripts.wrapped import chat_messages, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["read_phoenix"]
+
+_ATTRIBUTES: Final = (
+    *("openinference.span.kind", "session.id", "user.id", "metadata", "tag.tags"),
+    *("llm.model_name", "llm.token_count.completion", "llm.input_messages", "llm.output_messages"),
+    *("input.value", "output.value", "input.mime_type", "output.mime_type"),
+)
+_READ: Final = frozenset(
+    {
+        *(
+            "span_kind",
+            "attributes",
+            "context",
+            "context.trace_id",
+            "context.span_id",
+            "start_time",
+            "end_time",
+        ),
+        *(f"attributes.{name}" for name in _ATTRIBUTES),
+    }
+)
+
+
+def read_phoenix(records: Iterable[Record], intake: Intake) -> None:
+    """Read spans: the model calls of one session, or of one trace, are one conversation."""
+    read_traces(records, intake, _call)
+
+
+def _call(record: dict[str, Any], intake: Intake) -> Call | None:
+    kind = str(record.get("span_kind") or _attribute(record, "openinference.span.kind")).upper()
+    if kind != "LLM":
+        intake.drop(f"spans of kind {kind}")
+        return None
+    session = _attribute(record, "session.id")
+    trace = _at(record, "context.trace_id")
+    model = _attribute(record, "llm.model_name")
+    metadata = decoded(_attribute(record, "metadata"))
+    own = {
+        "userId": _attribute(record, "user.id"),
+        "sessionId": session,
+        "tags": _attribute(record, "tag.tags"),
+    }
+    intake.drop_unknown(record, _READ)
+    return Call(
+        session if is_something(session) else trace,
+        _messages(record, "input", "user"),
+        _messages(record, "output", "assistant"),
+        intake.time(record.get("end_time"), "end_time"),
+        model if isinstance(model, str) else None,
+        intake.tokens(
+            _attribute(record, "llm.token_count.completion"), "attributes.llm.token_count.completion"
+        ),
+        {
+            **(metadata if isinstance(metadata, dict) else {}),
+            **{name: value for name, value in own.items() if is_something(value)},
+        },
+    )
+
+
+def _attribute(record: dict[str, Any], name: str) -> Any:
+    flat = record.get(f"attributes.{name}")
+    return flat if flat is not None else _at(decoded(record.get("attributes")), name)
+
+
+def _at(value: Any, name: str) -> Any:
+    """Give the value of a dotted name, written flat or nested."""
+    if not isinstance(value, dict):
+        return None
+    if name in value:
+        return value[name]
+    head, _, tail = name.partition(".")
+    return _at(decoded(value.get(head)), tail) if tail else None
+
+
+def _messages(record: dict[str, Any], side: str, role: str) -> list[Any]:
+    messages = decoded(_attribute(record, f"llm.{side}_messages"))
+    if isinstance(messages, list) and messages:
+        return [_message(message) for message in messages]
+    return chat_messages(_attribute(record, f"{side}.value"), role)
+
+
+def _message(message: Any) -> Any:
+    """Give a chat message of one that names its fields ``message.role``, flat or nested."""
+    if not isinstance(message, dict):
+        return message
+    parts = _at(message, "message.contents")
+    content = _at(message, "message.content")
+    calls = _at(message, "message.tool_calls")
+    found = {
+        "role": _at(message, "message.role"),
+        "content": [_part(part) for part in parts]
+        if content is None and isinstance(parts, list)
+        else content,
+        "tool_calls": [_tool_call(call) for call in calls] if isinstance(calls, list) else None,
+        "name": _at(message, "message.name"),
+        "tool_call_id": _at(message, "message.tool_call_id"),
+    }
+    return {name: value for name, value in found.items() if value is not None or name in ("role", "content")}
+
+
+def _part(part: Any) -> dict[str, Any]:
+    return {"type": _at(part, "message_content.type"), "text": _at(part, "message_content.text")}
+
+
+def _tool_call(call: Any) -> dict[str, Any]:
+    return {
+        "id": _at(call, "tool_call.id"),
+        "function": {
+            "name": _at(call, "tool_call.function.name"),
+            "arguments": _at(call, "tool_call.function.arguments"),
+        },
+    }

@@ -1,0 +1,106 @@
+"""Plain text with role labels, one conversation a file.
+
+Lines without a label belong to the turn before. Only the label pair that the file uses counts, written as the first
+label is: in a file of ``User:`` and ``Assistant:`` a line ``Agent: x`` or ``user: x`` is text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from promptlift.schema.transcript import LABEL_PAIRS
+from promptlift.transcripts.intake import Draft, Turn
+from promptlift.transcripts.reading import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.schema.transcript import Role
+    from promptlift.transcripts.intake import Intake
+
+__all__ = ["PAIRS", "looks_plain", "read_plain", "split_turns"]
+
+PAIRS: Final = ", ".join(f"{user}/{assistant}" for user, assistant in LABEL_PAIRS)
+_CASES: Final[tuple[Callable[[str], str], ...]] = (str, str.lower, str.upper)
+# A label to those that may stand in the same file: its pair, written the same way ("User", "user" or "USER").
+_TOGETHER: Final[dict[str, set[str]]] = {}
+for _pair in LABEL_PAIRS:
+    for _case in _CASES:
+        for _label in _pair:
+            _TOGETHER.setdefault(_case(_label), set()).update(map(_case, _pair))
+_USERS: Final = frozenset(user.lower() for user, _ in LABEL_PAIRS)
+_LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
+
+
+def looks_plain(head: str) -> bool:
+    """Tell whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
+    found: set[str] = set()
+    for number, line in enumerate(row for row in _lines(head) if row.strip()):
+        match = _LABEL.match(line)
+        if match is None:
+            continue
+        found.add(match.group(1))
+        if number == 0:
+            return True
+    return any(
+        {user.lower(), assistant.lower()} <= {label.lower() for label in found}
+        for user, assistant in LABEL_PAIRS
+    )
+
+
+def read_plain(text: str, intake: Intake) -> None:
+    """Read one file as one conversation."""
+    try:
+        intake.add(Draft(split_turns(text, intake), 1))
+    except Unreadable as error:
+        intake.problem(1, str(error))
+
+
+def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
+    """Split labelled text into turns.
+
+    Raises
+    ------
+    Unreadable
+        When no line has a label.
+    """
+    turns: list[tuple[Role, list[str]]] = []
+    labels: set[str] = set()
+    before: list[tuple[int, str]] = []
+    joined = 0
+    for number, row in enumerate(_lines(text), start=line):
+        match = _LABEL.match(row)
+        if match and (not labels or match.group(1) in labels):
+            labels = labels or _TOGETHER[match.group(1)]
+            role: Role = "user" if match.group(1).lower() in _USERS else "assistant"
+            turns.append((role, [row[match.end() :]]))
+        elif turns:
+            turns[-1][1].append(row)
+            joined += bool(row.strip())
+        elif row.strip():
+            before.append((number, row.strip()))
+    if not turns:
+        raise Unreadable(f"no line starts with a role label; use one of the pairs {PAIRS}")
+    if before:
+        more = f" and {len(before) - 1} more lines" if len(before) > 1 else ""
+        intake.problem(
+            before[0][0],
+            f"text before the first label is left out ({before[0][1][:40]!r}{more}); "
+            f"every turn starts with a label of one of the pairs {PAIRS}",
+        )
+    intake.tally("{} lines without a label were added to the turn before them.", joined)
+    return [Turn(role, _text(rows)) for role, rows in turns]
+
+
+def _text(rows: list[str]) -> str:
+    """Join a turn; blank lines at its end only set turns apart."""
+    while len(rows) > 1 and not rows[-1].strip():
+        rows.pop()
+    return "\n".join(rows)
+
+
+def _lines(text: str) -> list[str]:
+    if "\n" not in text:
+        return text.split("\r")
+    return [row.removesuffix("\r") for row in text.split("\n")]

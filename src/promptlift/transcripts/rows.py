@@ -1,0 +1,207 @@
+"""Tables with one row a message: CSV, Parquet, or JSON objects."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.chat import Mark, fold
+from promptlift.transcripts.intake import Draft, Turn, is_something
+from promptlift.transcripts.reading import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["NEEDED", "Columns", "read_rows"]
+
+# What a column may be called, in snake_case; of several in one table the first of a list is taken.
+_NAMES: Final[dict[str, tuple[str, ...]]] = {
+    "conversation": (
+        *("conversation_id", "thread_id", "session_id", "chat_id", "dialogue_id", "dialog_id", "conv_id"),
+        *("ticket_id", "call_id", "case_id", "conversation", "thread", "session", "dialogue", "dialog"),
+    ),
+    "role": ("role", "message_role", "author_role", "sender_type", "speaker", "sender", "author", "from"),
+    "text": (
+        *("content", "text", "message", "message_content", "message_text", "body", "utterance", "value"),
+    ),
+    "time": (
+        *("timestamp", "sent_at", "message_created_at", "message_timestamp", "created_at", "create_time"),
+        *("datetime", "date_time", "time", "ts", "date"),
+    ),
+    "order": (
+        *("turn", "turn_index", "turn_number", "message_index", "message_number", "index", "idx"),
+        *("position", "sequence", "sequence_number", "seq", "order", "step"),
+    ),
+    "model": ("model", "llm_model", "model_name"),
+    "tokens": ("tokens", "token_count", "num_tokens", "completion_tokens"),
+    "status": ("conversation_status", "status"),
+    "company": ("company_name", "company"),
+    "start": ("conversation_created_at", "conversation_started_at", "started_at"),
+    "userId": ("user_id",),
+    "sessionId": ("session_id",),
+    "channel": ("channel",),
+    "language": ("language", "lang"),
+}
+NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
+_METADATA: Final = ("userId", "sessionId", "channel", "language")
+_NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
+
+
+class Columns:
+    """Which column of a table is what."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        by_idea: dict[str, str] = {}
+        for name in names:
+            by_idea.setdefault(_snake(name), name)
+        self.of: dict[str, str] = {}
+        for what, candidates in _NAMES.items():
+            found = next((by_idea[name] for name in candidates if name in by_idea), None)
+            if found is not None:
+                self.of[what] = found
+
+    @property
+    def complete(self) -> bool:
+        """Whether the table can be read as messages."""
+        return "role" in self.of and "text" in self.of
+
+    def get(self, row: dict[str, Any], what: str) -> Any:
+        """Give the cell of a row, ``None`` when the table has no such column."""
+        name = self.of.get(what)
+        return None if name is None else row.get(name)
+
+
+@dataclass(slots=True)
+class _Row:
+    """One message with what it is sorted by."""
+
+    turns: list[Turn]
+    order: float | None
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The rows of one conversation in the order of the file."""
+
+    line: int
+    rows: list[_Row] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+    fields: dict[str, Any] = field(default_factory=dict)
+    fault: tuple[int, str] | None = None
+
+
+def read_rows(records: Iterable[Record], intake: Intake) -> None:
+    """Read rows and hand in one conversation for every id, in the order of their first rows."""
+    threads: dict[Any, _Thread] = {}
+    columns: Columns | None = None
+    known: frozenset[str] = frozenset()
+    for record in records:
+        if record.fault is not None:
+            intake.problem(record.line, record.fault)
+        elif not isinstance(record.value, dict):
+            intake.problem(record.line, "the row is not an object")
+        else:
+            if columns is None or not set(columns.of.values()) <= record.value.keys():
+                columns = Columns(record.value)
+                known = frozenset(columns.of.values())
+            intake.drop_unknown(record.value, known)
+            _take(threads, record, columns, intake)
+    for name, thread in threads.items():
+        if thread.fault is not None:
+            what = "the conversation" if name is None else f"conversation {name}"
+            line, message = thread.fault
+            intake.problem(line, f"{message}; {what} is left out")
+        else:
+            intake.add(_draft(name, thread, intake))
+
+
+def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, intake: Intake) -> None:
+    row = record.value
+    name = columns.get(row, "conversation")
+    if "conversation" in columns.of and (not is_something(name) or isinstance(name, dict | list)):
+        intake.problem(record.line, f"the row has no {columns.of['conversation']}; it is left out")
+        return
+    if "conversation" not in columns.of:
+        intake.note(_NO_CONVERSATION)
+    thread = threads.setdefault(None if name is None else str(name), _Thread(record.line))
+    try:
+        turns = _turns(row, columns, intake)
+    except (Unreadable, RecursionError) as error:
+        # One message less would make it another conversation.
+        thread.fault = thread.fault or (record.line, str(error))
+        return
+    thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
+    model = columns.get(row, "model")
+    if isinstance(model, str) and model:
+        thread.models[model] += 1
+    for what in ("status", "company", "start", *_METADATA):
+        cell = columns.get(row, what)
+        if is_something(cell) and (what != "start" or "start" not in thread.fields):
+            thread.fields[what] = cell
+
+
+def _turns(row: dict[str, Any], columns: Columns, intake: Intake) -> list[Turn]:
+    text = columns.get(row, "text")
+    if text is None:
+        intake.drop(f"{columns.of.get('text', 'content')} (row without text)")
+        return []
+    if not isinstance(text, str | list | dict):
+        text = str(text)
+    model = columns.get(row, "model")
+    mark = Mark(
+        intake.time(columns.get(row, "time"), columns.of.get("time", "time")),
+        model if isinstance(model, str) and model else None,
+        intake.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens")),
+    )
+    try:
+        return fold(
+            [{"role": columns.get(row, "role"), "content": text}], intake, path="row", marks={0: mark}
+        )
+    except Unreadable as error:
+        raise Unreadable(str(error).replace("message 1", "the row", 1)) from error
+
+
+def _draft(name: str | None, thread: _Thread, intake: Intake) -> Draft:
+    fields = thread.fields
+    return Draft(
+        [turn for row in _in_order(thread.rows, intake) for turn in row.turns],
+        thread.line,
+        source_id=name,
+        status=fields.get("status"),
+        llm_model=thread.models.most_common(1)[0][0] if thread.models else None,
+        company_name=fields.get("company"),
+        metadata={what: fields[what] for what in _METADATA if what in fields},
+        started_at=intake.time(fields.get("start"), "start"),
+    )
+
+
+def _in_order(rows: list[_Row], intake: Intake) -> list[_Row]:
+    """Sort by turn number, else by time, else leave the order of the file."""
+    orders = [row.order for row in rows]
+    times = [row.turns[0].timestamp for row in rows if row.turns]
+    if None not in orders and len(set(orders)) == len(orders):
+        sorted_rows = sorted(rows, key=lambda row: row.order or 0)
+    elif rows and None not in times and len(times) == len(rows):
+        sorted_rows = sorted(rows, key=lambda row: row.turns[0].timestamp)  # type: ignore[arg-type, return-value]
+    else:
+        return rows
+    if any(a is not b for a, b in zip(rows, sorted_rows, strict=True)):
+        intake.tally("{} conversations had rows out of order; they were put in order.")
+    return sorted_rows
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if is_something(value) and not isinstance(value, bool) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _snake(name: str) -> str:
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", str(name).strip().lstrip("\ufeff"))
+    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")

@@ -1,0 +1,46 @@
+"""ShareGPT: ``conversations`` of ``from`` and ``value``, or of ``role`` and ``content``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from promptlift.transcripts.chat import fold
+from promptlift.transcripts.intake import Draft, Turn, is_something
+from promptlift.transcripts.reading import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["read_sharegpt"]
+
+_LISTS: Final = ("conversations", "conversation")
+_IDS: Final = ("id", "conversation_id", "conversationId")
+_READ: Final = frozenset({*_LISTS, *_IDS, "model", "system"})
+
+
+def read_sharegpt(records: Iterable[Record], intake: Intake) -> None:
+    """Read ShareGPT records, one conversation a record."""
+    for record in records:
+        if record.fault is not None:
+            intake.problem(record.line, record.fault)
+            continue
+        try:
+            intake.add(_draft(record, intake))
+        except (Unreadable, RecursionError) as error:
+            intake.problem(record.line, str(error))
+
+
+def _draft(record: Record, intake: Intake) -> Draft:
+    value = record.value if isinstance(record.value, dict) else {}
+    name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
+    if name is None:
+        raise Unreadable("the record has no list of conversations")
+    turns = fold(value[name], intake, path=f"{name}[]")
+    if isinstance(value.get("system"), str) and value["system"]:
+        turns.insert(0, Turn("system", value["system"]))
+    source_id = next((value[key] for key in _IDS if is_something(value.get(key))), None)
+    intake.drop_unknown(value, _READ)
+    return Draft(turns, record.line, source_id=source_id, llm_model=value.get("model"))

@@ -1,0 +1,89 @@
+"""Chat messages taken out of what tracing tools wrap them in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from promptlift.transcripts.intake import is_something
+
+__all__ = ["chat_messages", "decoded"]
+
+_LANGCHAIN_ROLES: Final = {
+    "human": "user",
+    "ai": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "function",
+}
+_LANGCHAIN_FIELDS: Final = ("content", "tool_calls", "name", "tool_call_id")
+# Where an input or output keeps its messages or its text; the first that holds something is taken.
+_WRAPPERS: Final = (
+    *("messages", "message", "choices", "generations"),
+    *("input", "output", "question", "answer", "content"),
+)
+
+
+def decoded(value: Any) -> Any:
+    """Give what a JSON text holds; any other value as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value, parse_constant=lambda _: None)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def chat_messages(value: Any, role: str) -> list[Any]:
+    """Give the chat messages of an input or output, however it wraps them.
+
+    Parameters
+    ----------
+    value
+        A list of messages, one message, text, or an object that holds one of these under a usual name.
+    role
+        Who said it when the value is only text.
+    """
+    value = decoded(value)
+    if isinstance(value, str):
+        return [{"role": role, "content": value}] if value else []
+    if isinstance(value, list):
+        # LangChain batches: a list of one list of messages.
+        inner = value[0] if value and isinstance(value[0], list) else value
+        return [_message(item, role) for item in inner]
+    if not isinstance(value, dict):
+        return []
+    if "role" in value or "kwargs" in value or _langchain_role(value) is not None:
+        return [_message(value, role)]
+    inside = next((value[name] for name in _WRAPPERS if is_something(value.get(name))), None)
+    return chat_messages(inside, role)
+
+
+def _message(item: Any, role: str) -> Any:
+    """Give a chat message with role and content of what LangChain or a choice of an answer wraps."""
+    if isinstance(item, str):
+        return {"role": role, "content": item}
+    if not isinstance(item, dict):
+        return item
+    if isinstance(item.get("message"), dict):
+        return _message(item["message"], role)
+    item = _unpacked(item)
+    if "role" not in item and _langchain_role(item) is not None:
+        return {"role": _langchain_role(item), **{k: item[k] for k in _LANGCHAIN_FIELDS if k in item}}
+    if "role" not in item and isinstance(item.get("text"), str):
+        return {"role": role, "content": item["text"]}
+    return item
+
+
+def _unpacked(item: dict[str, Any]) -> dict[str, Any]:
+    """Give the message inside LangChain's ``kwargs`` or ``data``, with its type."""
+    inside = next((item[name] for name in ("kwargs", "data") if isinstance(item.get(name), dict)), None)
+    if inside is None:
+        return item
+    identity = item.get("id")
+    name = str(identity[-1]) if isinstance(identity, list) and identity else str(item.get("type"))
+    return {"type": name.lower().removesuffix("chunk").removesuffix("message"), **inside}
+
+
+def _langchain_role(item: dict[str, Any]) -> str | None:
+    return _LANGCHAIN_ROLES.get(str(item.get("type")))
