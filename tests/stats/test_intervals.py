@@ -1,0 +1,114 @@
+"""Intervals against statsmodels, against a case worked by hand, and their properties."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
+
+from promptlift.stats import mean_interval, wilson
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+def test_wilson_is_the_one_of_statsmodels(level):
+    n = np.repeat(np.arange(1, 120), 120)
+    x = np.tile(np.arange(120), 119)
+    n, x = n[x <= n], x[x <= n]
+    low, high = wilson(x, n, level=level)
+    expected_low, expected_high = proportion_confint(x, n, alpha=1 - level, method="wilson")
+    np.testing.assert_allclose(low, expected_low, atol=1e-12)
+    np.testing.assert_allclose(high, expected_high, atol=1e-12)
+
+
+def test_wilson_by_hand():
+    # 8 of 10, z = 1.959964: z² = 3.841459; (8 + 1.920729 ∓ sqrt(3.841459 (1.6 + 0.960365))) / 13.841459
+    low, high = wilson(8, 10)
+    assert float(low) == pytest.approx((9.920729 - math.sqrt(3.841459 * 2.560365)) / 13.841459, abs=1e-6)
+    assert float(high) == pytest.approx((9.920729 + math.sqrt(3.841459 * 2.560365)) / 13.841459, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "width"), [(5, 59), (15, 41), (50, 23), (100, 17), (500, 7.6)])
+def test_wilson_widths_at_three_quarters_are_the_known_ones(n, width):
+    low, high = wilson(round(0.75 * n), n)
+    assert 100 * float(high - low) == pytest.approx(width, abs=0.6)
+
+
+def test_wilson_of_nothing_is_unknown_and_not_a_warning():
+    low, high = wilson([0, 3], [0, 4])
+    assert np.isnan([low[0], high[0]]).all()
+    assert not np.isnan([low[1], high[1]]).any()
+    assert low.dtype == high.dtype == np.float64
+
+
+def test_wilson_ends_are_exact_when_none_or_all_succeeded():
+    low, high = wilson([0, 7], [7, 7])
+    assert low[0] == 0.0
+    assert high[1] == 1.0
+    assert 0 < high[0] < 0.5 < low[1] < 1
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 95, float("nan"), "high", None])
+def test_a_level_outside_0_to_1_is_refused(level):
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+        wilson(1, 2, level=level)
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+        mean_interval(0, 1, 5, level=level)
+
+
+@pytest.mark.parametrize(("x", "n"), [(3, 2), (-1, 2), ([1, 5], [2, 4])])
+def test_impossible_counts_are_refused(x, n):
+    with pytest.raises(ValueError, match="between 0 and n"):
+        wilson(x, n)
+
+
+@given(
+    st.integers(1, 10**7).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.01, 0.999)
+)
+def test_wilson_encloses_the_estimate_and_mirrors(counts, level):
+    x, n = counts
+    low, high = wilson(x, n, level=level)
+    assert 0 <= low <= x / n + 1e-12
+    assert x / n - 1e-12 <= high <= 1
+    mirrored_low, mirrored_high = wilson(n - x, n, level=level)
+    assert float(low) == pytest.approx(1 - float(mirrored_high), abs=1e-9)
+    assert float(high) == pytest.approx(1 - float(mirrored_low), abs=1e-9)
+
+
+def test_wilson_covers_the_truth_about_as_often_as_it_says():
+    x = np.random.default_rng(5).binomial(40, 0.7, 20_000)
+    low, high = wilson(x, 40)
+    assert 0.93 < np.mean((low <= 0.7) & (high >= 0.7)) < 0.97
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_mean_interval_is_the_one_of_statsmodels(level):
+    values = np.random.default_rng(1).normal(0.1, 0.4, 23)
+    low, high = mean_interval(values.mean(), values.std(ddof=1), 23, level=level)
+    expected = DescrStatsW(values).tconfint_mean(alpha=1 - level)
+    assert (float(low), float(high)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_mean_interval_by_hand():
+    # Two values, 0 and 1: t(0.975; 1) = 12.7062, sd / sqrt(2) = 0.5
+    low, high = mean_interval(0.5, math.sqrt(0.5), 2)
+    assert (float(low), float(high)) == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
+
+
+def test_mean_interval_of_fewer_than_two_values_is_unknown():
+    low, high = mean_interval([0.1, 0.1, 0.1], [np.nan, np.nan, 0.2], [0, 1, 2])
+    assert np.isnan(low[:2]).all()
+    assert np.isnan(high[:2]).all()
+    assert low[2] < 0.1 < high[2]
+
+
+def test_rates_need_neither_scipy_nor_pandas():
+    code = "import sys, promptlift.stats as s; s.wilson(1, 2); print({'scipy', 'pandas'} & set(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "set()"
