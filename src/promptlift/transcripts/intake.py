@@ -170,6 +170,10 @@ class Intake:
             raise Unreadable(f"the conversation cannot be written as content: {error}") from error
         size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
+            # Blanks between the fields say nothing; without them it may fit.
+            content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
+            size = _bytes(content, "metadata")
+        if size > CONTENT_BYTES:
             raise Unreadable(f"the conversation has {size} bytes of content; the limit is {CONTENT_BYTES}")
         if metadata and json_depth(content) > JSON_DEPTH:
             raise Unreadable(f"metadata is nested deeper than {JSON_DEPTH} levels")

@@ -66,6 +66,8 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
         When no line has a label.
     """
     turns: list[tuple[Role, list[str]]] = []
+    apart = True  # whether a blank line stands before every label
+    blank = False
     labels: set[str] = set()
     before: list[tuple[int, str]] = []
     joined = 0
@@ -74,12 +76,14 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
         if match and (not labels or match.group(1) in labels):
             labels = labels or _TOGETHER[match.group(1)]
             role: Role = "user" if match.group(1).lower() in _USERS else "assistant"
+            apart &= blank or not turns
             turns.append((role, [row[match.end() :]]))
         elif turns:
             turns[-1][1].append(row)
             joined += bool(row.strip())
         elif row.strip():
             before.append((number, row.strip()))
+        blank = not row.strip()
     if not turns:
         raise Unreadable(f"no line starts with a role label; use one of the pairs {PAIRS}")
     if before:
@@ -90,12 +94,13 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
             f"every turn starts with a label of one of the pairs {PAIRS}",
         )
     intake.tally("{} lines without a label were added to the turn before them.", joined)
-    return [Turn(role, _text(rows)) for role, rows in turns]
+    last = len(turns) - 1
+    return [Turn(role, _text(rows, apart or at == last)) for at, (role, rows) in enumerate(turns)]
 
 
-def _text(rows: list[str]) -> str:
-    """Join a turn; blank lines at its end only set turns apart."""
-    while len(rows) > 1 and not rows[-1].strip():
+def _text(rows: list[str], trimmed: bool) -> str:  # noqa: FBT001 - one caller
+    """Join a turn, without the blank lines at its end where they only set turns apart."""
+    while trimmed and len(rows) > 1 and not rows[-1].strip():
         rows.pop()
     return "\n".join(rows)
 

@@ -31,10 +31,9 @@ class Record(NamedTuple):
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, unpacked if it is gzip by content."""
-    file = path.open("rb")
-    magic = file.read(2)
-    file.seek(0)
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if magic == b"\x1f\x8b" else file
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
 
 
 def read_head(path: Path) -> bytes:
@@ -100,7 +99,7 @@ def _gap(first: tuple[int, str], second: tuple[int, str] | None) -> str:
 def _decode(numbered: tuple[int, str]) -> Record:
     number, line = numbered
     try:
-        return Record(number, _DECODER.decode(line))
+        return Record(number, _DECODER.decode(line.rstrip("\r\n")))
     except RecursionError:
         return Record(number, fault="nested too deeply to be read")
     except json.JSONDecodeError as error:

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlift import transcripts
+
+HELLO = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello 😀"}]
+SAID = [("user", "Hi"), ("assistant", "Hello 😀")]
+
+
+def conversation(**fields):
+    return {"messages": HELLO, "metadata": {"channel": "web", "plan": "gold"}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "lines"),
+    [
+        ("one.json", conversation(), [1]),
+        ("many.json", [conversation(), conversation(), conversation()], [2, 18, 34]),
+        ("lines.jsonl", [conversation(), conversation()], [1, 2]),
+        ("lines.jsonl.gz", [conversation(), conversation()], [1, 2]),
+        ("no-suffix", json.dumps([conversation()] * 2), [1, 1]),
+        (
+            "pretty-several",
+            json.dumps(conversation(), indent=1) + "\n\n" + json.dumps(conversation()),
+            [1, 18],
+        ),
+        ("bom.json", ("\ufeff" + json.dumps(conversation())).encode(), [1]),
+        ("crlf.jsonl", json.dumps(conversation()) + "\r\n\r\n" + json.dumps(conversation()), [1, 3]),
+    ],
+)
+def test_every_layout_of_json_is_read_with_its_lines(written, said, name, data, lines):
+    reading = transcripts.read(written(name, data))
+    assert reading.format == "structured"
+    assert [c.line for c in reading.conversations] == lines
+    assert all(said(c) == SAID for c in reading.conversations)
+    assert json.loads(reading.conversations[0].content)["metadata"] == {"channel": "web", "plan": "gold"}
+    assert (reading.problems, reading.dropped, reading.notes) == ([], {}, [])
+
+
+def test_message_fields_are_kept_and_times_become_utc(written):
+    message = {
+        "role": "assistant",
+        "content": "x",
+        "timestamp": "2026-01-05T10:00:00+02:00",
+        "model": "m",
+        "tokens": 7,
+    }
+    reading = transcripts.read(written("a.json", {"messages": [message]}))
+    assert json.loads(reading.conversations[0].content) == {
+        "messages": [{**message, "timestamp": "2026-01-05T08:00:00.000Z"}]
+    }
+
+
+def test_records_like_the_api_takes_them_are_read(written, said):
+    inner = json.dumps({"messages": HELLO, "metadata": {"userId": 42}, "extra": 1})
+    records = [
+        {
+            "content": inner,
+            "status": "completed",
+            "llmModel": "m-1",
+            "companyName": "Acme",
+            "idempotencyKey": "k1",
+        },
+        {"content": "User: Hi\nAssistant: Hello 😀", "status": "Abandoned", "id": "c-2", "promptId": "p"},
+    ]
+    reading = transcripts.read(written("a.jsonl", records))
+    first, second = reading.conversations
+    assert reading.format == "structured"
+    assert said(first) == said(second) == SAID
+    assert (first.status, first.llm_model, first.company_name, first.key) == (
+        "completed",
+        "m-1",
+        "Acme",
+        "k1",
+    )
+    assert (second.status, second.source_id, second.key) == ("abandoned", "c-2", None)
+    assert json.loads(first.content)["metadata"] == {"userId": "42"}
+    assert reading.dropped == {"promptId": 1, "content.extra": 1}
+
+
+def test_the_time_of_a_conversation_goes_to_its_first_message_when_no_message_has_one(written):
+    reading = transcripts.read(written("a.jsonl", [conversation(createdAt="2026-02-03T04:05:06Z")]))
+    messages = json.loads(reading.conversations[0].content)["messages"]
+    assert [m.get("timestamp") for m in messages] == ["2026-02-03T04:05:06.000Z", None]
+    assert reading.notes == [
+        "1 conversations have a time and their messages have none: the first message got it."
+    ]
+
+
+def test_unknown_fields_are_counted_and_the_truth_never_goes_in(written):
+    records = [conversation(truth={"taskCompleted": True}, score=0), conversation(truth={}, score=None)]
+    records[0]["messages"] = [{**HELLO[0], "name": "ann", "weight": 1}]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert reading.dropped == {"messages[].name": 1, "messages[].weight": 1, "truth": 1, "score": 1}
+    assert "taskCompleted" not in reading.conversations[0].content
+
+
+def test_values_of_the_wrong_kind_are_dropped_and_counted(written):
+    message = {"role": "user", "content": "x", "timestamp": "yesterday", "tokens": -1, "model": 3}
+    record = {"messages": [message], "status": "resolved", "metadata": {"sessionId": ["a"], "n": None}}
+    reading = transcripts.read(written("a.json", record))
+    assert json.loads(reading.conversations[0].content) == {"messages": [{"role": "user", "content": "x"}]}
+    assert reading.dropped == {
+        "messages[].timestamp (not a time)": 1,
+        "messages[].tokens (not a count)": 1,
+        "messages[].model (not text)": 1,
+        "metadata.sessionId (not text)": 1,
+        "status ('resolved' is none of completed, abandoned, in_progress)": 1,
+    }
+
+
+def test_an_array_of_messages_is_one_conversation(written, said):
+    reading = transcripts.read(written("a.json", HELLO))
+    assert [said(c) for c in reading.conversations] == [SAID]
+    assert reading.notes == [
+        "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
+    ]
+
+
+def test_lines_of_message_arrays_are_conversations(written, said):
+    reading = transcripts.read(written("a.jsonl", [HELLO, HELLO]))
+    assert [said(c) for c in reading.conversations] == [SAID, SAID]
+
+
+def test_openai_chats_without_tools_are_openais(written, said):
+    reading = transcripts.read(written("a.jsonl", [{"messages": HELLO}] * 2))
+    assert reading.format == "openai"
+    assert [said(c) for c in reading.conversations] == [SAID, SAID]
+
+
+def test_openai_tools_are_folded_into_three_roles(written, said):
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "é"}'}}
+    second = {"id": "c2", "type": "function", "function": {"name": "count", "arguments": {"n": [1]}}}
+    messages = [
+        {"role": "developer", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        {"role": "assistant", "content": "Looking.", "tool_calls": [call, second]},
+        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+        {"role": "tool", "tool_call_id": "c2", "content": None},
+        {"role": "assistant", "content": None, "function_call": {"name": "old", "arguments": "{}"}},
+        {"role": "function", "name": "old", "content": "1"},
+        {"role": "assistant", "content": None, "refusal": "I cannot."},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]},
+    ]
+    reading = transcripts.read(written("a.jsonl", [{"messages": messages, "tools": [{}]}]))
+    assert reading.format == "openai"
+    assert said(reading.conversations[0]) == [
+        ("system", "Be kind."),
+        ("user", "a\nb"),
+        ("assistant", "Looking."),
+        ("assistant", '[tool call] find({"q": "é"})'),
+        ("assistant", '[tool call] count({"n": [1]})'),
+        ("system", "[tool result] found"),
+        ("system", "[tool result] "),
+        ("assistant", "[tool call] old({})"),
+        ("system", "[tool result] 1"),
+        ("assistant", "I cannot."),
+        ("user", ""),
+    ]
+    assert reading.dropped == {
+        "messages[].tool_calls[].id": 2,
+        "messages[].tool_call_id": 2,
+        "messages[].name": 1,
+        "messages[] (without text)": 1,
+        "messages[].content[] (image_url)": 1,
+        "tools": 1,
+    }
+
+
+def test_tool_parts_of_a_content_list_are_folded_too(written, said):
+    messages = [
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "One moment."},
+                {"type": "tool_use", "name": "f", "input": {"a": 1}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "ok"}]}]},
+    ]
+    reading = transcripts.read(written("a.jsonl", [{"messages": messages}]))
+    assert said(reading.conversations[0]) == [
+        ("assistant", "One moment."),
+        ("assistant", '[tool call] f({"a": 1})'),
+        ("system", "[tool result] ok"),
+    ]
+
+
+def test_the_same_conversation_has_the_same_fingerprint_and_its_copy_another(written):
+    path = written("a.jsonl", [{"messages": HELLO}, {"messages": HELLO}])
+    first = [c.fingerprint for c in transcripts.read(path).conversations]
+    assert first == [c.fingerprint for c in transcripts.read(path).conversations]
+    assert len(set(first)) == 2
+
+
+def test_odd_characters_stay_as_they_are(written, said):
+    text = "nul \0 bell \a \x85 \u2028 \u202eשלום 👩‍👩‍👧"
+    record = json.dumps({"messages": [{"role": "user", "content": text}]})
+    raw = json.dumps({"messages": [{"role": "user", "content": text}]}, ensure_ascii=False)
+    reading = transcripts.read(written("a.jsonl", f"{record}\n{raw}\n"))
+    assert [said(c) for c in reading.conversations] == [[("user", text)]] * 2
