@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
@@ -57,6 +57,13 @@ class PromptUpdate(RequestModel):
     objective: LongText | None = None
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
+
+    @field_validator("name", "content", "llm_model", "status", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("must not be null")
+        return value
 
 
 class StatusMetrics(ApiModel):

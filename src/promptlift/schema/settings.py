@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, RequestModel
@@ -69,6 +69,13 @@ class Settings(ApiModel):
 
 class _Change(RequestModel):
     model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("must not be null")
+        return value
 
 
 class GeneralChange(_Change):

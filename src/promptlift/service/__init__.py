@@ -1,0 +1,3 @@
+"""The Prompt Optimization Service, whole, in one process or many."""
+
+from __future__ import annotations

@@ -1,0 +1,299 @@
+"""Logging conversations: many requests that come at once share one transaction.
+
+A request is answered when the transaction that holds its conversation is committed, so nothing that was
+acknowledged can be lost. While one transaction is written, the next requests gather for the following one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import DBAPIError
+
+from promptlift.schema import limits
+from promptlift.service import moment
+from promptlift.service.failures import Refusal, not_found, quota
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import conversations, events, prompts, usage
+from promptlift.service.store.database import is_full_or_locked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.jobs.insights import InsightJobs
+    from promptlift.service.rules.content import Shape
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+
+_LOG = logging.getLogger(__name__)
+BATCH = 64
+# How often another process may take a key between the look and the write.
+KEY_RACES = 5
+
+
+@dataclass(slots=True)
+class Entry:
+    """One conversation that is to be logged, checked already."""
+
+    caller: Caller
+    scheme: Scheme
+    prompt_id: str
+    content: str
+    shape: Shape
+    status: str
+    llm_model: str | None
+    company_name: str | None
+    idempotency_key: str | None
+    loop: asyncio.AbstractEventLoop | None = None
+    done: asyncio.Future[Logged] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A conversation as the create request answers it.
+
+    Attributes
+    ----------
+    created
+        ``False`` when the idempotency key stood for a conversation that was there already.
+    """
+
+    id: str
+    prompt_id: str
+    status: str
+    created_at: int
+    created: bool
+
+
+@dataclass(slots=True)
+class _Batch:
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    contents: list[dict[str, Any]] = field(default_factory=list)
+    outbox: list[dict[str, Any]] = field(default_factory=list)
+
+
+class ConversationLog:
+    """Writes conversations for all requests of this process, on a thread of its own."""
+
+    def __init__(self, database: Database, jobs: InsightJobs) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._waiting: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
+        self._thread.start()
+
+    async def log(self, entry: Entry) -> Logged:
+        """Keep a conversation; returns when it is committed.
+
+        Raises
+        ------
+        Refusal
+            ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the disk.
+        """
+        entry.loop = asyncio.get_running_loop()
+        entry.done = entry.loop.create_future()
+        self._waiting.put(entry)
+        return await entry.done
+
+    def close(self) -> None:
+        """Write what is waiting and end the thread."""
+        self._waiting.put(None)
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        while True:
+            entry = self._waiting.get()
+            if entry is None:
+                return
+            entries, ending = [entry], False
+            while len(entries) < BATCH:
+                try:
+                    more = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+                if more is None:
+                    ending = True
+                    break
+                entries.append(more)
+            self._write(entries)
+            if ending:
+                return
+
+    def _write(self, entries: list[Entry]) -> None:
+        try:
+            outcomes = self._commit_or_again(entries)
+        except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
+            if len(entries) > 1:
+                # One bad row must not take its neighbours with it.
+                for entry in entries:
+                    self._write([entry])
+                return
+            outcomes = [_refusal_of(error)]
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if entry.loop is not None and not entry.loop.is_closed():
+                entry.loop.call_soon_threadsafe(_settle, entry.done, outcome)
+
+    def _commit_or_again(self, entries: Sequence[Entry]) -> list[Logged | Refusal]:
+        for _ in range(KEY_RACES):
+            try:
+                return self._commit(entries)
+            except _KeyTakenError:  # the next look finds the conversation that has the key now
+                continue
+        return self._commit(entries)
+
+    def _commit(self, entries: Sequence[Entry]) -> list[Logged | Refusal]:
+        with self._jobs.announcing(), self._database.write() as connection:
+            now = moment.now()
+            outcomes: list[Logged | Refusal | None] = [None] * len(entries)
+            batch = _Batch()
+            for account in {entry.caller.account_id: entry.caller for entry in entries}.values():
+                mine = [i for i, entry in enumerate(entries) if entry.caller.account_id == account.account_id]
+                _plan_account(
+                    connection, account, entries=entries, mine=mine, outcomes=outcomes, batch=batch, now=now
+                )
+            if batch.rows:
+                conversations.add(connection, batch.rows, batch.contents)
+                _hold_keys(connection, entries, outcomes, now)
+                events.write(connection, batch.outbox)
+                self._jobs.announce(connection)
+            return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _plan_account(
+    connection: Connection,
+    caller: Caller,
+    *,
+    entries: Sequence[Entry],
+    mine: Sequence[int],
+    outcomes: list[Logged | Refusal | None],
+    batch: _Batch,
+    now: int,
+) -> None:
+    account_id = caller.account_id
+    standing = prompts.standing(connection, account_id, list({entries[i].prompt_id for i in mine}))
+    keys = [key for i in mine if (key := entries[i].idempotency_key) is not None]
+    held = {
+        key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
+        for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
+    }
+    limit = limits.PLANS[caller.plan].conversations_per_month
+    used = usage.used(connection, account_id, "conversations", now=now) if limit is not None else 0
+    added = 0
+    for i in mine:
+        entry = entries[i]
+        if entry.idempotency_key is not None and entry.idempotency_key in held:
+            outcomes[i] = held[entry.idempotency_key]
+        elif entry.prompt_id not in standing:
+            outcomes[i] = not_found(entry.scheme.noun)
+        elif limit is not None and used + added >= limit:
+            outcomes[i] = quota(
+                "conversations per month", limit=limit, used=used + added, reset_at=_period_end(now)
+            )
+        else:
+            logged = _plan_row(entry, batch, now)
+            outcomes[i] = logged
+            added += 1
+            if entry.idempotency_key is not None:
+                held[entry.idempotency_key] = Logged(
+                    logged.id, logged.prompt_id, logged.status, logged.created_at, created=False
+                )
+    if added:
+        usage.add(connection, account_id, "conversations", added, now=now)
+
+
+def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
+    conversation_id = new_id("cnv")
+    shape = entry.shape
+    started_at = now if shape.started_at is None else shape.started_at
+    batch.rows.append(
+        {
+            "id": conversation_id,
+            "account_id": entry.caller.account_id,
+            "prompt_id": entry.prompt_id,
+            "status": entry.status,
+            "llm_model": entry.llm_model,
+            "company_name": entry.company_name,
+            "idempotency_key": entry.idempotency_key,
+            "created_at": now,
+            "started_at": started_at,
+            "ended_at": started_at if shape.ended_at is None else shape.ended_at,
+            "message_count": shape.messages,
+            "user_turns": shape.user_turns,
+            "response_seconds": shape.response_seconds,
+            "has_insights": False,
+            "judging": "pending",
+            "generation": 1,
+            "judge_after": now,
+            "judge_attempts": 0,
+        }
+    )
+    batch.contents.append({"conversation_id": conversation_id, "content": entry.content.encode()})
+    payload = {
+        "conversationId": conversation_id,
+        "promptId": entry.prompt_id,
+        "status": entry.status,
+        "createdAt": moment.wire(now),
+    }
+    batch.outbox.append(
+        events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
+    )
+    return Logged(conversation_id, entry.prompt_id, entry.status, now, created=True)
+
+
+def _hold_keys(
+    connection: Connection, entries: Sequence[Entry], outcomes: Sequence[Logged | Refusal | None], now: int
+) -> None:
+    rows = [
+        {
+            "account_id": entry.caller.account_id,
+            "key": entry.idempotency_key,
+            "conversation_id": outcome.id,
+            "expires_at": now + limits.IDEMPOTENCY_HOURS * moment.HOUR,
+        }
+        for entry, outcome in zip(entries, outcomes, strict=True)
+        if entry.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
+    ]
+    if len(conversations.hold_keys(connection, rows)) != len(rows):
+        # Another process took a key after it was looked up.
+        raise _KeyTakenError
+
+
+class _KeyTakenError(Exception):
+    pass
+
+
+def _period_end(now: int) -> str:
+    return moment.wire(moment.billing_period(now)[1]) or ""
+
+
+def _refusal_of(error: Exception) -> Refusal:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, _KeyTakenError):
+        return Refusal(
+            "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
+        )
+    if isinstance(error, DBAPIError) and is_full_or_locked(error):
+        _LOG.error("a conversation could not be kept: %s", error.orig)
+        return Refusal(
+            "SERVICE_UNAVAILABLE", "The service cannot write to its disk right now; send it again later"
+        )
+    _LOG.exception("a conversation could not be kept", exc_info=error)
+    return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
+
+
+def _settle(future: asyncio.Future[Logged], outcome: Logged | Refusal) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, Logged):
+        future.set_result(outcome)
+    else:
+        future.set_exception(outcome)

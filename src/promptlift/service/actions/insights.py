@@ -1,0 +1,24 @@
+"""Asking for insights again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.service import moment
+from promptlift.service.store import judging
+
+if TYPE_CHECKING:
+    from promptlift.service.parts import Parts
+
+
+def ask_again(
+    parts: Parts, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
+) -> int:
+    """Let conversations be judged again in the background; gives how many."""
+    with parts.jobs.announcing(), parts.database.write() as connection:
+        count = judging.ask_again(
+            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=moment.now()
+        )
+        if count:
+            parts.jobs.announce(connection)
+    return count

@@ -1,0 +1,154 @@
+"""Prompts: making, changing and deleting them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.schema import limits
+from promptlift.service import moment
+from promptlift.service.failures import invalid, not_found, quota
+from promptlift.service.identifiers import new_id
+from promptlift.service.rules.models import problem_of
+from promptlift.service.store import events, prompts, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptlift.schema.naming import Scheme
+    from promptlift.schema.prompts import PromptCreate, PromptUpdate
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+
+def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """A prompt as the API gives it; ``names`` picks fields."""
+    whole = {
+        "id": row.id,
+        "name": row.name,
+        "content": row.content,
+        "llmModel": row.llm_model,
+        "description": row.description,
+        "tags": orjson.loads(row.tags),
+        "temperature": row.temperature,
+        "maxTokens": row.max_tokens,
+        "objective": row.objective,
+        "status": row.status,
+        "createdAt": moment.wire(row.created_at),
+        "updatedAt": moment.wire(row.updated_at),
+    }
+    return whole if names is None else {name: whole[name] for name in names}
+
+
+def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> AnyRow:
+    """The row of a prompt.
+
+    Raises
+    ------
+    Refusal
+        ``NOT_FOUND`` when the account has no such prompt.
+    """
+    with database.read() as connection:
+        row = prompts.find(connection, caller.account_id, prompt_id)
+    if row is None:
+        raise not_found(scheme.noun)
+    return row
+
+
+def create(database: Database, caller: Caller, body: PromptCreate, models: Iterable[str]) -> AnyRow:
+    """Add a prompt and give its row.
+
+    Raises
+    ------
+    Refusal
+        ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` for the plan.
+    """
+    _check_model(body.llm_model, models)
+    now = moment.now()
+    limit = limits.PLANS[caller.plan].prompts
+    with database.write() as connection:
+        used = usage.active_prompts(connection, caller.account_id) if limit is not None else 0
+        if limit is not None and used >= limit:
+            reset_at = moment.wire(moment.billing_period(now)[1]) or ""
+            raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
+        prompt_id = new_id("prm")
+        values = {
+            "id": prompt_id,
+            "account_id": caller.account_id,
+            "name": body.name,
+            "content": body.content,
+            "llm_model": body.llm_model,
+            "description": body.description,
+            "tags": orjson.dumps(body.tags or []).decode(),
+            "temperature": body.temperature,
+            "max_tokens": body.max_tokens,
+            "objective": body.objective,
+            "status": "active",
+            "created_at": now,
+            "updated_at": now,
+        }
+        prompts.add(connection, values)
+        row = prompts.find(connection, caller.account_id, prompt_id)
+    if row is None:
+        raise not_found("Prompt")
+    return row
+
+
+def update(
+    database: Database,
+    caller: Caller,
+    scheme: Scheme,
+    prompt_id: str,
+    body: PromptUpdate,
+    models: Iterable[str],
+) -> AnyRow:
+    """Change the provided fields of a prompt and give its row."""
+    changes = body.model_dump(exclude_unset=True)
+    if "llm_model" in changes:
+        _check_model(changes["llm_model"], models)
+    if "tags" in changes:
+        changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
+    with database.write() as connection:
+        now = moment.now()
+        before = prompts.find(connection, caller.account_id, prompt_id)
+        if before is None:
+            raise not_found(scheme.noun)
+        prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
+        after = prompts.find(connection, caller.account_id, prompt_id)
+        if after is not None and after.content != before.content:
+            prompts.add_version(connection, caller.account_id, prompt_id, after.content, "updated", now=now)
+            payload = {
+                "promptId": prompt_id,
+                "promptName": after.name,
+                # unspecified: values of updateType. "manual" is an edit by a person or program over the API.
+                "updateType": "manual",
+                "appliedAt": moment.wire(now),
+            }
+            events.write(
+                connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
+            )
+    if after is None:
+        raise not_found(scheme.noun)
+    return after
+
+
+def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
+    """Delete a prompt. Its conversations stay readable: they are what happened."""
+    # unspecified: what becomes of the conversations of a deleted prompt.
+    with database.write() as connection:
+        if prompts.find(connection, caller.account_id, prompt_id) is None:
+            raise not_found(scheme.noun)
+        now = moment.now()
+        prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
+        payload = {"promptId": prompt_id, "deletedAt": moment.wire(now)}
+        events.write(
+            connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
+        )
+
+
+def _check_model(name: str, models: Iterable[str]) -> None:
+    problem = problem_of(name, models)
+    if problem is not None:
+        raise invalid({"llmModel": problem}, "Unknown model name")

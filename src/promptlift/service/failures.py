@@ -1,0 +1,78 @@
+"""How the service says no: one exception, one body, every code with its status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The specification leaves the status of some codes open; section 4 of the design decides them.
+STATUS_OF: dict[str, int] = {
+    "VALIDATION_ERROR": 400,
+    "INVALID_API_KEY": 401,
+    "NOT_FOUND": 404,
+    "METHOD_NOT_ALLOWED": 405,
+    "INVALID_STATE": 409,
+    "PAYLOAD_TOO_LARGE": 413,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+    "LIMIT_EXCEEDED": 429,
+    "RATE_LIMIT_EXCEEDED": 429,
+    "INTERNAL_ERROR": 500,
+    "SERVICE_UNAVAILABLE": 503,
+}
+
+
+class Refusal(Exception):
+    """An answer that is an error of the API."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = dict(details) if details else None
+        self.headers = dict(headers or {})
+
+    @property
+    def status(self) -> int:
+        """HTTP status of the answer."""
+        return STATUS_OF[self.code]
+
+    def body(self) -> dict[str, Any]:
+        """The error body of the API."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.details:
+            error["details"] = self.details
+        return {"error": error}
+
+
+def invalid(details: Mapping[str, Any], message: str | None = None) -> Refusal:
+    """A value is not acceptable; ``details`` maps its dotted path to what is wrong."""
+    names = ", ".join(details)
+    return Refusal("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
+
+
+def not_found(kind: str) -> Refusal:
+    """A resource does not exist for this account; the message names its kind."""
+    return Refusal("NOT_FOUND", f"{kind} not found")
+
+
+def quota(what: str, *, limit: int, used: int, reset_at: str) -> Refusal:
+    """A plan quota is used up."""
+    return Refusal(
+        "LIMIT_EXCEEDED",
+        f"The plan's limit of {what} is reached",
+        details={"limit": limit, "used": used, "resetAt": reset_at},
+    )
+
+
+def too_large(field: str, message: str) -> Refusal:
+    """Something is over a size limit."""
+    return Refusal("PAYLOAD_TOO_LARGE", message, details={field: message})

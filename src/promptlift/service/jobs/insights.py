@@ -1,0 +1,252 @@
+"""Insights of logged conversations, derived in the background.
+
+A conversation that waits for insights says so in its own row; that row is the truth. A job of this room claims
+waiting conversations, judges them and writes each result, its event and the new state in one transaction. A kill at
+any moment leaves a row either waiting, claimed by a job that will be taken up again, or done.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import orjson
+from sqlalchemy.exc import SQLAlchemyError
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.transcript import parse_content
+from promptlift.service import moment
+from promptlift.service.engine.judge import JudgeFailed, JudgeUnavailable
+from promptlift.service.identifiers import new_id
+from promptlift.service.jobs.engine import job, job_id, step
+from promptlift.service.store import accounts, conversations, events, judging, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.engine.judge import Judge, Judgement
+    from promptlift.service.jobs.engine import JobEngine
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+_LOG = logging.getLogger(__name__)
+
+QUEUE = "insights"
+JOB = "derive_insights"
+CLAIM = 200
+CHUNK = 25
+SWEEP_SECONDS = 2.0
+CLEAN_EVERY = 300  # sweeps
+# A model that cannot be reached is asked again after 5 s, 10 s, 20 s … and at last every ten minutes.
+FIRST_PAUSE = 5 * moment.SECOND
+LONGEST_PAUSE = 600 * moment.SECOND
+# A conversation that the judge cannot make sense of is tried so often.
+JUDGE_TRIES = 3
+
+_running: InsightJobs | None = None
+
+
+@job(JOB)
+def derive_insights() -> int:
+    """Judge waiting conversations; gives how many were claimed."""
+    jobs, worker = _jobs(), job_id()
+    claimed = step("claim", jobs.claim, worker)
+    for start in range(0, len(claimed), CHUNK):
+        step("judge", jobs.judge, worker, claimed[start : start + CHUNK])
+    if len(claimed) >= CLAIM:
+        step("go on", jobs.go_on, worker)
+    return len(claimed)
+
+
+def _jobs() -> InsightJobs:
+    if _running is None:
+        raise RuntimeError("the insight jobs have not been started")
+    return _running
+
+
+class InsightJobs:
+    """Lets insights come to be.
+
+    Parameters
+    ----------
+    database, engine
+        Where conversations and jobs are kept.
+    judge
+        Reads one transcript at a time.
+    at_a_time
+        Conversations that are judged side by side.
+    """
+
+    def __init__(self, database: Database, engine: JobEngine, judge: Judge, *, at_a_time: int) -> None:
+        self._database = database
+        self._engine = engine
+        self._judge = judge
+        self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
+        self._announced = False
+        self._mine = threading.local()
+        self._ending = threading.Event()
+        self._sweeper = threading.Thread(target=self._sweep_for_ever, name="insight-sweeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work; conversations that a former process left waiting come first."""
+        global _running  # noqa: PLW0603 - jobs are plain functions and find their process here
+        _running = self
+        self._sweeper.start()
+
+    def stop(self) -> None:
+        """Stop looking for waiting conversations."""
+        self._ending.set()
+        self._sweeper.join(timeout=10)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @contextmanager
+    def announcing(self) -> Iterator[None]:
+        """Around a transaction that calls `announce`: an announcement that was rolled back does not count."""
+        self._mine.announced = False
+        try:
+            yield
+        except BaseException:
+            if self._mine.announced:
+                self._announced = False
+            raise
+
+    def announce(self, connection: Connection) -> None:
+        """Submit a job for the waiting conversations of this transaction.
+
+        SQLite has one writer and one process: a job that is submitted and has not claimed yet will find the rows of
+        this transaction too, so it is enough. Elsewhere every transaction submits its own.
+        """
+        if self._announced and self._database.is_sqlite:
+            return
+        self._engine.submit_in(connection, QUEUE, JOB)
+        self._announced = self._mine.announced = True
+
+    def claim(self, worker: str) -> list[str]:
+        """Step: take waiting conversations."""
+        # Before the write lock is asked for: whoever writes from here on submits a job of its own.
+        self._announced = False
+        with self._database.write() as connection:
+            return judging.claim(connection, worker, limit=CLAIM, now=moment.now())
+
+    def judge(self, worker: str, conversation_ids: Sequence[str]) -> int:
+        """Step: judge some of the claimed conversations; gives how many got insights."""
+        with self._database.read() as connection:
+            rows = judging.to_judge(connection, conversation_ids, worker)
+            exclusions = {
+                account_id: accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"]
+                for account_id in {row.account_id for row in rows}
+            }
+        return sum(
+            self._threads.map(lambda row: self._judge_one(worker, row, exclusions[row.account_id]), rows)
+        )
+
+    def go_on(self, worker: str) -> None:
+        """Step: submit a job for the conversations that were not claimed."""
+        with self._database.write() as connection:
+            self._engine.submit_in(connection, QUEUE, JOB, job=f"{worker}+")
+
+    def _judge_one(self, worker: str, row: AnyRow, exclusions: str) -> bool:
+        try:
+            transcript = parse_content(row.content.decode())
+            judgement = self._judge.judge(transcript, objective=row.objective, exclusions=exclusions or None)
+        except JudgeUnavailable as error:
+            pause = min(FIRST_PAUSE * 2 ** min(row.judge_attempts, 20), LONGEST_PAUSE)
+            with self._database.write() as connection:
+                judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=str(error))
+            return False
+        except (JudgeFailed, TranscriptError) as error:
+            self._give_up_or_again(worker, row, str(error))
+            return False
+        return self._keep(worker, row, judgement)
+
+    def _give_up_or_again(self, worker: str, row: AnyRow, problem: str) -> None:
+        _LOG.warning("conversation %s could not be judged: %s", row.id, problem)
+        with self._database.write() as connection:
+            if row.judge_attempts + 1 < JUDGE_TRIES:
+                judging.put_back(
+                    connection, worker, [row.id], after=moment.now() + FIRST_PAUSE, problem=problem
+                )
+            else:
+                judging.give_up(connection, worker, row.id, problem=problem)
+
+    def _keep(self, worker: str, row: AnyRow, judgement: Judgement) -> bool:
+        now, insights_id = moment.now(), new_id("ins")
+        document = {
+            "conversationId": row.id,
+            "sentiment": judgement.sentiment,
+            "sentimentScore": judgement.sentiment_score,
+            "taskCompleted": judgement.task_completed,
+            "quality": judgement.quality,
+            "topics": list(judgement.topics),
+            "summary": judgement.summary,
+            "issues": [
+                {"title": issue.title, "severity": issue.severity, "evidence": issue.evidence}
+                for issue in judgement.issues
+            ],
+            "analyser": self._judge.analyser,
+            "createdAt": moment.wire(now),
+        }
+        payload = {
+            "conversationId": row.id,
+            "promptId": row.prompt_id,
+            "insightsId": insights_id,
+            "summary": judgement.summary,
+            "sentiment": judgement.sentiment,
+        }
+        with self._database.write() as connection:
+            kept = judging.keep(
+                connection,
+                worker,
+                {
+                    "conversation_id": row.id,
+                    "account_id": row.account_id,
+                    "id": insights_id,
+                    "generation": row.generation,
+                    "sentiment": judgement.sentiment,
+                    "sentiment_score": judgement.sentiment_score,
+                    "task_completed": judgement.task_completed,
+                    "document": orjson.dumps(document).decode(),
+                    "created_at": now,
+                },
+            )
+            if kept:
+                events.write(
+                    connection, [events.row("insights.generated", row.account_id, row.id, payload, now=now)]
+                )
+            if judgement.tokens:
+                usage.add(connection, row.account_id, "tokens", judgement.tokens, now=now)
+        return kept
+
+    def _sweep_for_ever(self) -> None:
+        for count in itertools.count(1):
+            try:
+                self._sweep()
+                if count % CLEAN_EVERY == 0:
+                    self._clean()
+            except SQLAlchemyError as error:
+                _LOG.warning("waiting conversations could not be looked for: %s", error)
+            if self._ending.wait(SWEEP_SECONDS):
+                return
+
+    def _sweep(self) -> None:
+        with self._database.read() as connection:
+            late = judging.waiting(connection, now=moment.now() - int(SWEEP_SECONDS * moment.SECOND))
+            holders = judging.claimants(connection)
+        gone = [holder for holder in holders if self._engine.status(holder) != "living"]
+        if not late and not gone:
+            return
+        with self._database.write() as connection:
+            for holder in gone:
+                judging.release(connection, holder)
+            self._engine.submit_in(connection, QUEUE, JOB)
+
+    def _clean(self) -> None:
+        self._engine.forget_finished()
+        with self._database.write() as connection:
+            conversations.drop_expired_keys(connection, now=moment.now())

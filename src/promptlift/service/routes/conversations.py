@@ -1,0 +1,261 @@
+"""Conversations and their insights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+
+from promptlift.schema import limits
+from promptlift.schema.conversations import CONVERSATION_STATUSES, Conversation, ConversationCreate
+from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.naming import SCHEMES
+from promptlift.schema.pages import Page
+from promptlift.service import moment
+from promptlift.service.actions import insights
+from promptlift.service.actions.conversation_log import Entry
+from promptlift.service.failures import Refusal, invalid, not_found
+from promptlift.service.routes import endpoint
+from promptlift.service.rules import content
+from promptlift.service.store import conversations
+from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from promptlift.service.parts import Parts
+    from promptlift.service.store.tables import AnyRow
+
+# A transcript of this size is checked on a thread, so that it holds up nobody else.
+_LARGE = 32 * limits.KB
+
+
+def add_to(router: APIRouter, parts: Parts) -> None:
+    """Add the endpoints."""
+    _Conversations(parts).add_to(router)
+
+
+class _Conversations:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._database = parts.database
+
+    def add_to(self, router: APIRouter) -> None:
+        root, one = "/conversations", "/conversations/{id}"
+        flag = {"type": "boolean"}
+        listing = (
+            endpoint.parameter(
+                "promptId", {"type": "string"}, "Only of this prompt (agentId in the agent scheme)"
+            ),
+            endpoint.parameter("agentId", {"type": "string"}, "The same in the agent scheme"),
+            endpoint.parameter(
+                "status", {"type": "string", "enum": list(CONVERSATION_STATUSES)}, "Only this status"
+            ),
+            endpoint.parameter("hasInsights", flag, "Only with or without insights"),
+            endpoint.parameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX},
+                "Items of a page",
+            ),
+            endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page"),
+            endpoint.parameter("includeInsights", flag, "Beyond the specification: items carry insights"),
+            endpoint.parameter("includeContent", flag, "Beyond the specification: items carry content"),
+        )
+        with_insights = (
+            endpoint.parameter("includeInsights", flag, "Whether insights are in the answer; default true"),
+        )
+        add = endpoint.add
+        add(
+            router,
+            "POST",
+            root,
+            self.create,
+            answer=Conversation,
+            status=201,
+            body=ConversationCreate,
+            errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
+            summary="Log a conversation",
+            operation="create_conversation",
+        )
+        add(
+            router,
+            "GET",
+            root,
+            self.list,
+            answer=Page[Conversation],
+            query=listing,
+            summary="List conversations",
+            operation="list_conversations",
+        )
+        add(
+            router,
+            "GET",
+            one,
+            self.get,
+            answer=Conversation,
+            query=with_insights,
+            summary="Get a conversation",
+            operation="get_conversation",
+        )
+        add(
+            router,
+            "GET",
+            f"{one}/insights",
+            self.insights,
+            answer=Insights,
+            summary="Insights of a conversation",
+            operation="get_conversation_insights",
+        )
+        add(
+            router,
+            "POST",
+            f"{one}/insights/regenerate",
+            self.regenerate,
+            answer=RegenerateAnswer,
+            summary="Judge a conversation again",
+            operation="regenerate_conversation_insights",
+        )
+
+    async def create(self, request: Request) -> Response:
+        body = await read_body(request, ConversationCreate)
+        prompt_id, scheme = _link(body)
+        shape = (
+            await run_in_threadpool(content.accept, body.content)
+            if len(body.content) > _LARGE
+            else content.accept(body.content)
+        )
+        logged = await self._parts.log.log(
+            Entry(
+                caller=caller_of(request),
+                scheme=SCHEMES["agent" if scheme == "agentId" else "prompt"],
+                prompt_id=prompt_id,
+                content=body.content,
+                shape=shape,
+                # unspecified: the status of a conversation that is logged without one. Logs are of what is over.
+                status=body.status or "completed",
+                llm_model=body.llm_model,
+                company_name=body.company_name,
+                idempotency_key=body.idempotency_key,
+            )
+        )
+        # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
+        return answer(
+            {
+                "id": logged.id,
+                scheme: logged.prompt_id,
+                "status": logged.status,
+                "createdAt": moment.wire(logged.created_at),
+            },
+            201 if logged.created else 200,
+        )
+
+    async def list(self, request: Request) -> Response:
+        query = Query(request)
+        limit, offset = query.page(limits.CONVERSATIONS_LIMIT_DEFAULT)
+        prompt_id = query.text("promptId") or query.text("agentId")
+        status = query.choice("status", CONVERSATION_STATUSES)
+        has_insights = query.flag("hasInsights")
+        with_insights = query.flag("includeInsights", default=False) or False
+        with_content = query.flag("includeContent", default=False) or False
+        query.check()
+        account_id = caller_of(request).account_id
+
+        def read() -> dict[str, Any]:
+            with self._database.read() as connection:
+                rows, total = conversations.page(
+                    connection,
+                    account_id,
+                    prompt_id=prompt_id,
+                    status=status,
+                    has_insights=has_insights,
+                    with_insights=with_insights,
+                    with_content=with_content,
+                    limit=limit,
+                    offset=offset,
+                )
+            return {
+                "data": [_item(row, with_insights=with_insights, with_content=with_content) for row in rows],
+                "pagination": {"total": total, "limit": limit, "offset": offset},
+            }
+
+        return answer(await run_in_threadpool(read))
+
+    async def get(self, request: Request) -> Response:
+        query = Query(request)
+        with_insights = query.flag("includeInsights", default=True)
+        query.check()
+        row = await self._row(request)
+        return answer(
+            {
+                **_item(row, with_insights=bool(with_insights), with_content=True),
+                "idempotencyKey": row.idempotency_key,
+            }
+        )
+
+    async def insights(self, request: Request) -> Response:
+        row = await self._row(request)
+        if row.document is None:
+            raise _not_judged(row)
+        return answer(orjson.Fragment(row.document))
+
+    async def regenerate(self, request: Request) -> Response:
+        row = await self._row(request)
+        count = await run_in_threadpool(
+            lambda: insights.ask_again(self._parts, row.account_id, conversation_id=row.id)
+        )
+        return answer({"success": True, "message": "The conversation will be judged again", "queued": count})
+
+    async def _row(self, request: Request) -> AnyRow:
+        account_id, conversation_id = caller_of(request).account_id, path_id(request)
+
+        def read() -> AnyRow | None:
+            with self._database.read() as connection:
+                return conversations.find(connection, account_id, conversation_id)
+
+        row = await run_in_threadpool(read)
+        if row is None:
+            raise not_found("Conversation")
+        return row
+
+
+def _link(body: ConversationCreate) -> tuple[str, str]:
+    given = {"promptId": body.prompt_id, "agentId": body.agent_id}
+    links = {name: value for name, value in given.items() if value is not None}
+    if not links:
+        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
+    if len(set(links.values())) > 1:
+        raise invalid({"agentId": "must be the same as promptId, or absent"})
+    scheme, prompt_id = next(iter(links.items()))
+    return prompt_id, scheme
+
+
+def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "id": row.id,
+        # unspecified: which link an answer carries when the request names no scheme. Both.
+        "promptId": row.prompt_id,
+        "agentId": row.prompt_id,
+        "status": row.status,
+        "llmModel": row.llm_model,
+        "companyName": row.company_name,
+        "hasInsights": row.has_insights,
+        "createdAt": moment.wire(row.created_at),
+        "startedAt": moment.wire(row.started_at),
+        "endedAt": moment.wire(row.ended_at),
+    }
+    if with_content:
+        item["content"] = row.content.decode()
+    if with_insights:
+        item["insights"] = None if row.document is None else orjson.Fragment(row.document)
+    return item
+
+
+def _not_judged(row: AnyRow) -> Refusal:
+    if row.judging == "failed":
+        return Refusal(
+            "NOT_FOUND", f"Insights not found: the conversation could not be judged ({row.judge_problem})"
+        )
+    return Refusal("NOT_FOUND", "Insights not found: the conversation has not been judged yet")

@@ -1,0 +1,91 @@
+"""How an endpoint is declared, so that the generated API description says what really comes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation of `call`
+from starlette.responses import Response  # noqa: TC002 - the same
+
+from promptlift.schema.pages import ErrorBody
+from promptlift.service.failures import STATUS_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from fastapi import APIRouter
+    from pydantic import BaseModel
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
+_ALWAYS = ("INVALID_API_KEY", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE")
+_WITH_BODY = ("VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")
+
+
+def parameter(name: str, kind: dict[str, Any], description: str) -> dict[str, Any]:
+    """Describe a query parameter."""
+    return {"name": name, "in": "query", "required": False, "schema": kind, "description": description}
+
+
+def add(
+    router: APIRouter,
+    method: str,
+    path: str,
+    handler: Handler,
+    *,
+    answer: type[BaseModel],
+    status: int = 200,
+    body: type[BaseModel] | None = None,
+    query: Sequence[dict[str, Any]] = (),
+    errors: Sequence[str] = (),
+    summary: str,
+    operation: str,
+) -> None:
+    """Add an endpoint with its description.
+
+    Parameters
+    ----------
+    errors
+        Error codes beside those that every endpoint and every body can have.
+    """
+    codes = [
+        *_ALWAYS,
+        *errors,
+        *(_WITH_BODY if body is not None else ()),
+        *(("VALIDATION_ERROR",) if query else ()),
+    ]
+    if "{id}" in path:
+        codes.append("NOT_FOUND")
+    by_status: dict[int, list[str]] = {}
+    for code in dict.fromkeys(codes):
+        by_status.setdefault(STATUS_OF[code], []).append(code)
+    responses: dict[int | str, dict[str, Any]] = {status: {"model": answer, "description": "Success"}}
+    for number, names in sorted(by_status.items()):
+        responses[number] = {"model": ErrorBody, "description": " or ".join(names)}
+    extra: dict[str, Any] = {"parameters": [*_path_parameters(path), *query]}
+    if body is not None:
+        extra["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{body.__name__}"}}},
+        }
+
+    async def call(request: Request) -> Response:
+        return await handler(request)
+
+    router.add_api_route(
+        path,
+        call,
+        methods=[method],
+        status_code=status,
+        response_model=None,
+        responses=responses,
+        summary=summary,
+        operation_id=operation,
+        openapi_extra=extra,
+    )
+
+
+def _path_parameters(path: str) -> list[dict[str, Any]]:
+    if "{id}" not in path:
+        return []
+    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]

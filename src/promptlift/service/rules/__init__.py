@@ -1,0 +1,3 @@
+"""Decisions of the service as pure functions."""
+
+from __future__ import annotations

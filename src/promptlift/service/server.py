@@ -1,0 +1,207 @@
+"""One service process: opens the database, starts the background work, listens, and ends in order."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from promptlift.errors import ServiceStartError
+from promptlift.service.actions.conversation_log import ConversationLog
+from promptlift.service.app import create_app
+from promptlift.service.identifiers import new_key
+from promptlift.service.jobs import insights
+from promptlift.service.jobs.engine import JobEngine
+from promptlift.service.jobs.insights import InsightJobs
+from promptlift.service.judges import choose
+from promptlift.service.parts import Parts
+from promptlift.service.settings import API_PATH
+from promptlift.service.store import accounts
+from promptlift.service.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.settings import ServiceSettings
+
+_JOBS_AT_A_TIME = 4
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What is known when the service can be used.
+
+    Attributes
+    ----------
+    base_url
+        Address up to and including the version segment.
+    new_key
+        A key that was made at this start and is shown this once; ``None`` otherwise.
+    """
+
+    base_url: str
+    new_key: str | None
+
+
+def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
+    """Run the service until it is interrupted or terminated.
+
+    Parameters
+    ----------
+    settings
+        What the operator decided.
+    on_ready
+        Called once, when requests can be sent.
+
+    Raises
+    ------
+    ServiceStartError
+        The port or the data folder is taken, or the database cannot be opened.
+    """
+    with _data_folder(settings), _listening(settings) as listener:
+        database = Database(settings.resolved_database_url)
+        try:
+            database.migrate()
+            new_key = ensure_key(database, settings)
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key)
+            _run(settings, database, listener, lambda: on_ready(ready))
+        finally:
+            database.close()
+
+
+def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
+    """Make sure that the first account has a key; gives a key that was made here and nobody has seen."""
+    with database.write() as connection:
+        account_id = first_account(connection, settings)
+        if settings.api_key is not None:
+            accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
+        elif not accounts.keys(connection):
+            made = new_key()
+            accounts.add_key(connection, account_id, made, name="first key")
+            return made
+    return None
+
+
+def first_account(connection: Connection, settings: ServiceSettings) -> str:
+    """Give the account of this database, on the plan of the settings; made when there is none."""
+    account_id = accounts.first(connection)
+    if account_id is None:
+        return accounts.create(connection, name="My workspace", email="owner@localhost", plan=settings.plan)
+    accounts.set_plan(connection, account_id, settings.plan)
+    return account_id
+
+
+def _run(
+    settings: ServiceSettings, database: Database, listener: socket.socket, on_ready: Callable[[], None]
+) -> None:
+    engine = JobEngine(
+        database, executor="serve" if database.is_sqlite else f"{socket.gethostname()}:{settings.port}"
+    )
+    judge = choose()
+    jobs = InsightJobs(database, engine, judge.judge, at_a_time=judge.at_a_time)
+    log = ConversationLog(database, jobs)
+    app = create_app(Parts(settings, database, jobs, log, judge.list_models))
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+    )
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    engine.start({insights.QUEUE: _JOBS_AT_A_TIME})
+    jobs.start()
+    try:
+        _Server(config, on_ready).run(sockets=[listener])
+    finally:
+        log.close()
+        jobs.stop()
+        engine.stop()
+        judge.close()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._on_ready()
+
+
+@contextmanager
+def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen(512)
+    except OSError as error:
+        listener.close()
+        raise ServiceStartError(
+            f"Cannot listen on {settings.host}:{settings.port} ({error.strerror or error}); "
+            "choose another with --port, or --port 0 for any free one"
+        ) from error
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+@contextmanager
+def _data_folder(settings: ServiceSettings) -> Iterator[None]:
+    """Hold the data folder for this process: SQLite takes one service process."""
+    if settings.database_url is not None and not settings.database_url.startswith("sqlite"):
+        yield
+        return
+    folder = settings.data.expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "service.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ServiceStartError(
+            f"The data folder {folder} cannot be used ({error.strerror or error}); choose another with --data"
+        ) from error
+    try:
+        _lock(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, folder: object) -> None:
+    taken = ServiceStartError(
+        f"Another promptlift service uses the data folder {folder}; stop it, connect to it, or choose another --data"
+    )
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        import msvcrt  # noqa: PLC0415
+
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        except OSError as error:
+            raise taken from error
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise taken from error

@@ -1,0 +1,138 @@
+"""Accounts and their API keys."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import orjson
+from sqlalchemy import func, insert, select, update
+
+from promptlift.schema.settings import Settings
+from promptlift.service import moment
+from promptlift.service.identifiers import SHOWN_CHARS, key_hash, new_id
+from promptlift.service.store.tables import accounts, api_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.limits import PlanName
+    from promptlift.service.store.tables import AnyRow
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request: every query is made for this account."""
+
+    account_id: str
+    plan: PlanName
+    key_id: str
+
+
+def create(connection: Connection, *, name: str, email: str, plan: PlanName) -> str:
+    """Add an account with default settings and give its id."""
+    account_id = new_id("acc")
+    settings = Settings().model_dump(mode="json", by_alias=True)
+    settings["general"]["name"] = name
+    connection.execute(
+        insert(accounts).values(
+            id=account_id,
+            name=name,
+            email=email,
+            plan=plan,
+            settings=orjson.dumps(settings).decode(),
+            created_at=moment.now(),
+        )
+    )
+    return account_id
+
+
+def first(connection: Connection) -> str | None:
+    """Id of the oldest account, ``None`` in a new database."""
+    return connection.scalar(select(accounts.c.id).order_by(accounts.c.created_at, accounts.c.id).limit(1))
+
+
+def get(connection: Connection, account_id: str) -> AnyRow:
+    """The row of an account."""
+    return connection.execute(select(accounts).where(accounts.c.id == account_id)).one()
+
+
+def set_plan(connection: Connection, account_id: str, plan: PlanName) -> None:
+    """Move an account to another plan."""
+    connection.execute(update(accounts).where(accounts.c.id == account_id).values(plan=plan))
+
+
+def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> None:
+    """Keep a key of an account, as its hash; a key that is known already stays as it is."""
+    digest = key_hash(key)
+    if connection.scalar(select(func.count()).where(api_keys.c.hash == digest)):
+        return
+    connection.execute(
+        insert(api_keys).values(
+            id=new_id("key"),
+            account_id=account_id,
+            name=name,
+            prefix=key[:SHOWN_CHARS],
+            hash=digest,
+            created_at=moment.now(),
+        )
+    )
+
+
+def find_caller(connection: Connection, key: str) -> Caller | None:
+    """The account of a key; ``None`` for a key that is unknown or revoked."""
+    digest = key_hash(key)
+    row = connection.execute(
+        select(api_keys.c.id, api_keys.c.hash, api_keys.c.account_id, accounts.c.plan)
+        .join(accounts, accounts.c.id == api_keys.c.account_id)
+        .where(api_keys.c.hash == digest, api_keys.c.revoked_at.is_(None))
+    ).one_or_none()
+    if row is None or not hmac.compare_digest(row.hash, digest):
+        return None
+    return Caller(row.account_id, cast("PlanName", row.plan), row.id)
+
+
+def touch_key(connection: Connection, key_id: str) -> None:
+    """Note that a key was used."""
+    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=moment.now()))
+
+
+def keys(connection: Connection) -> Sequence[AnyRow]:
+    """All keys of all accounts, oldest first, without the hashes."""
+    columns = [column for column in api_keys.c if column.name != "hash"]
+    return connection.execute(select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)).all()
+
+
+def revoke(connection: Connection, prefix_or_id: str) -> int:
+    """Revoke the keys whose shown prefix or id is given; gives how many."""
+    result = connection.execute(
+        update(api_keys)
+        .where(
+            (api_keys.c.prefix == prefix_or_id) | (api_keys.c.id == prefix_or_id),
+            api_keys.c.revoked_at.is_(None),
+        )
+        .values(revoked_at=moment.now())
+    )
+    return result.rowcount
+
+
+def settings(connection: Connection, account_id: str) -> dict[str, Any]:
+    """Settings of an account as the API gives them."""
+    return cast(
+        "dict[str, Any]",
+        orjson.loads(
+            connection.scalar(select(accounts.c.settings).where(accounts.c.id == account_id)) or "{}"
+        ),
+    )
+
+
+def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
+    """Keep changed settings; the organization's name is the account's too."""
+    changes: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
+    if value["general"]["name"]:
+        changes["name"] = value["general"]["name"]
+    connection.execute(update(accounts).where(accounts.c.id == account_id).values(**changes))

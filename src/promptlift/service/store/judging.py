@@ -1,0 +1,186 @@
+"""Which conversations wait for insights, who works on them, and what came out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, func, insert, or_, select, update
+
+from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+
+def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
+    """Take waiting conversations for one job, oldest first.
+
+    Asked again with the same name it gives the same ones, so a job that was killed right after the claim goes on.
+    """
+    mine = list(
+        connection.scalars(
+            select(conversations.c.id)
+            .where(conversations.c.judging == "claimed", conversations.c.claimed_by == worker)
+            .order_by(conversations.c.seq)
+        )
+    )
+    if mine:
+        return mine
+    waiting = (
+        select(conversations.c.id)
+        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
+        .order_by(conversations.c.judge_after, conversations.c.seq)
+        .limit(limit)
+    )
+    if connection.dialect.name != "sqlite":
+        waiting = waiting.with_for_update(skip_locked=True)
+    taken = list(connection.scalars(waiting))
+    if taken:
+        connection.execute(
+            update(conversations)
+            .where(conversations.c.id.in_(taken))
+            .values(judging="claimed", claimed_by=worker)
+        )
+    return taken
+
+
+def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
+    """Transcripts that this job has claimed and not yet judged, with what the judge needs to know."""
+    return connection.execute(
+        select(
+            conversations.c.id,
+            conversations.c.account_id,
+            conversations.c.prompt_id,
+            conversations.c.generation,
+            conversations.c.judge_attempts,
+            conversation_contents.c.content,
+            prompts.c.objective,
+        )
+        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .join(prompts, prompts.c.id == conversations.c.prompt_id)
+        .where(
+            conversations.c.id.in_(conversation_ids),
+            conversations.c.judging == "claimed",
+            conversations.c.claimed_by == worker,
+        )
+    ).all()
+
+
+def keep(connection: Connection, worker: str, row: dict[str, Any]) -> bool:
+    """Keep the insights of one conversation.
+
+    Gives ``False`` and keeps nothing when the conversation is no longer this job's, or was asked to be judged
+    again in the meantime.
+    """
+    done = connection.execute(
+        update(conversations)
+        .where(
+            conversations.c.id == row["conversation_id"],
+            conversations.c.judging == "claimed",
+            conversations.c.claimed_by == worker,
+            conversations.c.generation == row["generation"],
+        )
+        .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
+    ).rowcount
+    if done != 1:
+        return False
+    connection.execute(delete(insights).where(insights.c.conversation_id == row["conversation_id"]))
+    connection.execute(insert(insights).values(**row))
+    return True
+
+
+def put_back(
+    connection: Connection, worker: str, conversation_ids: Sequence[str], *, after: int, problem: str
+) -> None:
+    """Let conversations wait again because the judge cannot be reached; not before ``after``."""
+    connection.execute(
+        update(conversations)
+        .where(
+            conversations.c.id.in_(conversation_ids),
+            conversations.c.judging == "claimed",
+            conversations.c.claimed_by == worker,
+        )
+        .values(
+            judging="pending",
+            claimed_by=None,
+            judge_after=after,
+            judge_attempts=conversations.c.judge_attempts + 1,
+            judge_problem=problem,
+        )
+    )
+
+
+def give_up(connection: Connection, worker: str, conversation_id: str, *, problem: str) -> None:
+    """Note that a conversation cannot be judged, and why. It can still be asked for again."""
+    connection.execute(
+        update(conversations)
+        .where(
+            conversations.c.id == conversation_id,
+            conversations.c.judging == "claimed",
+            conversations.c.claimed_by == worker,
+        )
+        .values(judging="failed", claimed_by=None, judge_problem=problem)
+    )
+
+
+def ask_again(
+    connection: Connection,
+    account_id: str,
+    *,
+    prompt_id: str | None = None,
+    conversation_id: str | None = None,
+    now: int,
+) -> int:
+    """Let conversations be judged again; the insights that they have stay until the new ones come."""
+    wanted = [conversations.c.account_id == account_id]
+    if prompt_id is not None:
+        wanted.append(conversations.c.prompt_id == prompt_id)
+    if conversation_id is not None:
+        wanted.append(conversations.c.id == conversation_id)
+    return connection.execute(
+        update(conversations)
+        .where(*wanted)
+        .values(
+            judging="pending",
+            claimed_by=None,
+            generation=conversations.c.generation + 1,
+            judge_after=now,
+            judge_attempts=0,
+            judge_problem=None,
+        )
+    ).rowcount
+
+
+def waiting(connection: Connection, *, now: int) -> int:
+    """How many conversations are due and claimed by nobody."""
+    statement = select(func.count()).where(
+        conversations.c.judging == "pending", conversations.c.judge_after <= now
+    )
+    return int(connection.scalar(statement) or 0)
+
+
+def claimants(connection: Connection) -> list[str]:
+    """Jobs that hold claimed conversations."""
+    statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
+    return [name for name in connection.scalars(statement) if name is not None]
+
+
+def release(connection: Connection, worker: str) -> int:
+    """Take conversations away from a job that ended without judging them."""
+    return connection.execute(
+        update(conversations)
+        .where(and_(conversations.c.judging == "claimed", conversations.c.claimed_by == worker))
+        .values(judging="pending", claimed_by=None)
+    ).rowcount
+
+
+def unfinished(connection: Connection) -> int:
+    """How many conversations have no insights yet and will get some."""
+    statement = select(func.count()).where(
+        or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
+    )
+    return int(connection.scalar(statement) or 0)

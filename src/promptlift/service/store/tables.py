@@ -1,0 +1,195 @@
+"""The tables. Every row belongs to an account; times are milliseconds since 1970, UTC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Row,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+# SQLite counts rows up only in a column that is exactly INTEGER.
+_Sequence = BigInteger().with_variant(Integer, "sqlite")
+_ID = String(64)
+
+# A result row whose columns the query says.
+AnyRow = Row[*tuple[Any, ...]]
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("email", Text, nullable=False),
+    Column("plan", String(20), nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("prefix", String(20), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_used_at", BigInteger),
+    Column("revoked_at", BigInteger),
+)
+
+prompts = Table(
+    "prompts",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("llm_model", Text, nullable=False),
+    Column("description", Text),
+    Column("tags", Text, nullable=False),
+    Column("temperature", Float),
+    Column("max_tokens", Integer),
+    Column("objective", Text),
+    Column("status", String(20), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("deleted_at", BigInteger),
+    Index("ix_prompts_account_id_seq", "account_id", "seq"),
+)
+
+prompt_versions = Table(
+    "prompt_versions",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False, index=True),
+    Column("content", Text, nullable=False),
+    Column("origin", String(20), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("llm_model", Text),
+    Column("company_name", Text),
+    Column("idempotency_key", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger, nullable=False),
+    Column("message_count", Integer, nullable=False),
+    Column("user_turns", Integer, nullable=False),
+    Column("response_seconds", Float),
+    Column("has_insights", Boolean, nullable=False),
+    # How insights come to be: pending, claimed, done or failed; `generation` counts how often they were asked for.
+    Column("judging", String(10), nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("claimed_by", String(100)),
+    Column("judge_after", BigInteger, nullable=False),
+    Column("judge_attempts", Integer, nullable=False),
+    Column("judge_problem", Text),
+    Index("ix_conversations_account_id_seq", "account_id", "seq"),
+    Index("ix_conversations_account_id_prompt_id_seq", "account_id", "prompt_id", "seq"),
+    Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
+    Index(
+        "ix_conversations_judging",
+        "judging",
+        "judge_after",
+        sqlite_where=text("judging IN ('pending', 'claimed')"),
+        postgresql_where=text("judging IN ('pending', 'claimed')"),
+    ),
+)
+
+# Apart from the row, so that lists and counts never read transcripts. Bytes, so that every character survives.
+conversation_contents = Table(
+    "conversation_contents",
+    metadata,
+    Column("conversation_id", _ID, ForeignKey("conversations.id"), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("conversation_id", _ID, ForeignKey("conversations.id"), nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    PrimaryKeyConstraint("account_id", "key"),
+)
+
+insights = Table(
+    "insights",
+    metadata,
+    Column("conversation_id", _ID, ForeignKey("conversations.id"), primary_key=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("generation", Integer, nullable=False),
+    Column("sentiment", String(10), nullable=False),
+    Column("sentiment_score", Float, nullable=False),
+    Column("task_completed", Boolean, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+# An outbox: written in the transaction of the change that they tell of.
+events = Table(
+    "events",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    Column("type", String(40), nullable=False),
+    Column("subject_id", _ID, nullable=False, index=True),
+    Column("data", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+usage_counters = Table(
+    "usage_counters",
+    metadata,
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("period_start", BigInteger, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("used", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "period_start", "kind"),
+)
+
+rate_windows = Table(
+    "rate_windows",
+    metadata,
+    Column("account_id", _ID, ForeignKey("accounts.id"), primary_key=True),
+    Column("window", BigInteger, nullable=False),
+    Column("used", Integer, nullable=False),
+)
