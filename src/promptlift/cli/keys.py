@@ -1,0 +1,86 @@
+"""``promptlift keys``: make, list and revoke API keys."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from promptlift.errors import ConfigError
+from promptlift.service import keys
+from promptlift.service.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def create(name: str, *, data: Path | None, database: str | None) -> None:
+    """Make a key and print it.
+
+    Parameters
+    ----------
+    name
+        What the key is for.
+    data, database
+        Which service.
+    """
+    made = keys.create_key(_settings(data, database), name=name)
+    sys.stdout.write(f"{made.key}\n")
+    sys.stderr.write("Keep it now: only its hash is stored, and it is not shown again.\n")
+
+
+def show(*, data: Path | None, database: str | None) -> None:
+    """Print one line a key.
+
+    Parameters
+    ----------
+    data, database
+        Which service.
+    """
+    known = keys.list_keys(_settings(data, database))
+    if not known:
+        sys.stdout.write("There are no keys yet: `promptlift keys create` makes one.\n")
+        return
+    rows = [("prefix", "name", "account", "created", "last used", "state")]
+    rows += [
+        (
+            key.prefix,
+            key.name,
+            key.account,
+            _day(key.created_at),
+            _day(key.last_used_at),
+            "revoked" if key.revoked_at else "valid",
+        )
+        for key in known
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(f"{line.rstrip()}\n")
+
+
+def revoke(prefix: str, *, data: Path | None, database: str | None) -> None:
+    """Revoke a key by its prefix.
+
+    Parameters
+    ----------
+    prefix
+        Prefix as `show` prints it.
+    data, database
+        Which service.
+
+    Raises
+    ------
+    ConfigError
+        No valid key has the prefix.
+    """
+    if not keys.revoke_key(_settings(data, database), prefix):
+        raise ConfigError(f"No valid key has the prefix {prefix!r}: `promptlift keys list` shows them.")
+    sys.stdout.write(f"The key {prefix} is revoked.\n")
+
+
+def _settings(data: Path | None, database: str | None) -> ServiceSettings:
+    return ServiceSettings.from_env(data=data, database_url=database)
+
+
+def _day(moment: str | None) -> str:
+    return "never" if moment is None else moment[:16].replace("T", " ")

@@ -1,0 +1,104 @@
+"""``promptlift lab``: JupyterLab on a copy of the notebooks, with the embedded service."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import typer
+
+import promptlift
+from promptlift.errors import ConfigError, MissingExtra
+from promptlift.local import DataFolder, ServiceUse
+
+
+def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
+    """Copy the notebooks, start the service, and run JupyterLab until it ends.
+
+    Both ``promptlift.local()`` and ``promptlift.connect()`` reach the service in its notebooks.
+
+    Parameters
+    ----------
+    folder
+        Folder for the copies; what is there already stays as it is.
+    data
+        Data folder of the service.
+    browser
+        Whether JupyterLab opens a browser.
+
+    Raises
+    ------
+    MissingExtra
+        JupyterLab is not installed.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingExtra("JupyterLab", "lab")
+    for copied in copy_notebooks(folder):
+        sys.stdout.write(f"Copied {copied}\n")
+    use = ServiceUse(DataFolder(data))
+    sys.stdout.write(f"The service is at {use.base_url}; its data are in {use.folder.path}\n")
+    sys.stdout.flush()
+    environment = {
+        **os.environ,
+        "PROMPTLIFT_BASE_URL": use.base_url,
+        "PROMPTLIFT_API_KEY": use.folder.key(),
+        "PROMPTLIFT_DATA": str(use.folder.path),
+    }
+    command = [sys.executable, "-m", "jupyterlab", str(folder), *([] if browser else ["--no-browser"])]
+    process = subprocess.Popen(command, env=environment)  # noqa: S603  our own interpreter and arguments
+    try:
+        code = _wait(process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        use.end()
+    raise typer.Exit(code)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Wait for JupyterLab, which asks about Ctrl-C itself; the second Ctrl-C ends both."""
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        return process.wait()
+
+
+def copy_notebooks(folder: Path) -> list[Path]:
+    """Copy the notebooks and their data, never over a file that is there.
+
+    Parameters
+    ----------
+    folder
+        Where to; it is made when missing.
+
+    Returns
+    -------
+    list[Path]
+        The files that were copied.
+    """
+    source = notebooks_folder()
+    copied = []
+    for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        part = file.relative_to(source)
+        if any(name.startswith(".") for name in part.parts):
+            continue
+        to = folder / part
+        if not to.exists():
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, to)
+            copied.append(to)
+    return copied
+
+
+def notebooks_folder() -> Path:
+    """Folder of the notebooks: beside the package when installed, else in the source tree."""
+    package = Path(promptlift.__file__).parent
+    for folder in (package / "notebooks", package.parents[1] / "notebooks"):
+        if (folder / "01-first-look.ipynb").exists():
+            return folder
+    raise ConfigError("This installation has no notebooks: install promptlift again.")

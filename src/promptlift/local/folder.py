@@ -1,0 +1,180 @@
+"""The data folder of an embedded service: what lies in it, who uses it, and the key to it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlift.errors import ServiceStartError
+from promptlift.local.locks import FileLock, is_held
+from promptlift.service.identifiers import new_key
+from promptlift.service.settings import default_data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOG_BYTES = 5 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class ServiceRecord:
+    """What a running service says about itself in ``service.json``.
+
+    Attributes
+    ----------
+    pid
+        Process id of the service.
+    base_url
+        Address up to and including ``/api/v1``.
+    started
+        ISO 8601 time at which it was ready.
+    plan
+        Plan of the accounts it makes.
+    embedded
+        Whether it ends with its last user; a service started by hand does not.
+    """
+
+    pid: int
+    base_url: str
+    started: str
+    plan: str
+    embedded: bool
+
+
+class DataFolder:
+    """The folder of one embedded service.
+
+    ::
+
+        promptlift.db   the database (the service's)
+        local.key       the key of the embedded service, mode 0600
+        service.json    pid and address of the running service
+        service.log     what the service printed
+        process.lock    held by the service process as long as it lives
+        start.lock      held while a process starts, joins or ends the service
+        users/          one lock file a process that uses the service
+
+    Parameters
+    ----------
+    path
+        The folder; it is made when missing, readable by its owner only. ``None`` is ``PROMPTLIFT_DATA``,
+        else the user's data folder.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path if path is not None else default_data_folder()).expanduser().resolve()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.users.mkdir(exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ServiceStartError(_cannot_write(self.path, error)) from error
+
+    @property
+    def users(self) -> Path:
+        """Folder with one lock file a user."""
+        return self.path / "users"
+
+    @property
+    def log(self) -> Path:
+        """File that takes what the service prints."""
+        return self.path / "service.log"
+
+    def start_lock(self) -> FileLock:
+        """Make the lock that decides who starts or ends the service."""
+        return FileLock(self.path / "start.lock")
+
+    def service_lock(self) -> FileLock:
+        """Make the lock that the service process holds as long as it lives."""
+        return FileLock(self.path / "process.lock")
+
+    def service_lives(self) -> bool:
+        """Say whether a process serves this folder."""
+        return is_held(self.path / "process.lock")
+
+    def key(self) -> str:
+        """Read the key of the embedded service; the first call makes it."""
+        path = self.path / "local.key"
+        try:
+            with contextlib.suppress(FileExistsError):
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                    file.write(f"{new_key()}\n")
+            path.chmod(0o600)
+            key = path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ServiceStartError(_cannot_write(path, error)) from error
+        if not key:
+            raise ServiceStartError(f"{path} is empty. Remove it: the next start makes a new key.")
+        return key
+
+    def read_record(self) -> ServiceRecord | None:
+        """Read what the running service says about itself; ``None`` when there is nothing to read."""
+        try:
+            return ServiceRecord(**json.loads((self.path / "service.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write_record(self, record: ServiceRecord) -> None:
+        """Say that the service is ready; a reader sees the whole record or none."""
+        made = self.path / f"service.json.{os.getpid()}"
+        made.write_text(json.dumps(asdict(record)), encoding="utf-8")
+        made.replace(self.path / "service.json")
+
+    def remove_record(self) -> None:
+        """Say that the service is going."""
+        (self.path / "service.json").unlink(missing_ok=True)
+
+    def new_lease(self) -> FileLock:
+        """Make the lock that marks this process as a user. Call it with the start lock held."""
+        lease = FileLock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
+        lease.try_acquire()
+        return lease
+
+    def in_use(self, *, own: Path | None = None) -> bool:
+        """Say whether a living process uses the service. Call it with the start lock held.
+
+        Parameters
+        ----------
+        own
+            Lease of this process, which does not count.
+        """
+        used = False
+        for path in self._leases(own):
+            if is_held(path):
+                used = True
+            else:
+                path.unlink(missing_ok=True)
+        return used
+
+    def _leases(self, own: Path | None) -> Iterator[Path]:
+        # Opening and closing our own lock file would release it, so it is left alone.
+        return (path for path in sorted(self.users.iterdir()) if path != own)
+
+    def open_log(self) -> int:
+        """Open the log for a new service process and give its descriptor; an old long log is put aside."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.log.stat().st_size > _LOG_BYTES:
+                self.log.replace(self.log.with_suffix(".log.1"))
+        return os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def log_end(self, *, since: int, lines: int = 12) -> str:
+        """Read the last lines that were logged after byte `since`."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(since)
+                text = file.read().decode("utf-8", errors="replace")
+        except OSError:
+            return ""
+        return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def _cannot_write(path: Path, error: Exception) -> str:
+    return (
+        f"The data folder cannot be used: {path}: {error}. "
+        "Name another with data=, --data or PROMPTLIFT_DATA, or mend the permissions."
+    )

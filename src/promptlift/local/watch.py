@@ -1,0 +1,56 @@
+"""The embedded service's own eye on its users: it ends when the last of them is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from promptlift.local.folder import DataFolder
+
+_EVERY_SECONDS = 1.0
+_PATIENCE_SECONDS = 30.0
+
+
+def end_when_unused(folder: DataFolder) -> None:
+    """End this process, as SIGTERM does, soon after the last user of `folder` is gone.
+
+    Users hold locks on files, which the operating system lets go when they end, so a user that was
+    killed counts as gone. The watch runs in a thread of its own.
+
+    Parameters
+    ----------
+    folder
+        Folder that this process serves.
+    """
+    threading.Thread(target=_watch, args=(folder,), name="promptlift-users", daemon=True).start()
+
+
+def _watch(folder: DataFolder) -> None:
+    pause = threading.Event()
+    while not pause.wait(_EVERY_SECONDS):
+        if _unused(folder):
+            os.kill(os.getpid(), signal.SIGTERM)
+            pause.wait(_PATIENCE_SECONDS)
+            # What is unfinished is in the database and goes on with the next start.
+            os._exit(1)
+
+
+def _unused(folder: DataFolder) -> bool:
+    try:
+        lock = folder.start_lock()
+        if not lock.try_acquire():
+            return False
+        try:
+            if folder.in_use():
+                return False
+            # Removed under the lock: whoever comes next does not join a service that is going.
+            folder.remove_record()
+            return True
+        finally:
+            lock.release()
+    except OSError:
+        # The folder itself was removed: nobody can use it any more.
+        return not folder.path.exists()

@@ -1,0 +1,91 @@
+"""Real parts for tests: a service process over a real socket, and a PostgreSQL cluster."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from postgres_cluster import cluster, reason_to_skip
+from service_process import ServiceProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from promptlift.workspace import Workspace
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the settings of the developer's shell, and none writes into the user's data folder."""
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("PROMPTLIFT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PROMPTLIFT_DATA", "/dev/null/every-test-names-its-data-folder")
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+    """A running service that all tests share: ``base_url``, ``key``."""
+    running = ServiceProcess(tmp_path_factory.mktemp("service")).start()
+    yield running
+    assert running.process is not None
+    running.process.terminate()
+    running.process.wait(timeout=30)
+
+
+@pytest.fixture
+def start_service(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
+    """Start services with a plan, environment or database of their own; they end with the test."""
+    numbers = itertools.count(1)
+    with ExitStack() as ends:
+
+        def start(
+            plan: str = "enterprise",
+            env: Mapping[str, str] | None = None,
+            database: str | None = None,
+            data: Path | None = None,
+        ) -> ServiceProcess:
+            folder = data if data is not None else tmp_path / f"service-{next(numbers)}"
+            made = ServiceProcess(folder, plan=plan, env=env or {}, database=database)
+            ends.callback(lambda: made.process and made.kill())
+            return made.start()
+
+        yield start
+
+
+@pytest.fixture
+def lift(service: ServiceProcess) -> Iterator[Workspace]:
+    """A workspace on the shared service."""
+    import promptlift
+
+    with promptlift.connect(service.base_url, service.key, progress=False) as workspace:
+        yield workspace
+
+
+@pytest.fixture(scope="session")
+def _postgres_server() -> Iterator[str]:
+    reason = reason_to_skip()
+    if reason is not None:
+        pytest.skip(reason)
+    with cluster() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(_postgres_server: str) -> Iterator[str]:
+    """Address of a fresh, empty PostgreSQL database."""
+    import psycopg
+
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(_postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield f"{_postgres_server.rpartition('/')[0]}/{name}"
+    with psycopg.connect(_postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
