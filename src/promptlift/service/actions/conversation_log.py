@@ -290,8 +290,8 @@ def _refusal_of(error: Exception) -> Refusal:
     return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
 
 
-def _settle(future: asyncio.Future[Logged], outcome: Logged | Refusal) -> None:
-    if future.done():
+def _settle(future: asyncio.Future[Logged] | None, outcome: Logged | Refusal) -> None:
+    if future is None or future.done():
         return
     if isinstance(outcome, Logged):
         future.set_result(outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, or_, select, update
 
 from promptlift.service.store.tables import prompt_versions, prompts
 
@@ -39,16 +39,13 @@ def page(
 ) -> tuple[Sequence[AnyRow], int]:
     """Prompts newest first, and how many there are. With several tags a prompt needs one of them."""
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
-    wanted = [*_living(account_id)]
+    wanted: list[ColumnElement[bool]] = [*_living(account_id)]
     if status is not None:
         wanted.append(prompts.c.status == status)
     if tags:
         quoted = [orjson.dumps(tag).decode() for tag in tags]
         escaped = [tag.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for tag in quoted]
-        match = prompts.c.tags.like(f"%{escaped[0]}%", escape="\\")
-        for tag in escaped[1:]:
-            match |= prompts.c.tags.like(f"%{tag}%", escape="\\")
-        wanted.append(match)
+        wanted.append(or_(*(prompts.c.tags.like(f"%{tag}%", escape="\\") for tag in escaped)))
     total = connection.scalar(select(func.count()).select_from(prompts).where(*wanted)) or 0
     rows = connection.execute(
         select(prompts).where(*wanted).order_by(prompts.c.seq.desc()).limit(limit).offset(offset)
