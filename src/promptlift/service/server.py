@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import socket
 from contextlib import contextmanager
@@ -54,6 +53,8 @@ class Ready:
 def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
     """Run the service until it is interrupted or terminated.
 
+    SQLite takes one service process a data folder; whoever starts one sees to that.
+
     Parameters
     ----------
     settings
@@ -64,9 +65,10 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
     Raises
     ------
     ServiceStartError
-        The port or the data folder is taken, or the database cannot be opened.
+        The port is taken, the data folder cannot be used, or the database cannot be opened.
     """
-    with _data_folder(settings), _listening(settings) as listener:
+    _make_folder(settings)
+    with _listening(settings) as listener:
         database = Database(settings.resolved_database_url)
         try:
             database.migrate()
@@ -146,6 +148,15 @@ class _Server(uvicorn.Server):
             self._on_ready()
 
 
+def _make_folder(settings: ServiceSettings) -> None:
+    try:
+        settings.data.expanduser().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ServiceStartError(
+            f"The data folder {settings.data} cannot be used ({error.strerror or error}); choose another with --data"
+        ) from error
+
+
 @contextmanager
 def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -164,44 +175,3 @@ def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
         yield listener
     finally:
         listener.close()
-
-
-@contextmanager
-def _data_folder(settings: ServiceSettings) -> Iterator[None]:
-    """Hold the data folder for this process: SQLite takes one service process."""
-    if settings.database_url is not None and not settings.database_url.startswith("sqlite"):
-        yield
-        return
-    folder = settings.data.expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / "service.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ServiceStartError(
-            f"The data folder {folder} cannot be used ({error.strerror or error}); choose another with --data"
-        ) from error
-    try:
-        _lock(handle, folder)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, folder: object) -> None:
-    taken = ServiceStartError(
-        f"Another promptlift service uses the data folder {folder}; stop it, connect to it, or choose another --data"
-    )
-    try:
-        import fcntl  # noqa: PLC0415 - not on every system
-    except ImportError:
-        import msvcrt  # noqa: PLC0415
-
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        except OSError as error:
-            raise taken from error
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise taken from error

@@ -156,24 +156,34 @@ class InsightJobs:
             transcript = parse_content(row.content.decode())
             judgement = self._judge.judge(transcript, objective=row.objective, exclusions=exclusions or None)
         except JudgeUnavailable as error:
-            pause = min(FIRST_PAUSE * 2 ** min(row.judge_attempts, 20), LONGEST_PAUSE)
-            with self._database.write() as connection:
-                judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=str(error))
+            self._wait(worker, row, error)
             return False
         except (JudgeFailed, TranscriptError) as error:
-            self._give_up_or_again(worker, row, str(error))
+            self._give_up_or_again(worker, row, error)
             return False
         return self._keep(worker, row, judgement)
 
-    def _give_up_or_again(self, worker: str, row: AnyRow, problem: str) -> None:
-        _LOG.warning("conversation %s could not be judged: %s", row.id, problem)
+    def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
+        asked = int((error.retry_after or 0) * moment.SECOND)
+        pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+        with self._database.write() as connection:
+            judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=str(error))
+            self._count_tokens(connection, row, error.tokens)
+
+    def _give_up_or_again(self, worker: str, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
+        _LOG.warning("conversation %s could not be judged: %s", row.id, error)
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
-                judging.put_back(
-                    connection, worker, [row.id], after=moment.now() + FIRST_PAUSE, problem=problem
-                )
+                after = moment.now() + FIRST_PAUSE
+                judging.put_back(connection, worker, [row.id], after=after, problem=str(error))
             else:
-                judging.give_up(connection, worker, row.id, problem=problem)
+                judging.give_up(connection, worker, row.id, problem=str(error))
+            self._count_tokens(connection, row, getattr(error, "tokens", 0))
+
+    @staticmethod
+    def _count_tokens(connection: Connection, row: AnyRow, tokens: int) -> None:
+        if tokens:
+            usage.add(connection, row.account_id, "tokens", tokens, now=moment.now())
 
     def _keep(self, worker: str, row: AnyRow, judgement: Judgement) -> bool:
         now, insights_id = moment.now(), new_id("ins")
@@ -219,8 +229,7 @@ class InsightJobs:
                 events.write(
                     connection, [events.row("insights.generated", row.account_id, row.id, payload, now=now)]
                 )
-            if judgement.tokens:
-                usage.add(connection, row.account_id, "tokens", judgement.tokens, now=now)
+            self._count_tokens(connection, row, judgement.tokens)
         return kept
 
     def _sweep_for_ever(self) -> None:
