@@ -1,0 +1,233 @@
+"""What conversations mention: their issues and topics, how often, and how tasks fared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import outcome_codes
+from promptlift.analysis.reading import Groups, collect, group_rows, names_of, provenance, require
+from promptlift.stats import check_level, wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SEVERITIES", "issues", "topics"]
+
+SEVERITIES = ("low", "medium", "high")
+_RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")
+_COLUMNS = (
+    "n",
+    "total",
+    "share",
+    "share_low",
+    "share_high",
+    "severity",
+    *_RATED,
+    *(f"{name}_without" for name in _RATED),
+)
+
+
+def issues(
+    conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
+) -> pd.DataFrame:
+    """Issues that conversations had, the most frequent first, with Wilson's intervals.
+
+    A conversation counts once for an issue, however often it names it. That tasks fail more often with an issue
+    does not say that the issue is why.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``conversation_id``, ``issues`` (a list of ``{"title", "severity"}`` for each conversation),
+        ``task_completed`` and, if there, ``status``.
+    by
+        Column that names groups, such as ``"prompt_id"``. Each issue then has a row for every group.
+    top
+        How many issues to give; None gives all.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row an issue (and group): ``issue``, ``by`` if given, ``n`` conversations with it, ``total`` with
+        insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named; then of ended
+        conversations with it ``n_rated``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, and the same
+        of those without it, ending in ``_without``; ``example_id``, the first conversation that has it.
+        Rates and shares are fractions, NaN where nothing was counted.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by``, ``top`` or ``level`` cannot be used, or ``issues`` does not hold lists.
+    """
+    return _mentions(conversations, "issues", "issue", by=by, top=top, level=level)
+
+
+def topics(
+    conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
+) -> pd.DataFrame:
+    """Topics that conversations were about, the most frequent first, with Wilson's intervals.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``conversation_id``, ``topics`` (a list of texts for each conversation), ``task_completed``
+        and, if there, ``status``.
+    by
+        Column that names groups, such as ``"prompt_id"``. Each topic then has a row for every group.
+    top
+        How many topics to give; None gives all.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        As of ``issues``, with ``topic`` first and without ``severity``.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by``, ``top`` or ``level`` cannot be used, or ``topics`` does not hold lists.
+    """
+    table = _mentions(conversations, "topics", "topic", by=by, top=top, level=level)
+    return table.drop(columns="severity")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One entry for each title that a conversation mentions."""
+
+    titles: list[str]
+    row: NDArray[np.intp]
+    title: NDArray[np.intp]
+    severity: NDArray[np.intp]
+
+
+def _mentions(
+    conversations: Any, column: str, label: str, *, by: str | None, top: int | None, level: float
+) -> pd.DataFrame:
+    level = check_level(level)
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
+    needed = ["conversation_id", column, "task_completed"]
+    columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
+    optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
+    frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
+    judged = _judged(frame, column)
+    frame = frame[judged]
+    found = _find(frame[column], column)
+    groups = group_rows(frame, by)
+    table = _table(frame, found, groups, label, level=level, top=top)
+    if groups.names is not None:
+        table.insert(
+            1, str(by), groups.names.iloc[np.arange(len(table)) % groups.count].reset_index(drop=True)
+        )
+    table.attrs.update(provenance(conversations, column, by=by, level=level, n_titles=len(found.titles)))
+    return table
+
+
+def _judged(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
+    judged = frame[column].notna().to_numpy(dtype=bool)
+    if "has_insights" in frame:
+        judged &= frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)  # noqa: FBT003
+    return judged
+
+
+def _find(cells: pd.Series[Any], column: str) -> _Found:
+    titles: dict[str, int] = {}
+    rows, found, severities = [], [], []
+    for row, cell in enumerate(cells):
+        if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
+            raise ValueError(
+                f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
+            )
+        worst: dict[str, int] = {}
+        for item in cell:
+            title, severity = _title(item)
+            if title:
+                worst[title] = max(worst.get(title, -1), severity)
+        for title, severity in worst.items():
+            rows.append(row)
+            found.append(titles.setdefault(title, len(titles)))
+            severities.append(severity)
+    return _Found(list(titles), *(np.array(values, np.intp) for values in (rows, found, severities)))
+
+
+def _title(item: Any) -> tuple[str, int]:
+    """Title and severity of one issue or topic; the API leaves the shape of an issue open."""
+    if not isinstance(item, Mapping):
+        return " ".join(str(item).split()) if item is not None else "", -1
+    title = next((item[name] for name in ("title", "issue", "name", "description") if item.get(name)), "")
+    severity = str(item.get("severity") or item.get("impact") or "").lower()
+    severity = "high" if severity == "critical" else severity
+    return " ".join(str(title).split()), SEVERITIES.index(severity) if severity in SEVERITIES else -1
+
+
+def _table(
+    frame: pd.DataFrame, found: _Found, groups: Groups, label: str, *, level: float, top: int | None
+) -> pd.DataFrame:
+    size = (len(found.titles), groups.count)
+    cell = found.title * groups.count + groups.codes[found.row]
+
+    def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(cell[which], minlength=size[0] * size[1]).reshape(size).astype(np.int64)
+
+    outcome = outcome_codes(frame)
+    severity = np.full(size[0] * size[1], -1)
+    np.maximum.at(severity, cell, found.severity)
+    first = np.full(size[0] * size[1], -1)
+    first[cell[::-1]] = found.row[::-1]
+    n = count(np.ones(len(cell), bool))
+    worst = severity.reshape(size).max(axis=1, initial=-1)
+    order = sorted(range(size[0]), key=lambda i: (-n[i].sum(), -worst[i], found.titles[i]))[:top]
+    shown = n[order]
+    everyone = np.broadcast_to(np.bincount(groups.codes, minlength=groups.count), shown.shape)
+    rated, completed = count(outcome[found.row] >= 2)[order], count(outcome[found.row] == 3)[order]
+    all_rated = np.bincount(groups.codes[outcome >= 2], minlength=groups.count)
+    all_completed = np.bincount(groups.codes[outcome == 3], minlength=groups.count)
+    ids = frame["conversation_id"].to_numpy(dtype=object)
+    example = [ids[row] if row >= 0 else None for row in first.reshape(size)[order].ravel()]
+    return pd.DataFrame(
+        {
+            label: pd.Series(np.repeat([found.titles[i] for i in order], groups.count), dtype="str"),
+            "n": shown.ravel(),
+            "total": everyone.ravel(),
+            **_rate(shown, everyone, ("share", "share_low", "share_high"), level),
+            "severity": pd.Categorical.from_codes(
+                severity.reshape(size)[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
+            ),
+            "n_rated": rated.ravel(),
+            "completed": completed.ravel(),
+            **_rate(completed, rated, ("rate", "rate_low", "rate_high"), level),
+            "n_rated_without": (all_rated - rated).ravel(),
+            "completed_without": (all_completed - completed).ravel(),
+            **_rate(
+                all_completed - completed,
+                all_rated - rated,
+                ("rate_without", "rate_low_without", "rate_high_without"),
+                level,
+            ),
+            "example_id": pd.Series(example, dtype="str"),
+        }
+    )
+
+
+def _rate(
+    x: NDArray[np.int64], n: NDArray[np.int64], names: tuple[str, str, str], level: float
+) -> dict[str, NDArray[np.float64]]:
+    x, n = x.ravel(), n.ravel()
+    low, high = wilson(x, n, level=level)
+    return dict(
+        zip(names, (np.divide(x, n, out=np.full(len(n), np.nan), where=n > 0), low, high), strict=True)
+    )

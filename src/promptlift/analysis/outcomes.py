@@ -1,0 +1,110 @@
+"""How often conversations completed their task, and which of them can say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.reading import count_rows, group_rows, provenance, require, tally
+from promptlift.stats import check_level, wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OUTCOMES", "completion", "outcome_codes", "rate_columns"]
+
+# The place of an outcome is its code.
+OUTCOMES = ("in_progress", "unknown", "failed", "completed")
+RATE_COLUMNS = ("n", "completed", "rate", "rate_low", "rate_high", "n_missing", "n_in_progress")
+
+
+def completion(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+    """Completion rate of ended conversations, with Wilson's interval.
+
+    Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
+    failures, and ``n_missing`` says how many there are.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``status`` and ``task_completed``.
+    by
+        Column that names groups, such as ``"prompt_id"`` or ``"llm_model"``. Rows without a value are a group
+        of their own.
+    level
+        Coverage of the interval.
+
+    Returns
+    -------
+    DataFrame
+        One row, or one a group (then ``by`` comes first): ``n`` ended conversations with insights, ``completed``
+        of them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing`` ended
+        ones without insights, ``n_in_progress``.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by`` or ``level`` cannot be used.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {
+    ...         "status": ["completed", "completed", "abandoned", "in_progress"],
+    ...         "task_completed": pd.array([True, True, False, None], dtype="boolean"),
+    ...     }
+    ... )
+    >>> completion(table)[["n", "completed", "n_in_progress"]].to_dict("records")
+    [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
+    """
+    level = check_level(level)
+    columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
+    counted = count_rows(conversations, columns)
+    groups = group_rows(counted.frame, by)
+    key = groups.codes * len(OUTCOMES) + outcome_codes(counted.frame)
+    counts = tally(key, groups.count * len(OUTCOMES), counted.weight)
+    result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
+    if groups.names is not None:
+        result.insert(0, str(by), groups.names)
+    result.attrs.update(provenance(conversations, "completion", by=by, level=level))
+    return result
+
+
+def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:
+    """Code of each row's outcome: its place in ``OUTCOMES``. Without a status, a conversation has ended."""
+    task = frame["task_completed"]
+    if task.dtype != bool:
+        try:
+            task = task.astype("boolean")
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Column task_completed holds {task.dtype}, not true and false. Convert it to 'boolean' first."
+            ) from None
+    codes = task.to_numpy(dtype=bool, na_value=False).astype(np.int8)
+    codes += 2
+    codes[task.isna().to_numpy()] = 1
+    if "status" in frame:
+        codes[_equals(frame["status"], "in_progress")] = 0
+    return codes
+
+
+def _equals(column: pd.Series[Any], label: str) -> NDArray[np.bool_]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        place = column.cat.categories.get_indexer([label])[0]
+        codes: NDArray[np.int8] = column.cat.codes.to_numpy()
+        return codes == place if place >= 0 else np.zeros(len(column), bool)
+    return (column == label).to_numpy(dtype=bool, na_value=False)
+
+
+def rate_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
+    """Columns of a rate table from counts, one row of outcomes each."""
+    n = counts[:, 2] + counts[:, 3]
+    completed = counts[:, 3]
+    low, high = wilson(completed, n, level=level)
+    rate = np.divide(completed, n, out=np.full(len(n), np.nan), where=n > 0)
+    values = (n, completed, rate, low, high, counts[:, 1], counts[:, 0])
+    return dict(zip(RATE_COLUMNS, values, strict=True))

@@ -1,0 +1,165 @@
+"""The headline numbers of a prompt's conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
+from promptlift.analysis.reading import (
+    TIMES,
+    collect,
+    count_rows,
+    group_rows,
+    names_of,
+    provenance,
+    require,
+    tally,
+)
+from promptlift.analysis.sentiments import SENTIMENTS, sentiment_codes
+from promptlift.stats import check_level, mean_interval, wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["prompt_overview"]
+
+_SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
+_SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
+_COLUMNS = (
+    *(
+        "conversations",
+        "ended",
+        "in_progress",
+        "with_insights",
+        "n",
+        "completed",
+        "rate",
+        "rate_low",
+        "rate_high",
+    ),
+    *("n_missing", "n_in_progress", "sentiment_n", *_SCORE, *_SHARES, "first_at", "last_at"),
+)
+
+
+def prompt_overview(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+    """Headline numbers of conversations, each with how sure it is.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``status``, ``task_completed``, ``sentiment``, ``sentiment_score`` and, if there,
+        ``started_at`` or ``created_at``.
+    by
+        Column that names groups, such as ``"prompt_id"``.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row, or one a group: ``conversations`` in all, ``ended``, ``in_progress``, ``with_insights``;
+        completion as of ``completion`` (``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``,
+        ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
+        cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
+        (``negative``), ``negative_share``, ``negative_low``, ``negative_high``; ``first_at`` and ``last_at``,
+        UTC. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by`` or ``level`` cannot be used.
+    """
+    level = check_level(level)
+    labels = ["status", "task_completed", "sentiment"]
+    columns = require(conversations, [*labels, "sentiment_score"], by=by, taken=_COLUMNS)
+    counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
+    groups = group_rows(counted.frame, by)
+    outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame["sentiment"])
+    known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
+    shape = (groups.count, len(OUTCOMES), 4, 2)
+    key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
+    counts = tally(key, int(np.prod(shape)), counted.weight).reshape(shape)
+    outcomes = counts.sum(axis=(2, 3))
+    total = outcomes.sum(axis=1)
+    result = pd.DataFrame(
+        {
+            "conversations": total,
+            "ended": total - outcomes[:, 0],
+            "in_progress": outcomes[:, 0],
+            "with_insights": counts[..., 1].sum(axis=(1, 2)),
+        }
+        | {name: values for name, values in rate_columns(outcomes, level).items() if name != "n_in_progress"}
+    )
+    values = _values(conversations, by, groups.names)
+    result = pd.concat(
+        [result, _score(values, level), _shares(counts.sum(axis=(1, 3))[:, :3], level)], axis=1
+    )
+    result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
+    if groups.names is not None:
+        result.insert(0, str(by), groups.names)
+    result.attrs.update(provenance(conversations, "prompt_overview", by=by, level=level))
+    return result
+
+
+def _shares(counts: NDArray[np.int64], level: float) -> pd.DataFrame:
+    total = counts.sum(axis=1)
+    columns: dict[str, NDArray[Any]] = {}
+    for place, name in enumerate(SENTIMENTS):
+        n = counts[:, place]
+        low, high = wilson(n, total, level=level)
+        share = np.divide(n, total, out=np.full(len(n), np.nan), where=total > 0)
+        columns |= {name: n, f"{name}_share": share, f"{name}_low": low, f"{name}_high": high}
+    return pd.DataFrame(columns)
+
+
+def _score(values: pd.DataFrame, level: float) -> pd.DataFrame:
+    n, mean = values["n"].to_numpy(), values["mean"].to_numpy()
+    low, high = mean_interval(mean, values["sd"].to_numpy(), n, level=level)
+    return pd.DataFrame(
+        {
+            "sentiment_n": n,
+            "sentiment_mean": mean,
+            "sentiment_low": np.clip(low, -1, 1),
+            "sentiment_high": np.clip(high, -1, 1),
+        }
+    )
+
+
+def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
+    """Count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
+    times = [name for name in TIMES if name in names_of(table)]
+    native = (
+        table[[*([by] if by else []), "sentiment_score", *times]]
+        if isinstance(table, pd.DataFrame)
+        else table
+    )
+    frame = nw.from_native(native).lazy()
+    score = nw.col("sentiment_score")
+    frame = frame.with_columns(
+        _group=nw.col(by) if by else nw.lit(0),
+        _score=nw.when(~score.is_null() & ~score.is_nan()).then(score.cast(nw.Float64())),
+        _at=(nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])) if times else nw.lit(None),
+    )
+    at = nw.col("_at")
+    grouped = frame.group_by("_group").agg(
+        n=nw.col("_score").count(),
+        mean=nw.col("_score").mean(),
+        sd=nw.col("_score").std(ddof=1),
+        first_at=at.min(),
+        last_at=at.max(),
+    )
+    small = collect(grouped.to_native(), ["_group", "n", "mean", "sd", "first_at", "last_at"])
+    order = group_rows(small, "_group").codes
+    wanted = range(1 if names is None else len(names))
+    small = small.assign(_place=order).set_index("_place").reindex(wanted).drop(columns="_group")
+    small["n"] = small["n"].fillna(0).astype(np.int64)
+    small["mean"], small["sd"] = small["mean"].astype(np.float64), small["sd"].astype(np.float64)
+    for name in ("first_at", "last_at"):
+        small[name] = pd.to_datetime(small[name], utc=True).astype("datetime64[us, UTC]")
+    return small

@@ -1,0 +1,146 @@
+"""Periods of local time: which hour, day, week or month an instant belongs to, across clock changes."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_PERIODS", "check_freq", "check_zone", "grain", "periods", "zone_name"]
+
+MAX_PERIODS = 100_000
+_HOUR = 3_600_000_000
+_DAY = 24 * _HOUR
+_LENGTHS = {"h": _HOUR, "D": _DAY, "W": 7 * _DAY, "MS": 30 * _DAY}
+_SPELLINGS = {"h": "h", "H": "h", "D": "D", "d": "D", "W": "W", "w": "W", "MS": "MS", "ME": "MS", "M": "MS"}
+
+
+def check_freq(freq: str) -> str:
+    """Give the one spelling of a frequency: ``h``, ``D``, ``W``, ``MS`` or ``auto``.
+
+    Raises
+    ------
+    ValueError
+        When it is none of them.
+    """
+    if freq == "auto":
+        return freq
+    known = _SPELLINGS.get(freq) if isinstance(freq, str) else None
+    if known is None:
+        raise ValueError(f"freq must be 'h', 'D', 'W' (from Monday), 'MS' (months) or 'auto', not {freq!r}.")
+    return known
+
+
+def check_zone(tz: str | tzinfo) -> tzinfo:
+    """Time zone of a name.
+
+    Raises
+    ------
+    ValueError
+        When there is no such zone.
+    """
+    if isinstance(tz, tzinfo):
+        return tz
+    try:
+        return UTC if tz == "UTC" else ZoneInfo(tz)
+    except (KeyError, ValueError, TypeError, OSError):
+        raise ValueError(f"tz must name a time zone, such as 'UTC' or 'Europe/Berlin', not {tz!r}.") from None
+
+
+def zone_name(zone: tzinfo) -> str:
+    """Name of a time zone for people."""
+    return "UTC" if zone is UTC else str(getattr(zone, "key", None) or zone)
+
+
+@lru_cache(maxsize=32)
+def grain(zone: tzinfo, freq: str) -> int:
+    """Longest span, in microseconds, that no border of a period cuts: a day, an hour, or less.
+
+    Every border of a local day lies at a whole multiple of it since 1970 UTC. Offsets are looked up month by
+    month; before 1973 some zones had offsets of odd seconds, which no log has.
+    """
+    if zone is UTC:
+        return _HOUR if freq == "h" else _DAY
+    start = datetime(1973, 1, 15, tzinfo=UTC)
+    offsets = {(start + timedelta(days=30 * month)).astimezone(zone).utcoffset() for month in range(820)}
+    minutes = (round(offset.total_seconds() / 60) for offset in offsets if offset is not None)
+    return math.gcd(60, *minutes) * 60_000_000
+
+
+def periods(ticks: NDArray[np.int64], freq: str, zone: tzinfo) -> tuple[pd.DatetimeIndex, NDArray[np.intp]]:
+    """Find the period of each tick.
+
+    Parameters
+    ----------
+    ticks
+        Sorted instants in microseconds since 1970 UTC, at multiples of the grain. For ``h`` without holes.
+    freq
+        ``h``, ``D``, ``W`` or ``MS``.
+    zone
+        Zone whose clock cuts the periods. A local day is one day, be it 23, 24 or 25 hours long.
+
+    Returns
+    -------
+    starts, index
+        Start of every period from the first tick's to the last one's, in ``zone``, none left out; and the place
+        of each tick's period in it.
+
+    Raises
+    ------
+    ValueError
+        When there are more than ``MAX_PERIODS`` periods.
+    """
+    if len(ticks) == 0:
+        return pd.DatetimeIndex([], dtype=pd.DatetimeTZDtype("us", zone)), np.zeros(0, np.intp)
+    expected = int(ticks[-1] - ticks[0]) // _LENGTHS[freq] + 1
+    if expected > MAX_PERIODS:
+        first, last = (
+            np.datetime64(int(tick), "us").astype("datetime64[D]") for tick in (ticks[0], ticks[-1])
+        )
+        raise ValueError(
+            f"The conversations lie between {first} and {last}: {expected:,} periods of freq={freq!r}, more than "
+            f"{MAX_PERIODS:,}. Choose a longer freq, or leave out rows whose started_at is wrong."
+        )
+    local = _wall_clock(ticks, zone)
+    if freq == "h":
+        return _hours(ticks, local, zone)
+    number = _period_number(local, freq)
+    step = 7 if freq == "W" else 1
+    numbers = np.arange(number[0], number[-1] + 1, step)
+    unit: Any = "M" if freq == "MS" else "D"
+    naive = pd.DatetimeIndex(numbers.astype(f"datetime64[{unit}]").astype("datetime64[us]"))
+    starts = naive.tz_localize(zone, ambiguous=np.ones(len(naive), bool), nonexistent="shift_forward")
+    # A day that a zone left out (Samoa, 30 December 2011) would start with the next one.
+    kept = ~np.asarray(starts.duplicated(keep="last"))
+    return starts[kept], np.searchsorted(numbers[kept], number)
+
+
+def _wall_clock(ticks: NDArray[np.int64], zone: tzinfo) -> NDArray[np.int64]:
+    if zone is UTC:
+        return ticks
+    index = pd.DatetimeIndex(ticks.view("datetime64[us]"), tz="UTC")
+    return index.tz_convert(zone).tz_localize(None).asi8
+
+
+def _hours(
+    ticks: NDArray[np.int64], local: NDArray[np.int64], zone: tzinfo
+) -> tuple[pd.DatetimeIndex, NDArray[np.intp]]:
+    starts, index = np.unique(ticks - local % _HOUR, return_inverse=True)
+    return pd.DatetimeIndex(starts.view("datetime64[us]"), tz="UTC").tz_convert(zone), index
+
+
+def _period_number(local: NDArray[np.int64], freq: str) -> NDArray[np.int64]:
+    days = local // _DAY
+    if freq == "D":
+        return days
+    if freq == "W":
+        return days - (days + 3) % 7  # day 0, 1970-01-01, was a Thursday
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)

@@ -1,0 +1,242 @@
+"""Read what an analysis needs from any table: checked columns, counted rows, and where the numbers come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from promptlift.errors import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "TIMES",
+    "Counted",
+    "Groups",
+    "collect",
+    "count_rows",
+    "group_rows",
+    "instants",
+    "names_of",
+    "provenance",
+    "require",
+    "tally",
+]
+
+TIMES = ("started_at", "created_at")
+TICK = "_tick"
+ROWS = "_rows"
+_HINT = "Read the table with lift.conversations(prompt_id=…, insights=True)."
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Rows of a table, each standing for ``weight`` rows of the original (one each when ``weight`` is None)."""
+
+    frame: pd.DataFrame
+    weight: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of a ``by`` column: ``codes`` numbers the group of each row, ``names`` names them."""
+
+    codes: NDArray[np.intp]
+    names: pd.Series[Any] | None
+
+    @property
+    def count(self) -> int:
+        """Number of groups; 1 when nothing is compared."""
+        return 1 if self.names is None else len(self.names)
+
+
+def names_of(table: Any) -> list[str]:
+    """Column names of any table that narwhals accepts."""
+    if isinstance(table, pd.DataFrame):
+        return [str(name) for name in table.columns]
+    try:
+        frame = nw.from_native(table)
+    except TypeError:
+        raise TypeError(
+            f"This needs a table (pandas, Polars, PyArrow or another that narwhals accepts), not "
+            f"{type(table).__name__}. {_HINT}"
+        ) from None
+    return list(frame.collect_schema().names())
+
+
+def require(
+    table: Any, columns: Sequence[str], *, by: str | None = None, taken: Sequence[str] = (), hint: str = _HINT
+) -> list[str]:
+    """Check that a table has the columns that are needed, and that ``by`` can stand beside the results.
+
+    Parameters
+    ----------
+    table
+        Any table that narwhals accepts.
+    columns
+        Columns that must be there.
+    by
+        Column that names the groups, or None.
+    taken
+        Names of the result's own columns, which ``by`` must not be.
+    hint
+        What to do when a column is missing.
+
+    Returns
+    -------
+    list of str
+        The columns to read: ``columns``, and ``by`` once.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by`` is not a column name or is one of the result's own.
+    """
+    present = names_of(table)
+    if by is not None and not isinstance(by, str):
+        raise ValueError(f"by must be the name of one column, such as 'prompt_id', not {by!r}.")
+    missing = [name for name in columns if name not in present]
+    if missing:
+        raise FrameError(missing, present, hint=hint)
+    if by is None:
+        return list(columns)
+    if by not in present:
+        raise FrameError(
+            [by], present, hint="by must name a column of the table, such as 'prompt_id' or 'llm_model'."
+        )
+    if by in taken:
+        raise ValueError(f"by={by!r} is also a column of the result. Rename the column of the table first.")
+    return [*columns, *([] if by in columns else [by])]
+
+
+def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of any table as a pandas DataFrame, all rows."""
+    if isinstance(table, pd.DataFrame):
+        return table[list(columns)]
+    frame = nw.from_native(table).lazy().select(*columns).collect()
+    return frame.to_pandas()
+
+
+def count_rows(
+    table: Any, columns: Sequence[str], *, times: Sequence[str] = (), whole_hours: bool = True
+) -> Counted:
+    """Count the rows of a table by the values of some columns, where the table lives.
+
+    A pandas table is given back as it is: counting its rows in numpy is faster than grouping them. Any other
+    table is grouped by its own engine, and only the groups come over.
+
+    Parameters
+    ----------
+    table
+        Any table that narwhals accepts.
+    columns
+        Columns to count by.
+    times
+        Time columns; the first that is not null counts, cut to the hour or the minute, as column ``_tick``.
+    whole_hours
+        Whether the hour is fine enough.
+    """
+    if isinstance(table, pd.DataFrame):
+        return Counted(table, None)
+    frame = nw.from_native(table).lazy()
+    keys = list(columns)
+    if times:
+        # SQL engines cut hours in the session's time zone, which may be a half-hour one.
+        fine = frame.implementation not in _HOUR_SAFE or not whole_hours
+        tick = nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])
+        frame = frame.with_columns(tick.dt.truncate("1m" if fine else "1h").alias(TICK))
+        keys.append(TICK)
+    counted = frame.group_by(*keys).agg(nw.len().alias(ROWS)).collect().to_pandas()
+    return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
+
+
+_HOUR_SAFE = (
+    nw.Implementation.PANDAS,
+    nw.Implementation.POLARS,
+    nw.Implementation.PYARROW,
+    nw.Implementation.DASK,
+)
+
+
+def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
+    """Number the groups of a table, in the order of their values; rows without a value are the last group."""
+    if by is None:
+        return Groups(np.zeros(len(frame), np.intp), None)
+    column = frame[by]
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:
+        raise ValueError(f"by={by!r} holds lists or other values that cannot name a group.") from None
+    names = pd.Series(values, name=by).reset_index(drop=True)
+    try:
+        order = names.argsort().to_numpy()
+    except TypeError:
+        order = names.astype(str).argsort().to_numpy()
+    rank = np.empty(len(names) + 1, np.intp)
+    rank[order] = np.arange(len(names))
+    rank[-1] = len(names)
+    positions = [*order, *([len(names)] if bool((codes < 0).any()) else [])]
+    return Groups(rank[codes], names.reindex(positions).reset_index(drop=True))
+
+
+def tally(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Count rows by key; each row counts ``weight`` times."""
+    return np.bincount(key, weights=weight, minlength=size).astype(np.int64, copy=False)
+
+
+def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
+    """Microseconds since 1970 UTC of a time column; the smallest integer where it is null.
+
+    Times without a zone are UTC, as all times of the API are.
+
+    Raises
+    ------
+    ValueError
+        When the column does not hold times.
+    """
+    dtype: Any = column.dtype
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
+        column = column.astype(f"datetime64[us{', UTC' if dtype.pyarrow_dtype.tz else ''}]")
+    elif dtype == object and bool(column.isna().all()):
+        column = column.astype("datetime64[us]")
+    elif dtype.kind != "M":
+        raise ValueError(
+            f"Column {column.name} holds {dtype}, not times. Convert it with pandas.to_datetime(…, utc=True)."
+        )
+    return pd.DatetimeIndex(column).as_unit("us").asi8
+
+
+def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
+    """Attributes of a result: its name, how it was made, and which analyser judged the conversations.
+
+    ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says.
+    """
+    return {"promptlift": {"table": table, "analyser": _analyser(source), **facts}}
+
+
+def _analyser(source: Any) -> str | None:
+    attrs = getattr(source, "attrs", None)
+    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    if isinstance(said, dict) and said.get("analyser"):
+        return str(said["analyser"])
+    if "analyser" not in names_of(source):
+        return None
+    if isinstance(source, pd.DataFrame):
+        found = set(source["analyser"].dropna().unique())
+    else:
+        found = set(
+            collect(nw.from_native(source).lazy().select("analyser").unique().to_native(), ["analyser"])[
+                "analyser"
+            ].dropna()
+        )
+    kinds = {str(name).partition(":")[0] for name in found}
+    return None if not kinds else kinds.pop() if len(kinds) == 1 else "mixed"
