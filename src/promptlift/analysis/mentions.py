@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def _mentions(
     conversations: Any, column: str, label: str, *, by: str | None, top: int | None, level: float
 ) -> pd.DataFrame:
     level = check_level(level)
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+    if top is not None and (not isinstance(top, Integral) or int(top) < 1):
         raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
     needed = ["conversation_id", column, "task_completed"]
     columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
@@ -140,7 +141,7 @@ def _mentions(
 def _judged(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
     judged = frame[column].notna().to_numpy(dtype=bool)
     if "has_insights" in frame:
-        judged &= frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)  # noqa: FBT003
+        judged &= frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)
     return judged
 
 
@@ -149,7 +150,7 @@ def _find(cells: pd.Series[Any], column: str) -> _Found:
     rows, found, severities = [], [], []
     for row, cell in enumerate(cells):
         if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004  (a value of the table, not an argument)
                 f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
             )
         worst: dict[str, int] = {}

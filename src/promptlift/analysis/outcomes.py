@@ -94,9 +94,10 @@ def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:
 
 def _equals(column: pd.Series[Any], label: str) -> NDArray[np.bool_]:
     if isinstance(column.dtype, pd.CategoricalDtype):
-        place = column.cat.categories.get_indexer([label])[0]
-        codes: NDArray[np.int8] = column.cat.codes.to_numpy()
-        return codes == place if place >= 0 else np.zeros(len(column), bool)
+        categories = list(column.cat.categories)
+        if label not in categories:
+            return np.zeros(len(column), bool)
+        return np.asarray(column.cat.codes.to_numpy() == categories.index(label))
     return (column == label).to_numpy(dtype=bool, na_value=False)
 
 

@@ -33,7 +33,7 @@ def check_freq(freq: str) -> str:
     """
     if freq == "auto":
         return freq
-    known = _SPELLINGS.get(freq) if isinstance(freq, str) else None
+    known = _SPELLINGS.get(str(freq))
     if known is None:
         raise ValueError(f"freq must be 'h', 'D', 'W' (from Monday), 'MS' (months) or 'auto', not {freq!r}.")
     return known

@@ -122,8 +122,8 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of any table as a pandas DataFrame, all rows."""
     if isinstance(table, pd.DataFrame):
         return table[list(columns)]
-    frame = nw.from_native(table).lazy().select(*columns).collect()
-    return frame.to_pandas()
+    frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
+    return frame
 
 
 def count_rows(
@@ -204,10 +204,8 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
         When the column does not hold times.
     """
     dtype: Any = column.dtype
-    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
-        column = column.astype(f"datetime64[us{', UTC' if dtype.pyarrow_dtype.tz else ''}]")
-    elif dtype == object and bool(column.isna().all()):
-        column = column.astype("datetime64[us]")
+    if isinstance(dtype, pd.ArrowDtype) or (pd.api.types.is_object_dtype(dtype) and column.isna().all()):
+        column = pd.to_datetime(column, utc=True)
     elif dtype.kind != "M":
         raise ValueError(
             f"Column {column.name} holds {dtype}, not times. Convert it with pandas.to_datetime(…, utc=True)."
@@ -230,13 +228,9 @@ def _analyser(source: Any) -> str | None:
         return str(said["analyser"])
     if "analyser" not in names_of(source):
         return None
-    if isinstance(source, pd.DataFrame):
-        found = set(source["analyser"].dropna().unique())
-    else:
-        found = set(
-            collect(nw.from_native(source).lazy().select("analyser").unique().to_native(), ["analyser"])[
-                "analyser"
-            ].dropna()
-        )
+    native = source
+    if not isinstance(source, pd.DataFrame):
+        native = nw.from_native(source).lazy().select("analyser").unique().to_native()
+    found = collect(native, ["analyser"])["analyser"].dropna().unique()
     kinds = {str(name).partition(":")[0] for name in found}
     return None if not kinds else kinds.pop() if len(kinds) == 1 else "mixed"
