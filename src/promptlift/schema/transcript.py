@@ -103,23 +103,29 @@ def dump_content(transcript: Transcript) -> str:
 
 
 def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
-    """Count the deepest nesting of a JSON text without parsing it; stops counting above ``limit``."""
-    deepest = depth = 0
+    """Bound the deepest nesting of a JSON text without parsing it.
+
+    Exact when it is above ``limit``, where counting stops; otherwise never less than the true depth and never
+    above ``limit``.
+    """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    for token in _BRACKETS.finditer(raw):
-        mark = token.group()
-        if mark in (b"{", b"["):
+    openings = raw.count(b"{") + raw.count(b"[")
+    if openings <= limit:
+        return openings
+    deepest = depth = 0
+    for mark in _STRINGS.sub(b"", raw):
+        if mark in b"{[":
             depth += 1
             deepest = max(deepest, depth)
             if deepest > limit:
                 return deepest
-        elif mark in (b"}", b"]"):
+        elif mark in b"}]":
             depth -= 1
     return deepest
 
 
-# Strings are skipped whole (or to the end of the text when they are not closed).
-_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
+# A string, or what is left of the text when it is not closed.
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[^"\[\]{}]++', re.DOTALL)
 
 
 def _parse_structured(text: str) -> Transcript:
