@@ -161,8 +161,10 @@ def test_a_damaged_gzip_gives_what_was_read(tmp_path):
     reading = transcripts.read(path)
     assert 1000 < len(reading.conversations) < 20_000
     assert [str(problem) for problem in reading.problems] == [
-        f"{path}: the packed data is damaged or ends early "
-        "(Compressed file ended before the end-of-stream marker was reached); pack the file again"
+        (
+            f"{path}: the packed data is damaged or ends early "
+            "(Compressed file ended before the end-of-stream marker was reached); pack the file again"
+        )
     ]
 
 

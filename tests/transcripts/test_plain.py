@@ -65,8 +65,10 @@ def test_text_before_the_first_label_is_a_problem_with_its_line(written, said):
     reading = transcripts.read(path)
     assert said(reading.conversations[0]) == [("user", "hi"), ("assistant", "hello")]
     assert [str(problem) for problem in reading.problems] == [
-        f"{path}:2: text before the first label is left out ('Transcript 7' and 1 more lines); "
-        "every turn starts with a label of one of the pairs User/Assistant, Human/AI, Customer/Agent"
+        (
+            f"{path}:2: text before the first label is left out ('Transcript 7' and 1 more lines); "
+            "every turn starts with a label of one of the pairs User/Assistant, Human/AI, Customer/Agent"
+        )
     ]
 
 

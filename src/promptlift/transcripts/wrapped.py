@@ -82,8 +82,9 @@ def _unpacked(item: dict[str, Any]) -> dict[str, Any]:
         return item
     identity = item.get("id")
     name = str(identity[-1]) if isinstance(identity, list) and identity else str(item.get("type"))
-    return {"type": name.lower().removesuffix("chunk").removesuffix("message"), **inside}
+    return {"type": name, **inside}
 
 
 def _langchain_role(item: dict[str, Any]) -> str | None:
-    return _LANGCHAIN_ROLES.get(str(item.get("type")))
+    name = str(item.get("type")).lower().removesuffix("chunk").removesuffix("message")
+    return _LANGCHAIN_ROLES.get(name)

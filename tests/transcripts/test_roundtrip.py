@@ -1,0 +1,129 @@
+"""What is written as an export comes back the same, and nothing that is JSON breaks the reader."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptlift import transcripts
+
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=60)
+chats = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), texts), min_size=1, max_size=8)
+
+
+@QUICK
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), lines), min_size=1, max_size=8))
+@pytest.mark.parametrize("pair", [("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent")])
+def test_plain_text_comes_back(written, said, pair, turns):
+    labels = dict(zip(["user", "assistant"], pair, strict=True))
+    text = "\n".join(f"{labels[role]}: {line}" for role, line in turns)
+    reading = transcripts.read(written("a.txt", text.encode()), format="plain")
+    assert [said(c) for c in reading.conversations] == [turns]
+
+
+@QUICK
+@given(st.lists(chats, min_size=1, max_size=4))
+def test_openai_chats_come_back(written, said, conversations):
+    records = [{"messages": [{"role": r, "content": t} for r, t in turns]} for turns in conversations]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert [said(c) for c in reading.conversations] == conversations
+    assert reading.problems == []
+
+
+@QUICK
+@given(st.lists(chats, min_size=1, max_size=4), st.sampled_from(["a.json", "a.jsonl"]))
+def test_sharegpt_comes_back(written, said, conversations, name):
+    names = {"user": "human", "assistant": "gpt"}
+    records = [
+        {"conversations": [{"from": names[r], "value": t} for r, t in turns]} for turns in conversations
+    ]
+    reading = transcripts.read(written(name, records))
+    assert [said(c) for c in reading.conversations] == conversations
+    assert reading.problems == []
+
+
+@QUICK
+@given(st.lists(chats, min_size=1, max_size=3))
+def test_what_was_read_is_read_again_as_the_same(written, conversations):
+    records = [{"messages": [{"role": r, "content": t} for r, t in turns]} for turns in conversations]
+    first = transcripts.read(written("a.jsonl", records))
+    again = transcripts.read(written("b.jsonl", [json.loads(c.content) for c in first.conversations]))
+    assert [c.content for c in again.conversations] == [c.content for c in first.conversations]
+
+
+FIELDS = st.sampled_from(
+    [
+        *(
+            "messages",
+            "content",
+            "role",
+            "metadata",
+            "status",
+            "conversations",
+            "from",
+            "value",
+            "mapping",
+            "id",
+        ),
+        *(
+            "current_node",
+            "parent",
+            "message",
+            "author",
+            "parts",
+            "run_type",
+            "inputs",
+            "outputs",
+            "extra",
+            "type",
+        ),
+        *(
+            "input",
+            "output",
+            "trace_id",
+            "span_kind",
+            "attributes",
+            "tool_calls",
+            "function",
+            "timestamp",
+            "tokens",
+        ),
+        *(
+            "attributes.llm.input_messages",
+            "usage_details",
+            "kwargs",
+            "choices",
+            "tags",
+            "context",
+            "text",
+            "data",
+        ),
+        *("message.role", "message.contents", "conversation_id", "turn", "model", "createdAt", "session_id"),
+    ]
+)
+VALUES = st.sampled_from(
+    ["user", "assistant", "tool", "llm", "LLM", "GENERATION", "human", "a", "", "{", '["x"]', "1"]
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | VALUES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=5),
+    max_leaves=25,
+)
+FORMATS = [name for name in transcripts.FORMATS if name != "plain"]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.dictionaries(FIELDS, anything, max_size=6) | anything, min_size=1, max_size=3))
+@pytest.mark.parametrize("name", [None, *FORMATS])
+def test_whatever_the_json_is_the_reader_answers(written, name, records):
+    reading = transcripts.read(written("a.jsonl", records), format=name)
+    for conversation in reading.conversations:
+        assert json.loads(conversation.content)["messages"]
+    for problem in reading.problems:
+        assert str(problem)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from promptlift import transcripts
+
+CSV = (
+    "conversation_id,role,content,timestamp,model,tokens,status,kind\n"
+    "007,user,Hi,2026-01-05T10:00:00Z,m,,completed,text\n"
+    '007,assistant,"Hello, ""you""\nthere",2026-01-05T10:00:01Z,m,12,completed,text\n'
+    "8,customer,NA,2026-01-05T11:00:00Z,,,abandoned,text\n"
+    "8,bot,null,2026-01-05T11:00:01Z,m2,3,abandoned,text\n"
+    "8,user,,2026-01-05T11:00:02Z,,,abandoned,text\n"
+)
+SAID = [
+    [("user", "Hi"), ("assistant", 'Hello, "you"\nthere')],
+    [("user", "NA"), ("assistant", "null"), ("user", "")],
+]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_csv_is_read_with_any_separator_and_byte_order_mark(written, said, separator, encoding):
+    text = CSV.replace("Hello, ", "Hello; ").replace(",", separator).replace("Hello; ", "Hello, ")
+    reading = transcripts.read(written("messages.csv", text.encode(encoding)))
+    assert reading.format == "rows"
+    assert [said(c) for c in reading.conversations] == SAID
+    assert reading.problems == []
+
+
+def test_csv_cells_stay_what_they_are(written):
+    reading = transcripts.read(written("messages.csv", CSV))
+    first, second = reading.conversations
+    assert (first.source_id, first.status, first.llm_model, first.line) == ("007", "completed", "m", 2)
+    assert (second.source_id, second.status, second.llm_model, second.line) == ("8", "abandoned", "m2", 5)
+    assert json.loads(first.content)["messages"] == [
+        {"role": "user", "content": "Hi", "timestamp": "2026-01-05T10:00:00.000Z"},
+        {
+            "role": "assistant",
+            "content": 'Hello, "you"\nthere',
+            "timestamp": "2026-01-05T10:00:01.000Z",
+            "model": "m",
+            "tokens": 12,
+        },
+    ]
+    assert reading.dropped == {"kind": 5}
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "noted"),
+    [
+        ("turn", [("10", "c"), ("9", "b"), ("1", "a")], True),
+        ("created_at", [("2026-01-03", "c"), ("2026-01-01", "a"), ("2026-01-02", "b")], True),
+        ("turn", [("", "a"), ("1", "b"), ("0", "c")], False),
+        ("turn", [("1", "a"), ("1", "b"), ("0", "c")], False),
+        ("created_at", [("2026-01-03", "a"), ("soon", "b"), ("2026-01-01", "c")], False),
+        ("turn", [("1", "a"), ("2", "b"), ("3", "c")], False),
+    ],
+)
+def test_shuffled_rows_are_put_in_order(written, said, header, rows, noted):
+    text = f"Thread ID,Speaker,Message,{header}\n" + "".join(f"t,user,{word},{key}\n" for key, word in rows)
+    reading = transcripts.read(written("a.csv", text))
+    assert [word for _, word in said(reading.conversations[0])] == ["a", "b", "c"]
+    note = "1 conversations had rows out of order; they were put in order."
+    assert (note in reading.notes) is noted
+
+
+def test_context_columns_become_metadata(written):
+    text = (
+        "sessionId,userId,channel,lang,sender,text,companyName,conversation_started_at\n"
+        "s1,u1,web,en,human,Hi,Acme,2026-01-05 10:00\n"
+    )
+    reading = transcripts.read(written("a.csv", text))
+    (conversation,) = reading.conversations
+    assert json.loads(conversation.content) == {
+        "messages": [{"role": "user", "content": "Hi", "timestamp": "2026-01-05T10:00:00.000Z"}],
+        "metadata": {"userId": "u1", "sessionId": "s1", "channel": "web", "language": "en"},
+    }
+    assert (conversation.source_id, conversation.company_name) == ("s1", "Acme")
+    assert reading.notes[0] == "Times without a zone were taken as UTC."
+
+
+def test_tool_roles_in_rows_are_folded(written, said):
+    text = "id,conversation_id,role,content\n1,a,function_call,f({})\n2,a,tool,ok\n"
+    reading = transcripts.read(written("a.csv", text))
+    assert said(reading.conversations[0]) == [
+        ("assistant", "[tool call] f({})"),
+        ("system", "[tool result] ok"),
+    ]
+    assert reading.dropped == {"id": 2}
+
+
+def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_left_out(written):
+    text = (
+        "conversation_id,role,content\n"
+        "a,user,hi\n"
+        "a,ghost,boo\n"
+        "b,user,hi\n"
+        "b,user,one,too,many\n"
+        ",user,nobody's\n"
+        '"c",user,"open\n'
+        "d,user,hi\n"
+    )
+    path = written("a.csv", text)
+    reading = transcripts.read(path)
+    assert [c.source_id for c in reading.conversations] == ["b"]
+    shown = [(p.line, p.message.split("; known")[0]) for p in reading.problems]
+    assert shown[:3] == [
+        (5, "the row has 5 cells, the header has 3"),
+        (6, "the row has no conversation_id; it is left out"),
+        (7, "not a CSV row: unexpected end of data"),
+    ]
+    assert shown[3] == (3, "the row has the role 'ghost'")
+    assert reading.problems[3].message.endswith("; conversation a is left out")
+
+
+def test_a_row_that_is_not_csv_does_not_end_the_file(written, said):
+    text = 'conversation_id,role,content\na,user,hi\nb,user,"x" y\nc,user,ho\n'
+    reading = transcripts.read(written("a.csv", text))
+    assert [c.source_id for c in reading.conversations] == ["a", "c"]
+    assert [(p.line, p.message) for p in reading.problems] == [(3, "not a CSV row: ',' expected after '\"'")]
+
+
+def test_a_cell_over_the_limit_is_reported_with_its_size(written):
+    text = f"conversation_id,role,content\na,user,{'x' * 200_000}\nb,user,hi\n"
+    reading = transcripts.read(written("a.csv", text))
+    assert [c.source_id for c in reading.conversations] == ["b"]
+    assert [p.message for p in reading.problems] == ["message 1 has 200000 bytes; the limit is 102400"]
+
+
+def test_a_header_without_rows_has_no_records(written):
+    path = written("a.csv", "conversation_id,role,content\n")
+    assert [str(p) for p in transcripts.read(path).problems] == [f"{path}: the file has no records"]
+
+
+@pytest.mark.parametrize("unit", ["us", "ns", "s"])
+def test_parquet_keeps_real_types(tmp_path, said, unit):
+    moment = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)
+    table = pa.table(
+        {
+            "thread_id": pa.array([7, 7, 8]),
+            "role": pa.array(["user", "assistant", "user"]).dictionary_encode(),
+            "content": pa.array(["Hi", "007", None]),
+            "created_at": pa.array([moment] * 3, pa.timestamp(unit, "UTC")),
+            "turn": pa.array([1, 2, 1]),
+            "tokens": pa.array([None, Decimal(5), None], pa.decimal128(5, 0)),
+            "score": pa.array([0.5, None, None]),
+        }
+    )
+    path = tmp_path / "messages.parquet"
+    pq.write_table(table, path)
+    reading = transcripts.read(path)
+    (conversation,) = reading.conversations
+    assert conversation.source_id == "7"
+    assert said(conversation) == [("user", "Hi"), ("assistant", "007")]
+    assert json.loads(conversation.content)["messages"][1] == {
+        "role": "assistant",
+        "content": "007",
+        "timestamp": "2026-01-05T10:00:00.000Z",
+        "tokens": 5,
+    }
+    assert reading.dropped == {"score": 1, "content (row without text)": 1}
+    assert [str(p) for p in reading.problems] == [
+        f"{path}:3: the conversation has no messages; nothing to import"
+    ]
+
+
+def test_rows_as_json_lines_are_read(written, said):
+    records = [
+        {"conversationId": "a", "role": "assistant", "content": "b", "createdAt": 1767607201},
+        {"conversationId": "a", "role": "user", "content": "a", "createdAt": 1767607200},
+    ]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert reading.format == "rows"
+    assert said(reading.conversations[0]) == [("user", "a"), ("assistant", "b")]
