@@ -125,7 +125,7 @@ def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
 
 
 # A string, or what is left of the text when it is not closed.
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[^"\[\]{}]++', re.DOTALL)
+_STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[^"\[\]{}]++', re.DOTALL)
 
 
 def _parse_structured(text: str) -> Transcript:
