@@ -12,7 +12,8 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy.exc import SQLAlchemyError
@@ -70,6 +71,52 @@ def _jobs() -> InsightJobs:
     return _running
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A conversation with its judgement, before it is kept."""
+
+    source: AnyRow
+    judgement: Judgement
+    insights_id: str
+    at: int
+
+    def row_for(self, analyser: str) -> dict[str, Any]:
+        judgement = self.judgement
+        document = {
+            "conversationId": self.source.id,
+            "sentiment": judgement.sentiment,
+            "sentimentScore": judgement.sentiment_score,
+            "taskCompleted": judgement.task_completed,
+            "quality": judgement.quality,
+            "topics": list(judgement.topics),
+            "summary": judgement.summary,
+            "issues": [asdict(issue) for issue in judgement.issues],
+            "analyser": analyser,
+            "createdAt": moment.wire(self.at),
+        }
+        return {
+            "conversation_id": self.source.id,
+            "account_id": self.source.account_id,
+            "id": self.insights_id,
+            "generation": self.source.generation,
+            "sentiment": judgement.sentiment,
+            "sentiment_score": judgement.sentiment_score,
+            "task_completed": judgement.task_completed,
+            "document": orjson.dumps(document).decode(),
+            "created_at": self.at,
+        }
+
+    def event(self) -> dict[str, Any]:
+        payload = {
+            "conversationId": self.source.id,
+            "promptId": self.source.prompt_id,
+            "insightsId": self.insights_id,
+            "summary": self.judgement.summary,
+            "sentiment": self.judgement.sentiment,
+        }
+        return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
+
+
 class InsightJobs:
     """Lets insights come to be.
 
@@ -87,6 +134,7 @@ class InsightJobs:
         self._database = database
         self._engine = engine
         self._judge = judge
+        self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self._announced = False
         self._mine = threading.local()
@@ -142,26 +190,36 @@ class InsightJobs:
                 account_id: accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"]
                 for account_id in {row.account_id for row in rows}
             }
-        return sum(
-            self._threads.map(lambda row: self._judge_one(worker, row, exclusions[row.account_id]), rows)
-        )
+        if self._at_a_time > 1:  # model calls are dear: each answer is kept as it comes
+            calls = self._threads.map(
+                lambda row: self._keep(worker, self._judge_all(worker, [row], exclusions)), rows
+            )
+            return sum(calls)
+        return self._keep(worker, self._judge_all(worker, rows, exclusions))
 
     def go_on(self, worker: str) -> None:
         """Step: submit a job for the conversations that were not claimed."""
         with self._database.write() as connection:
             self._engine.submit_in(connection, QUEUE, JOB, job=f"{worker}+")
 
-    def _judge_one(self, worker: str, row: AnyRow, exclusions: str) -> bool:
-        try:
-            transcript = parse_content(row.content.decode())
-            judgement = self._judge.judge(transcript, objective=row.objective, exclusions=exclusions or None)
-        except JudgeUnavailable as error:
-            self._wait(worker, row, error)
-            return False
-        except (JudgeFailed, TranscriptError) as error:
-            self._give_up_or_again(worker, row, error)
-            return False
-        return self._keep(worker, row, judgement)
+    def _judge_all(self, worker: str, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
+        judged = []
+        for row in rows:
+            try:
+                transcript = parse_content(row.content.decode())
+                judgement = self._judge.judge(
+                    transcript, objective=row.objective, exclusions=exclusions[row.account_id] or None
+                )
+            except JudgeUnavailable as error:
+                self._wait(worker, row, error)
+            except (JudgeFailed, TranscriptError) as error:
+                self._give_up_or_again(worker, row, error)
+            except Exception as error:  # a defect that one transcript shows must not hold up the others
+                _LOG.exception("the judge failed on conversation %s", row.id)
+                self._give_up_or_again(worker, row, JudgeFailed(f"the judge failed: {type(error).__name__}"))
+            else:
+                judged.append(_Judged(row, judgement, new_id("ins"), moment.now()))
+        return judged
 
     def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
         asked = int((error.retry_after or 0) * moment.SECOND)
@@ -185,52 +243,15 @@ class InsightJobs:
         if tokens:
             usage.add(connection, row.account_id, "tokens", tokens, now=moment.now())
 
-    def _keep(self, worker: str, row: AnyRow, judgement: Judgement) -> bool:
-        now, insights_id = moment.now(), new_id("ins")
-        document = {
-            "conversationId": row.id,
-            "sentiment": judgement.sentiment,
-            "sentimentScore": judgement.sentiment_score,
-            "taskCompleted": judgement.task_completed,
-            "quality": judgement.quality,
-            "topics": list(judgement.topics),
-            "summary": judgement.summary,
-            "issues": [
-                {"title": issue.title, "severity": issue.severity, "evidence": issue.evidence}
-                for issue in judgement.issues
-            ],
-            "analyser": self._judge.analyser,
-            "createdAt": moment.wire(now),
-        }
-        payload = {
-            "conversationId": row.id,
-            "promptId": row.prompt_id,
-            "insightsId": insights_id,
-            "summary": judgement.summary,
-            "sentiment": judgement.sentiment,
-        }
+    def _keep(self, worker: str, judged: Sequence[_Judged]) -> int:
+        if not judged:
+            return 0
         with self._database.write() as connection:
-            kept = judging.keep(
-                connection,
-                worker,
-                {
-                    "conversation_id": row.id,
-                    "account_id": row.account_id,
-                    "id": insights_id,
-                    "generation": row.generation,
-                    "sentiment": judgement.sentiment,
-                    "sentiment_score": judgement.sentiment_score,
-                    "task_completed": judgement.task_completed,
-                    "document": orjson.dumps(document).decode(),
-                    "created_at": now,
-                },
-            )
-            if kept:
-                events.write(
-                    connection, [events.row("insights.generated", row.account_id, row.id, payload, now=now)]
-                )
-            self._count_tokens(connection, row, judgement.tokens)
-        return kept
+            kept = judging.keep(connection, worker, [one.row_for(self._judge.analyser) for one in judged])
+            events.write(connection, [one.event() for one in judged if one.source.id in kept])
+            for one in judged:
+                self._count_tokens(connection, one.source, one.judgement.tokens)
+        return len(kept)
 
     def _sweep_for_ever(self) -> None:
         for count in itertools.count(1):

@@ -70,27 +70,31 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
     ).all()
 
 
-def keep(connection: Connection, worker: str, row: dict[str, Any]) -> bool:
-    """Keep the insights of one conversation.
+def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) -> set[str]:
+    """Keep the insights of conversations and give the ids of those that were kept.
 
-    Gives ``False`` and keeps nothing when the conversation is no longer this job's, or was asked to be judged
-    again in the meantime.
+    Left out are conversations that are no longer this job's, or were asked to be judged again in the meantime.
     """
-    done = connection.execute(
-        update(conversations)
-        .where(
-            conversations.c.id == row["conversation_id"],
-            conversations.c.judging == "claimed",
-            conversations.c.claimed_by == worker,
-            conversations.c.generation == row["generation"],
+    ids = [row["conversation_id"] for row in rows]
+    statement = select(conversations.c.id, conversations.c.generation).where(
+        conversations.c.id.in_(ids),
+        conversations.c.judging == "claimed",
+        conversations.c.claimed_by == worker,
+    )
+    if connection.dialect.name != "sqlite":
+        statement = statement.with_for_update()
+    wanted = {row.id: row.generation for row in connection.execute(statement)}
+    kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
+    names = {row["conversation_id"] for row in kept}
+    if kept:
+        connection.execute(
+            update(conversations)
+            .where(conversations.c.id.in_(names))
+            .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
         )
-        .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
-    ).rowcount
-    if done != 1:
-        return False
-    connection.execute(delete(insights).where(insights.c.conversation_id == row["conversation_id"]))
-    connection.execute(insert(insights).values(**row))
-    return True
+        connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
+        connection.execute(insert(insights), kept)
+    return names
 
 
 def put_back(
