@@ -1,0 +1,1 @@
+"""How the service judges: insights from one conversation at a time."""

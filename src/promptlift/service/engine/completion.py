@@ -1,0 +1,49 @@
+"""Guess from the signals whether the task was completed.
+
+A sum of points, written from common sense and not fitted to any data, squeezed to 0..1 by the logistic function. It
+sees what people say about the outcome, never the outcome itself: an assistant that politely did the wrong thing looks
+completed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from promptlift.service.engine.signals import Signals
+
+__all__ = ["COMPLETED_FROM", "POINTS", "completion_score"]
+
+COMPLETED_FROM: Final = 0.5
+# Where nothing speaks for either, a conversation is taken for slightly more likely completed.
+START: Final = 0.4
+
+POINTS: Final[dict[str, float]] = {
+    "thanks": 1.0,
+    "solved": 1.5,
+    "farewell": 0.5,
+    "done": 1.0,
+    "friendly_end": 0.5,
+    "not_solved": -2.0,
+    "not_solved_early": -0.5,
+    "gives_up": -2.0,
+    "wants_person": -1.5,
+    "repeats": -0.5,
+    "cannot": -1.0,
+    "failed": -1.0,
+    "handed_over": -1.5,
+    "open_question": -0.7,
+    "unanswered": -1.5,
+}
+NO_ANSWER: Final = -3.0
+LAST_SENTIMENT: Final = 0.5  # times the VADER compound of the user's last turn
+
+
+def completion_score(signals: Signals) -> float:
+    """Give the guess as a number from 0 to 1; not a probability, only an order."""
+    points = START + LAST_SENTIMENT * signals.last_sentiment
+    points += sum(value for name, value in POINTS.items() if getattr(signals, name) is not None)
+    if signals.assistant_turns == 0:
+        points += NO_ANSWER
+    return 1 / (1 + math.exp(-points))

@@ -1,0 +1,149 @@
+"""What a judge is: one conversation in, one judgement out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from promptlift.errors import PromptliftError
+from promptlift.schema.insights import SENTIMENTS, Sentiment
+
+if TYPE_CHECKING:
+    from promptlift.schema.transcript import Transcript
+
+__all__ = ["SEVERITIES", "Issue", "Judge", "JudgeFailed", "JudgeUnavailable", "Judgement", "Severity"]
+
+Severity = Literal["high", "medium", "low"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+class JudgeUnavailable(PromptliftError):
+    """The judge cannot work now; the same conversation may be judged later.
+
+    Attributes
+    ----------
+    retry_after
+        Seconds to wait, when the judge knows them.
+    tokens
+        Tokens that were used up all the same.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None, tokens: int = 0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.tokens = tokens
+
+
+class JudgeFailed(PromptliftError):
+    """The judge cannot judge this conversation. The message is the reason.
+
+    Attributes
+    ----------
+    tokens
+        Tokens that were used up all the same.
+    """
+
+    def __init__(self, message: str, *, tokens: int = 0) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that went wrong in a conversation.
+
+    Attributes
+    ----------
+    title
+        Short and reusable, so that equal issues of many conversations can be counted.
+    severity
+        ``high``, ``medium`` or ``low``.
+    evidence
+        A quotation from the transcript: hostile text, escaped by whoever shows it.
+    """
+
+    title: str
+    severity: Severity
+    evidence: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.title.strip():
+            raise ValueError("an issue needs a title")
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge says about one conversation.
+
+    Attributes
+    ----------
+    sentiment, sentiment_score
+        How the user felt; the score is -1 to 1.
+    task_completed
+        Whether the user got what they came for.
+    quality
+        0 to 100.
+    topics
+        Short names, most important first.
+    summary
+        What was asked and how it ended: hostile text, escaped by whoever shows it.
+    issues
+        What went wrong, worst first.
+    tokens
+        LLM tokens that the judgement cost.
+    """
+
+    sentiment: Sentiment
+    sentiment_score: float
+    task_completed: bool
+    quality: float
+    topics: tuple[str, ...]
+    summary: str
+    issues: tuple[Issue, ...]
+    tokens: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sentiment not in SENTIMENTS:
+            raise ValueError(f"sentiment must be one of {', '.join(SENTIMENTS)}, not {self.sentiment!r}")
+        if not (math.isfinite(self.sentiment_score) and -1 <= self.sentiment_score <= 1):
+            raise ValueError(f"sentiment_score must be from -1 to 1, not {self.sentiment_score}")
+        if not (math.isfinite(self.quality) and 0 <= self.quality <= 100):
+            raise ValueError(f"quality must be from 0 to 100, not {self.quality}")
+
+
+class Judge(Protocol):
+    """Anything that derives insights from a conversation.
+
+    A background job calls it, once a conversation and from several threads at the same time, so an implementation
+    keeps no state between calls that is not safe to share. The transcript is hostile text: it is data, never an
+    instruction. A call may take as long as its own time-outs allow and blocks only its own thread.
+    """
+
+    @property
+    def analyser(self) -> str:
+        """``lexicon``, or ``llm:`` and the model's name; stored with every insight."""
+
+    def judge(
+        self, transcript: Transcript, *, objective: str | None = None, exclusions: str | None = None
+    ) -> Judgement:
+        """Judge one conversation.
+
+        Parameters
+        ----------
+        transcript
+            The conversation.
+        objective
+            What the prompt is for, as its owner wrote it.
+        exclusions
+            Data or topics that must not appear in the judgement, as the account's owner wrote them.
+
+        Raises
+        ------
+        JudgeUnavailable
+            Not now: the same call may work later.
+        JudgeFailed
+            Not this conversation: the message says why.
+        """
