@@ -93,6 +93,20 @@ def test_traces_are_the_originals_up_to_the_last_call(name, said):
         assert said(by_id[item["id"]]) == expected[: len(expected) - item["notInTrace"]]
 
 
+@pytest.mark.parametrize("name", TRACES)
+def test_answers_in_traces_keep_time_model_and_tokens(name):
+    answered = 0
+    for conversation in transcripts.read(EXPORTS / name).conversations:
+        source = originals()[conversation.source_id]["messages"]
+        for message, expected in zip(json.loads(conversation.content)["messages"], source, strict=False):
+            if "timestamp" in message:
+                answered += 1
+                assert message["timestamp"] == expected["timestamp"]
+                assert message["model"] == expected["model"]
+                assert message.get("tokens") == expected.get("tokens")
+    assert answered >= 98  # one for every record of the file
+
+
 @pytest.mark.parametrize("name", [name for name in sorted(MANIFEST) if name.startswith("plain/")])
 def test_plain_texts_are_the_originals(name, said):
     (item,) = MANIFEST[name]

@@ -118,7 +118,7 @@ anything = st.recursive(
 FORMATS = [name for name in transcripts.FORMATS if name != "plain"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.dictionaries(FIELDS, anything, max_size=6) | anything, min_size=1, max_size=3))
 @pytest.mark.parametrize("name", [None, *FORMATS])
 def test_whatever_the_json_is_the_reader_answers(written, name, records):

@@ -86,7 +86,7 @@ def test_the_time_of_a_conversation_goes_to_its_first_message_when_no_message_ha
     messages = json.loads(reading.conversations[0].content)["messages"]
     assert [m.get("timestamp") for m in messages] == ["2026-02-03T04:05:06.000Z", None]
     assert reading.notes == [
-        "1 conversations have a time and their messages have none: the first message got it."
+        "Conversations with a time of their own and none in their messages; the first message got it: 1."
     ]
 
 

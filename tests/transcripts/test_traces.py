@@ -31,7 +31,7 @@ SAID = [
 ]
 LAST_WORDS = "What the user said after the last model call is not in a trace; these conversations end with the last answer."
 PROMPT_LEFT_OUT = (
-    "The system prompt of the model calls is not part of what was said; it is left out of 2 conversations."
+    "The system prompt of the model calls was not said; conversations that it is left out of: 2."
 )
 
 

@@ -53,7 +53,7 @@ def _draft(record: Record, intake: Intake) -> Draft:
     abandoned = sum(_is_said(node) for name, node in mapping.items() if name not in set(path))
     if abandoned:
         intake.drop("mapping[] (abandoned branches)", abandoned)
-        intake.tally("{} conversations have abandoned branches; what was said there is not imported.")
+        intake.tally("Conversations with abandoned branches, which are not imported: {}.")
     models = Counter(turn.model for turn in turns if turn.model)
     default = value.get("default_model_slug")
     start = value.get("create_time")

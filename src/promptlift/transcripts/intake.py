@@ -152,7 +152,9 @@ class Intake:
         timed = any(turn.timestamp is not None for turn in turns)
         if draft.started_at is not None and not timed:
             turns = [turns[0]._replace(timestamp=draft.started_at), *turns[1:]]
-            self.tally("{} conversations have a time and their messages have none: the first message got it.")
+            self.tally(
+                "Conversations with a time of their own and none in their messages; the first message got it: {}."
+            )
         metadata = self._metadata(draft.metadata)
         for name in (
             draft.source_id,

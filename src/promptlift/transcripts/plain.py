@@ -93,7 +93,7 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
             f"text before the first label is left out ({before[0][1][:40]!r}{more}); "
             f"every turn starts with a label of one of the pairs {PAIRS}",
         )
-    intake.tally("{} lines without a label were added to the turn before them.", joined)
+    intake.tally("Lines without a label, added to the turn before them: {}.", joined)
     last = len(turns) - 1
     return [Turn(role, _text(rows, apart or at == last)) for at, (role, rows) in enumerate(turns)]
 

@@ -30,13 +30,11 @@ def format_of(values: Iterable[Any], *, single: bool) -> str | None:
         Whether a plain ``{"messages": [...]}`` is the service's own format; in JSON Lines it is OpenAI's.
     """
     found = Counter(name for name in map(_format_of_record, values) if name is not None)
-    if not found:
-        return None
-    if found.keys() <= {"structured", "openai", "messages"}:
-        if found["structured"] or (single and not found["openai"]):
-            return "structured"
-        return "openai"
-    return found.most_common(1)[0][0]
+    chats = found.pop("messages", 0)
+    own = found["structured"] or (single and not found["openai"])
+    found["structured" if own else "openai"] += chats + (found.pop("openai", 0) if own else 0)
+    name, count = found.most_common(1)[0]
+    return name if count else None
 
 
 def separator_of(head: str) -> str | None:

@@ -191,7 +191,7 @@ def _in_order(rows: list[_Row], intake: Intake) -> list[_Row]:
     else:
         return rows
     if any(a is not b for a, b in zip(rows, sorted_rows, strict=True)):
-        intake.tally("{} conversations had rows out of order; they were put in order.")
+        intake.tally("Conversations whose rows were out of order and were put in order: {}.")
     return sorted_rows
 
 

@@ -25,11 +25,11 @@ __all__ = ["Call", "read_traces"]
 
 _LAST_WORDS: Final = "What the user said after the last model call is not in a trace; these conversations end with the last answer."
 _SYSTEM_PROMPT: Final = (
-    "The system prompt of the model calls is not part of what was said; it is left out of {} conversations."
+    "The system prompt of the model calls was not said; conversations that it is left out of: {}."
 )
 _OTHER_ANSWERS: Final = (
-    "{} answers of model calls are not in the longest history of their session (retries, other agents, a history "
-    "that was cut); they are not imported."
+    "Answers that are not in the longest history of their session (retries, other agents, a history that was cut) "
+    "and are not imported: {}."
 )
 
 
