@@ -1,0 +1,87 @@
+"""``promptlift demo``: the whole way on the sample conversations, from logging to the report."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+_DOTS = 120
+
+
+def run_demo(*, out: Path, data: Path | None) -> None:
+    """Log the samples, wait for insights, print a summary, write the report and a picture.
+
+    Parameters
+    ----------
+    out
+        Folder for ``report.html`` and ``overview.png``; it is made when missing.
+    data
+        Data folder of the service; ``None`` is a temporary one, removed at the end.
+    """
+    from promptlift import analysis, plots, report  # noqa: PLC0415  help draws nothing
+    from promptlift.local import local, log_samples, wait_for_insights  # noqa: PLC0415
+
+    out.mkdir(parents=True, exist_ok=True)
+    page, picture = out / "report.html", out / "overview.png"
+    progress = sys.stderr.isatty()
+    with _folder(data) as folder, local(folder, progress=progress) as lift:
+        _say("The service is ready. Logging the sample conversations …")
+        prompts = log_samples(lift)
+        count = wait_for_insights(lift, prompts.values(), progress=progress)
+        _say(f"{count} conversations are logged and have insights.\n")
+        ids = list(prompts.values())
+        conversations = lift.conversations(insights=True)
+        ours = conversations[conversations["prompt_id"].isin(ids)]
+        _say(_summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
+        plots.prompt_overview(lift, ids[-1]).savefig(picture, dpi=_DOTS)
+        report.write(lift, ids, page)
+    _say(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
+    _say("Your own conversations: promptlift import FILE --prompt NAME, or promptlift lab.")
+
+
+@contextlib.contextmanager
+def _folder(data: Path | None) -> Iterator[Path]:
+    if data is not None:
+        yield data
+        return
+    with tempfile.TemporaryDirectory(prefix="promptlift-demo-") as made:
+        yield Path(made)
+
+
+def _summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
+    """Write one line a prompt, the older first; the intervals are at 95 %."""
+    rows = overview.set_index("prompt_id")
+    lines = [("prompt", "conversations", "task completion", "mean sentiment", "negative")]
+    for name, prompt_id in prompts.items():
+        row = rows.loc[prompt_id]
+        lines.append(
+            (
+                name,
+                str(row["conversations"]),
+                f"{row['rate']:.0%} ({row['rate_low']:.0%} to {row['rate_high']:.0%})",
+                f"{row['sentiment_mean']:+.2f} ({row['sentiment_low']:+.2f} to {row['sentiment_high']:+.2f})",
+                f"{row['negative_share']:.0%} ({row['negative_low']:.0%} to {row['negative_high']:.0%})",
+            )
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    note = {
+        "lexicon": 'Judged by the built-in analyser, which is rough: see README, "How good the built-in analyser is".',
+        "mixed": "Judged partly by the built-in analyser, which is rough.",
+    }.get(overview.attrs.get("promptlift", {}).get("analyser"), "")
+    return "\n".join(
+        [*(line.rstrip() for line in table), "In brackets: 95 % intervals.", *([note] if note else [])]
+    )
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,62 @@
+"""Rules about the README: what it says is what is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+
+from source_tree import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def two_commands() -> list[str]:
+    """The commands as the checks take them from the README."""
+    spec = importlib.util.spec_from_file_location("readme_commands", ROOT / ".ci" / "readme_commands.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.commands(README)
+
+
+def test_there_are_two_commands_and_a_shell_can_read_them():
+    """One sets up and runs the main job, one sets up and passes the tests; each is one line."""
+    commands = two_commands()
+    assert len(commands) == 2
+    for command in commands:
+        assert "\n" not in command
+        subprocess.run(["bash", "-n", "-c", command], check=True, timeout=30)
+    assert commands[0].endswith("promptlift demo")
+    assert commands[1].endswith("-m pytest")
+
+
+def test_the_python_of_the_readme_compiles():
+    """Every Python block compiles."""
+    blocks = re.findall(r"^```python$(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        compile(block, "README.md", "exec")
+
+
+def test_every_file_that_the_readme_links_is_there():
+    """Links to files of the project lead somewhere."""
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_every_import_format_is_in_the_table():
+    """The README names every format that an import reads."""
+    from promptlift import transcripts
+
+    assert not [name for name in transcripts.FORMATS if f"`{name}`" not in README]
+
+
+def test_every_command_is_named():
+    """The README names every command of the command line."""
+    from promptlift.cli.commands import app
+
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert not [name for name in names if f"promptlift {name}" not in README]
