@@ -124,8 +124,9 @@ def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
     return deepest
 
 
-# A string, or what is left of the text when it is not closed.
-_STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[^"\[\]{}]++', re.DOTALL)
+# A string, or what is left of the text when it is not closed. A backslash that ends the text must match too: without it
+# every quote of a hostile text would be tried to the end.
+_STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[^"\[\]{}]++', re.DOTALL)
 
 
 def _parse_structured(text: str) -> Transcript:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from promptlift.service.settings import ServiceSettings
 
 _JOBS_AT_A_TIME = 4
+SWITCH_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def _run(
     # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
+    # Requests wait for the interpreter while a transcript is judged: let them wait for a shorter time.
+    sys.setswitchinterval(SWITCH_SECONDS)
     engine.start({insights.QUEUE: _JOBS_AT_A_TIME})
     jobs.start()
     try:

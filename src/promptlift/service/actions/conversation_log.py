@@ -10,6 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 BATCH = 64
+# So long after a write more conversations are likely to come.
+BUSY_SECONDS = 0.05
 # How often another process may take a key between the look and the write.
 KEY_RACES = 5
 
@@ -87,8 +90,14 @@ class ConversationLog:
         self._database = database
         self._jobs = jobs
         self._waiting: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._written_at = -BUSY_SECONDS
+        jobs.is_busy = self.is_busy
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
         self._thread.start()
+
+    def is_busy(self) -> bool:
+        """Say whether conversations are coming in right now."""
+        return not self._waiting.empty() or time.monotonic() - self._written_at < BUSY_SECONDS
 
     async def log(self, entry: Entry) -> Logged:
         """Keep a conversation; returns when it is committed.
@@ -124,6 +133,7 @@ class ConversationLog:
                     break
                 entries.append(more)
             self._write(entries)
+            self._written_at = time.monotonic()
             if ending:
                 return
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -27,7 +28,7 @@ from promptlift.service.jobs.engine import job, job_id, step
 from promptlift.service.store import accounts, conversations, events, judging, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -49,6 +50,9 @@ FIRST_PAUSE = 5 * moment.SECOND
 LONGEST_PAUSE = 600 * moment.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
+
+# About three times what the local judge needs for one conversation.
+GIVE_WAY_SECONDS = 0.003
 
 _running: InsightJobs | None = None
 
@@ -128,6 +132,11 @@ class InsightJobs:
         Reads one transcript at a time.
     at_a_time
         Conversations that are judged side by side.
+
+    Attributes
+    ----------
+    is_busy
+        Says whether requests are coming in right now; set by whoever takes them.
     """
 
     def __init__(self, database: Database, engine: JobEngine, judge: Judge, *, at_a_time: int) -> None:
@@ -136,6 +145,7 @@ class InsightJobs:
         self._judge = judge
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
+        self.is_busy: Callable[[], bool] = lambda: False
         self._announced = False
         self._mine = threading.local()
         self._ending = threading.Event()
@@ -205,6 +215,7 @@ class InsightJobs:
     def _judge_all(self, worker: str, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
         judged = []
         for row in rows:
+            self._give_way()
             try:
                 transcript = parse_content(row.content.decode())
                 judgement = self._judge.judge(
@@ -214,12 +225,17 @@ class InsightJobs:
                 self._wait(worker, row, error)
             except (JudgeFailed, TranscriptError) as error:
                 self._give_up_or_again(worker, row, error)
-            except Exception as error:  # a defect that one transcript shows must not hold up the others
+            except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
                 _LOG.exception("the judge failed on conversation %s", row.id)
                 self._give_up_or_again(worker, row, JudgeFailed(f"the judge failed: {type(error).__name__}"))
             else:
                 judged.append(_Judged(row, judgement, new_id("ins"), moment.now()))
         return judged
+
+    def _give_way(self) -> None:
+        """Let requests that come in right now go first: the local judge works on the same processor."""
+        if self._at_a_time == 1 and self.is_busy():
+            time.sleep(GIVE_WAY_SECONDS)
 
     def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
         asked = int((error.retry_after or 0) * moment.SECOND)
