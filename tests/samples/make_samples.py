@@ -134,9 +134,11 @@ def write_dialogue(rng: random.Random, style: Style, topic: str) -> Dialogue:
     if rng.random() < style.vague:
         turns.append(("a", rng.choice(shared["vague"])))
         again = rng.choice(shared[f"reask_{reask}"])
-        turns.append(
-            ("u", f"{again} {own['short'][0]}" if again.endswith(":") or rng.random() < 0.5 else again)
-        )
+        if again.endswith(":"):
+            again = f"{again} {own['short'][0]}"
+        elif rng.random() < 0.5:
+            again = f"{again} {own['short'][0][0].upper()}{own['short'][0][1:]}"
+        turns.append(("u", again))
     question, detail = script(rng.choice(fitting(own["ask"], opening)))
     greets = len(turns) == 1 and rng.random() < style.greets and not question[1].startswith("Sure")
     turns.append(
