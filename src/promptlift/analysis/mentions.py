@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,8 +119,7 @@ def _mentions(
     conversations: Any, column: str, label: str, *, by: str | None, top: int | None, level: float
 ) -> pd.DataFrame:
     level = check_level(level)
-    if top is not None and (not isinstance(top, Integral) or int(top) < 1):
-        raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
+    _check_top(top)
     needed = ["conversation_id", column, "task_completed"]
     columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
     optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
@@ -136,6 +135,15 @@ def _mentions(
         )
     table.attrs.update(provenance(conversations, column, by=by, level=level, n_titles=len(found.titles)))
     return table
+
+
+def _check_top(top: int | None) -> None:
+    try:
+        enough = top is None or operator.index(top) >= 1
+    except TypeError:
+        enough = False
+    if not enough:
+        raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
 
 
 def _judged(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:

@@ -1,0 +1,40 @@
+"""One function a picture, named like the analysis that gives its numbers.
+
+Every function draws on ``ax`` or on a new figure, never shows it and never changes matplotlib's settings. An
+interval stands at every estimate; estimates from fewer than 5 conversations are hollow, and where there are
+none, there is a gap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptlift.plots.mentions import issues, topics
+    from promptlift.plots.overview import prompt_overview
+    from promptlift.plots.sentiment import sentiment_distribution
+    from promptlift.plots.trend import completion_trend
+
+__all__ = ["completion_trend", "issues", "prompt_overview", "sentiment_distribution", "topics"]
+
+_HOMES = {
+    "completion_trend": "trend",
+    "issues": "mentions",
+    "prompt_overview": "overview",
+    "sentiment_distribution": "sentiment",
+    "topics": "mentions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,138 @@
+"""The overview page from the service's aggregates alone: as reported, hollow, without intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import PercentFormatter
+
+from promptlift.plots import style as look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_view", "write_headlines"]
+
+_NOTE = "As reported by the service, without sample sizes: no interval can be known."
+
+
+def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
+    """Write each headline number large, with what it is, and how sure, beside it."""
+    for place, (number, what, sure) in enumerate(lines):
+        y = 0.86 - 0.36 * place
+        ax.text(
+            0.3, y, number, transform=ax.transAxes, ha="right", va="center", fontsize=22, fontweight="bold"
+        )
+        ax.text(0.35, y + 0.06, what, transform=ax.transAxes, va="center", fontsize=10.5)
+        ax.text(0.35, y - 0.01, sure, transform=ax.transAxes, va="top", fontsize=8, alpha=0.85)
+
+
+def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
+    """Draw the insights view of a prompt on the four axes of the overview, and give its notes.
+
+    Parameters
+    ----------
+    axes
+        Axes for headline numbers, trend, sentiment and issues.
+    view
+        The view as a model or as decoded JSON.
+    top
+        How many issues to show.
+    """
+    data = view.model_dump(by_alias=True) if hasattr(view, "model_dump") else view
+    rate, mood = (
+        _number(data, "metrics", "taskCompletion", "rate"),
+        _number(data, "metrics", "sentiment", "average"),
+    )
+    total = _number(data, "summary", "totalConversations")
+    # unspecified: percent or fraction. Anything above 1.5 is percent.
+    percent = None if rate is None else rate if rate > 1.5 else 100 * rate
+    days = _number(data, "period", "days")
+    write_headlines(
+        axes[0],
+        [
+            (
+                "–" if total is None else f"{total:,.0f}",
+                "conversations",
+                f"last {days:.0f} days" if days else "",
+            ),
+            ("–" if percent is None else f"{percent:.0f}%", "completed their task", "as reported"),
+            ("–" if mood is None else f"{mood:+.2f}", "mean sentiment, −1 to 1", "as reported"),
+        ],
+    )
+    trend = _at(data, "metrics", "taskCompletion", "trend")
+    axes[1].axis("off")
+    look.say_empty(axes[1], f"Trend as reported: {look.plain(trend)}" if trend else "No trend reported")
+    _draw_sentiment(axes[2], data)
+    _draw_issues(axes[3], _at(data, "topIssues") or [], top)
+    return [_NOTE]
+
+
+def _draw_sentiment(ax: Axes, data: Any) -> None:
+    labels = list(look.SENTIMENT_COLORS)
+    values = np.array(
+        [_number(data, "metrics", "sentiment", "distribution", label) or 0.0 for label in labels]
+    )
+    look.frame_axes(ax, "x")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(-0.6, 2.6)
+    ax.set_yticks(range(3), labels)
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xlabel("Share of conversations, as reported")
+    if values.sum() <= 0:
+        look.say_empty(ax, "Not reported")
+        return
+    for place, (label, value) in enumerate(zip(labels, values / values.sum(), strict=True)):
+        color = look.SENTIMENT_COLORS[label]
+        ax.plot(value, place, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
+
+
+def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
+    look.frame_axes(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+    ax.set_xlabel("Frequency, as reported")
+    found = [
+        (_at(issue, "issue"), _number(issue, "frequency"), _at(issue, "impact")) for issue in issues[:top]
+    ]
+    if not found:
+        ax.set_xticks([])
+        look.say_empty(ax, "No issues")
+        return
+    ax.set_ylim(-0.35, len(found) - 0.2)
+    ax.set_xlim(0, 1.08 * max([frequency for _, frequency, _ in found if frequency] or [1.0]))
+    for place, (title, frequency, impact) in enumerate(found):
+        y = len(found) - 1 - place
+        ax.text(
+            0,
+            y + 0.3,
+            look.plain(title, 50),
+            transform=ax.get_yaxis_transform(),
+            va="bottom",
+            fontsize="small",
+        )
+        said = " · ".join(
+            [
+                f"{frequency:g}" if frequency is not None else "–",
+                *([look.plain(impact, 12)] if impact else []),
+            ]
+        )
+        ax.text(1, y + 0.3, said, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5)
+        if frequency is not None:
+            ax.plot(
+                frequency, y, "o", color=look.PALETTE[0], markerfacecolor=ax.get_facecolor(), markersize=7
+            )
+
+
+def _at(data: Any, *path: str) -> Any:
+    for name in path:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def _number(data: Any, *path: str) -> float | None:
+    value = _at(data, *path)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,174 @@
+"""Pictures of what conversations mention: issues and topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from promptlift import analysis
+from promptlift.plots import style as look
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_mentions", "issues", "topics"]
+
+
+def issues(
+    data: Any,
+    *,
+    by: str | None = None,
+    top: int | None = 10,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the most frequent issues: share of conversations with intervals, severity, completion with and without.
+
+    Parameters
+    ----------
+    data
+        Conversations, as for ``analysis.issues``, or its answer (then ``by``, ``top`` and ``level`` are the
+        answer's).
+    by, top, level
+        As for ``analysis.issues``. At most six groups are drawn, the largest ones.
+    ax
+        Axes to draw on; a new figure without.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        x is the share as a fraction; the most frequent issue is on top.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As ``analysis.issues`` raises them.
+    """
+    table = data
+    if not look.precomputed(data, "issues"):
+        table = analysis.issues(data, by=by, top=top, level=level)
+    return _draw(table, "issue", ax, style)
+
+
+def topics(
+    data: Any,
+    *,
+    by: str | None = None,
+    top: int | None = 10,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the most frequent topics: share of conversations with intervals, completion with and without.
+
+    Parameters
+    ----------
+    data
+        Conversations, as for ``analysis.topics``, or its answer (then ``by``, ``top`` and ``level`` are the
+        answer's).
+    by, top, level
+        As for ``analysis.topics``. At most six groups are drawn, the largest ones.
+    ax
+        Axes to draw on; a new figure without.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        x is the share as a fraction; the most frequent topic is on top.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As ``analysis.topics`` raises them.
+    """
+    table = data
+    if not look.precomputed(data, "topics"):
+        table = analysis.topics(data, by=by, top=top, level=level)
+    return _draw(table, "topic", ax, style)
+
+
+def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
+    ax = look.new_axes(ax, 8.0, 1.5 + 0.5 * max(3, table[label].nunique()))
+    look.explain(ax, draw_mentions(ax, table, label, **style))
+    return ax
+
+
+def draw_mentions(
+    ax: Axes, table: pd.DataFrame, label: str, *, color: Any = None, outcomes: bool = True, **style: Any
+) -> list[str]:
+    """Draw the answer of ``analysis.issues`` or ``topics`` and give the notes that belong under it.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    table
+        The answer; ``label`` is its first column.
+    label
+        ``"issue"`` or ``"topic"``.
+    color, style
+        Colour of the groups and properties of the points.
+    outcomes
+        Whether to write how tasks fared with and without each.
+    """
+    by = table.attrs["promptlift"]["by"]
+    groups, left_out, _ = look.groups_of(table, by, "n", color)
+    look.frame_axes(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+    titles = list(dict.fromkeys(table[label]))
+    ax.set_xlabel("Share of conversations with insights")
+    if not titles:
+        ax.set_xticks([])
+        look.say_empty(ax, f"No {label}s")
+        return look.notes_of(table)
+    headroom = 0.45 * ((len(groups) + 1) // 2) if by is not None else 0
+    ax.set_ylim(-0.35, len(titles) - 0.35 + headroom + 0.1)
+    ax.set_xlim(0, min(1.0, 1.08 * float(table["share_high"].max())))
+    ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    rows = np.arange(len(titles))[::-1].astype(np.float64)
+    for place, group in enumerate(groups):
+        at = rows + ((len(groups) - 1) / 2 - place) * 0.4 / len(groups)
+        look.draw_estimates(ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **style)
+    _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
+    if by is not None:
+        totals = [int(group.rows["total"].max()) for group in groups]
+        look.legend(ax, groups, totals)
+    return look.notes_of(table, left_out)
+
+
+def _write_rows(
+    ax: Axes, table: pd.DataFrame, titles: list[str], label: str, *, outcomes: bool, compared: bool
+) -> None:
+    """Write each title over its row, and at the right its counts: margins would swallow long titles."""
+    inches = look.inches_wide(ax)
+    room = max(14, int(inches * 11) - (52 if outcomes else 20))
+    for place, title in enumerate(titles):
+        rows = table[table[label] == title]
+        first = rows.iloc[0]
+        y = len(titles) - 1 - place + 0.3
+        ax.text(
+            0, y, look.plain(title, room), transform=ax.get_yaxis_transform(), va="bottom", fontsize="small"
+        )
+        severity = rows["severity"].max() if label == "issue" else None
+        words = [f"{rows['n'].sum():,}" if compared else f"{first['n']:,} of {first['total']:,}"]
+        if isinstance(severity, str):
+            words.append(f"{severity} severity")
+        if outcomes:
+            words.append(
+                f"completed {first['completed']:,} of {first['n_rated']:,} with it, "
+                f"{first['completed_without']:,} of {first['n_rated_without']:,} without"
+            )
+        ax.text(
+            1, y, " · ".join(words), transform=ax.get_yaxis_transform(), ha="right", va="bottom",
+            fontsize=7.5, alpha=0.85,
+        )  # fmt: skip

@@ -1,0 +1,159 @@
+"""The first picture of a prompt: headline numbers, trend, sentiment and issues on one page."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.plots import style as look
+from promptlift.plots.aggregates import draw_view, write_headlines
+from promptlift.plots.mentions import draw_mentions
+from promptlift.plots.sentiment import draw_sentiment
+from promptlift.plots.trend import draw_trend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import tzinfo
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["prompt_overview"]
+
+
+def prompt_overview(
+    source: Any,
+    prompt_id: str | None = None,
+    *,
+    freq: str = "auto",
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+    top: int = 5,
+    rows: bool = True,
+) -> Figure:
+    """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
+
+    Parameters
+    ----------
+    source
+        A workspace (``lift``), or a table of conversations with insights.
+    prompt_id
+        The prompt. Needed for a workspace; of a table, None takes all rows.
+    freq, tz, level
+        As for ``completion_trend``; by default days, or weeks when days are too thin.
+    top
+        How many issues to show.
+    rows
+        Whether to read the conversations. Without, the page is drawn from the service's own aggregates, which
+        take one request; they come without sample sizes, so nothing on it has an interval.
+
+    Returns
+    -------
+    Figure
+        Four axes: headline numbers, trend, sentiment, issues.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As the analyses raise them; ValueError also when the prompt is not said.
+    """
+    table = not hasattr(source, "conversations")
+    if prompt_id is None and not table:
+        raise ValueError("Say which prompt: plots.prompt_overview(lift, 'prompt-id').")
+    if not rows:
+        if not hasattr(source, "prompt_insights"):
+            raise ValueError("rows=False needs a workspace: a table has no aggregates of the service.")
+        figure, axes = _page(_name(source, prompt_id))
+        _foot(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
+        return figure
+    conversations = (
+        _of_prompt(source, prompt_id) if table else source.conversations(prompt_id=prompt_id, insights=True)
+    )
+    headline = analysis.prompt_overview(conversations, level=level)
+    trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
+    sentiment = analysis.sentiment_distribution(conversations, level=level)
+    found = analysis.issues(conversations, top=top, level=level)
+    figure, axes = _page(_name(source, prompt_id))
+    _headline(axes[0], headline.iloc[0], level)
+    notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
+    notes += draw_mentions(axes[3], found, "issue", outcomes=False)
+    _foot(figure, notes)
+    return figure
+
+
+def _of_prompt(table: Any, prompt_id: str | None) -> Any:
+    if prompt_id is None:
+        return table
+    import narwhals.stable.v2 as nw  # noqa: PLC0415  (only tables need it)
+
+    from promptlift.analysis.reading import require  # noqa: PLC0415
+
+    require(table, ["prompt_id"], hint="Leave prompt_id out to draw all rows.")
+    if isinstance(table, pd.DataFrame):
+        return table[table["prompt_id"] == prompt_id]
+    return nw.from_native(table).filter(nw.col("prompt_id") == prompt_id).to_native()
+
+
+def _name(source: Any, prompt_id: str | None) -> str:
+    prompt = source.prompt(prompt_id) if hasattr(source, "prompt") and prompt_id is not None else None
+    name = prompt.get("name") if isinstance(prompt, dict) else getattr(prompt, "name", None)
+    return look.plain(name or prompt_id or "All conversations", 80)
+
+
+def _page(name: str) -> tuple[Figure, list[Axes]]:
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
+
+    figure = plt.figure(figsize=(11, 7.2))
+    # Margins by hand: a layout engine would take as long as the drawing.
+    grid = figure.add_gridspec(
+        2, 2, left=0.075, right=0.975, top=0.88, bottom=0.125, wspace=0.2, hspace=0.42, width_ratios=(1, 1.25)
+    )
+    axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    figure.text(0.03, 0.955, name, fontsize=15, fontweight="bold", va="center")
+    axes[0].axis("off")
+    for ax, title in zip(axes[1:], ("Task completion", "Sentiment", "Issues"), strict=True):
+        ax.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    return figure, axes
+
+
+def _foot(figure: Figure, notes: Iterable[str]) -> None:
+    text = " ".join(dict.fromkeys(notes))
+    figure.text(0.03, 0.02, "\n".join(textwrap.wrap(text, 190)), fontsize=7.5, alpha=0.85, va="bottom")
+
+
+def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
+    if row["conversations"] == 0:
+        look.say_empty(ax)
+        return
+    rate = "–" if row["n"] == 0 else f"{row['rate']:.0%}"
+    mood = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
+    lines = [
+        (f"{row['conversations']:,}", "conversations", _period(row)),
+        (rate, "completed their task", _interval(row["rate_low"], row["rate_high"], level, row["n"], ".0%")),
+        (
+            mood,
+            "mean sentiment, −1 to 1",
+            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"], "+.2f"),
+        ),
+    ]
+    write_headlines(ax, lines)
+
+
+def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
+    if n == 0:
+        return "no ended conversation with insights yet"
+    if bool(np.isnan(low)):
+        return f"n = {n:,}: too few for an interval"
+    return f"{level:.0%} interval {low:{form}} to {high:{form}}, n = {n:,}" + (
+        " (very few)" if n < look.FEW else ""
+    )
+
+
+def _period(row: pd.Series[Any]) -> str:
+    first, last = row["first_at"], row["last_at"]
+    said = f"{row['ended']:,} ended, {row['with_insights']:,} with insights"
+    return said if pd.isna(first) else f"{said}\n{first:%d %b %Y} to {last:%d %b %Y} (UTC)"

@@ -1,0 +1,240 @@
+"""How every picture looks: colours, weak estimates, user text made harmless, notes, legends, empty axes."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FEW",
+    "MAX_GROUPS",
+    "PALETTE",
+    "SENTIMENT_COLORS",
+    "Group",
+    "draw_estimates",
+    "explain",
+    "foreground",
+    "frame_axes",
+    "groups_of",
+    "inches_wide",
+    "legend",
+    "new_axes",
+    "notes_of",
+    "plain",
+    "precomputed",
+    "say_empty",
+]
+
+# Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
+FEW = 5
+MAX_GROUPS = 6
+_ANALYSERS = {
+    "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
+    "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One compared group: its rows, its name in the legend and its colour."""
+
+    rows: pd.DataFrame
+    name: str | None
+    color: Any
+
+
+def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """Give ``ax`` back, or the axes of a new figure of that many inches."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (whoever brings axes may not want a window toolkit)
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def precomputed(data: Any, name: str) -> bool:
+    """Whether ``data`` is already the answer of the analysis of that name."""
+    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
+    columns = {"completion_trend": "rate_low", "sentiment_distribution": "share_low"}.get(name, "share_low")
+    return isinstance(attrs, dict) and attrs.get("table") == name and columns in data.columns
+
+
+def foreground() -> Any:
+    """Colour of text, as the style in force says."""
+    return mpl.rcParams["text.color"]
+
+
+def plain(text: Any, width: int = 40) -> str:
+    """Make a text of unknown origin fit for a picture: one line, cut to ``width``, no mathematics, no controls."""
+    if text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text)):
+        return "not given"
+    line = " ".join(str(text).split())
+    # Control and format characters (also those that turn the writing direction) and lone surrogates.
+    line = "".join(char for char in line if unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
+    if len(line) > width:
+        line = line[: width - 1].rstrip() + "…"
+    return line.replace("$", r"\$") or "(empty)"
+
+
+def groups_of(
+    table: pd.DataFrame, by: str | None, size: str, color: Any = None
+) -> tuple[list[Group], str | None, NDArray[np.bool_]]:
+    """Split a result into the groups that a picture can hold.
+
+    Parameters
+    ----------
+    table
+        Result of an analysis.
+    by
+        Its group column, or None.
+    size
+        Column whose sum ranks the groups.
+    color
+        Colour, a list of colours, or a mapping from group to colour; None takes the palette.
+
+    Returns
+    -------
+    groups, note, shown
+        The groups, in the table's order; what was left out, or None; which rows are shown.
+    """
+    if by is None:
+        return [Group(table, None, color or PALETTE[0])], None, np.ones(len(table), bool)
+    codes, names = pd.factorize(table[by], use_na_sentinel=False)
+    sizes = np.bincount(codes, weights=table[size].to_numpy(), minlength=len(names))
+    kept = sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS])
+    note = None
+    if len(names) > MAX_GROUPS:
+        note = f"The {MAX_GROUPS} largest of {len(names)} groups are shown."
+    groups = []
+    for place, code in enumerate(kept):
+        given = color.get(names[code]) if isinstance(color, Mapping) else color
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            given = given[place % len(given)]
+        groups.append(
+            Group(table[codes == code], plain(names[code], 28), given or PALETTE[place % len(PALETTE)])
+        )
+    return groups, note, np.isin(codes, kept)
+
+
+def draw_estimates(
+    ax: Axes,
+    at: Any,
+    table: pd.DataFrame,
+    estimate: str,
+    n: str,
+    *,
+    color: Any,
+    horizontal: bool = False,
+    **style: Any,
+) -> None:
+    """Draw estimates with their intervals: whiskers first, then points, hollow and weak below ``FEW``.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    at
+        Position of each row on the other axis.
+    table
+        Rows with ``estimate``, and its ends in ``…_low`` and ``…_high``; rows without an estimate are left out.
+    estimate, n
+        Column of the estimate and of the number of conversations behind it.
+    color
+        Colour of points and whiskers.
+    horizontal
+        Whether the estimates run along x.
+    style
+        Properties of the points (``Line2D``).
+    """
+    value, low, high = (table[f"{estimate}{end}"].to_numpy(np.float64) for end in ("", "_low", "_high"))
+    at, count = np.asarray(at, np.float64), table[n].to_numpy(np.float64)
+    known = ~np.isnan(value)
+    lines = ax.hlines if horizontal else ax.vlines
+    dense = len(value) > 100
+    look: dict[str, Any] = {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+    for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
+        chosen = known & ((count >= FEW) == enough)
+        if not chosen.any():
+            continue
+        lines(
+            at[chosen],
+            low[chosen],
+            high[chosen],
+            color=color,
+            alpha=strength,
+            linewidth=1.0 if dense else 1.6,
+        )
+        xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
+        ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **look)
+
+
+def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
+    """Take away what carries no information, and lay a light grid under the rest."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.grid(visible=True, axis=grid, color=foreground(), alpha=0.15, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
+    """Name the groups, with their sizes, in the room above the data."""
+    handles = [
+        Line2D([], [], marker="o", linestyle="none", color=group.color, label="group") for group in groups
+    ]
+    box = ax.legend(
+        handles=handles, loc="upper left", ncols=2, frameon=False, fontsize="small", borderaxespad=0.1,
+        handletextpad=0.1, columnspacing=1.0,
+    )  # fmt: skip
+    for text, group, count in zip(box.get_texts(), groups, counts, strict=True):
+        # Set afterwards: a label that begins with an underscore would drop out of the legend.
+        text.set_text(f"{group.name} ({unit} = {count:,})")
+
+
+def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
+    """Sentences that belong under a picture: what is left out, and who judged."""
+    analyser = str(table.attrs.get("promptlift", {}).get("analyser") or "")
+    return [note for note in (*more, _ANALYSERS.get(analyser)) if note]
+
+
+def inches_wide(ax: Axes) -> float:
+    """Width of the axes in inches, as far as it is known before drawing."""
+    figure = ax.get_figure(root=True)
+    return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
+
+
+def explain(ax: Axes, notes: Sequence[str]) -> None:
+    """Write notes small under the axes."""
+    if not notes:
+        return
+    width = inches_wide(ax)
+    ax.annotate(
+        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 17)))),
+        xy=(0, 0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(0, -3),
+        textcoords="offset points",
+        va="top",
+        ha="left",
+        fontsize=7,
+        alpha=0.8,
+        annotation_clip=False,
+    )
+
+
+def say_empty(ax: Axes, text: str = "No conversations") -> None:
+    """Say in the middle of the axes that there is nothing to draw."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize="large", alpha=0.7)
