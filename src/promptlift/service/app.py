@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, FastAPI
-from fastapi.openapi.utils import get_openapi
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.middleware import Middleware
+from starlette.routing import Match, Route
 
 from promptlift import __version__
 from promptlift.schema.conversations import ConversationCreate
@@ -16,8 +17,9 @@ from promptlift.schema.settings import SettingsChange
 from promptlift.service.failures import Refusal
 from promptlift.service.gate import Gate
 from promptlift.service.routes import account, conversations, prompts
+from promptlift.service.routes.endpoint import Endpoints
 from promptlift.service.settings import API_PATH
-from promptlift.service.web import refuse
+from promptlift.service.web import answer, refuse
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,24 +31,22 @@ _ROOMS = (prompts, conversations, account)
 _BODIES = (PromptCreate, PromptUpdate, ConversationCreate, SettingsChange)
 
 
-def create_app(parts: Parts) -> FastAPI:
+def create_app(parts: Parts) -> Starlette:
     """Put the application together."""
-    app = FastAPI(
-        title="Prompt Optimization Service",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url="/openapi.json",
-        redirect_slashes=False,
-    )
-    router = APIRouter(prefix=API_PATH, redirect_slashes=False)
+    endpoints = Endpoints()
     for room in _ROOMS:
-        room.add_to(router, parts)
-    app.include_router(router)
-    app.add_exception_handler(HTTPException, _no_route)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_middleware(Gate, database=parts.database)
-    app.openapi = lambda: _describe(app)  # type: ignore[method-assign]
+        room.add_to(endpoints, parts)
+    description = cache(lambda: _describe(endpoints))
+
+    async def openapi(_request: Request) -> Response:
+        return answer(description())
+
+    app = Starlette(
+        routes=[*endpoints.routes, Route("/openapi.json", openapi, methods=["GET"])],
+        middleware=[Middleware(Gate, database=parts.database)],
+        exception_handlers={HTTPException: _no_route, Refusal: _refused},
+    )
+    app.router.redirect_slashes = False
     return app
 
 
@@ -76,16 +76,19 @@ def _methods_at(request: Request) -> list[str]:
     ]
 
 
-def _describe(app: FastAPI) -> dict[str, Any]:
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        components = document.setdefault("components", {})
-        schemas = components.setdefault("schemas", {})
-        for body in _BODIES:
-            described = body.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
-            schemas.update(described.pop("$defs", {}))
-            schemas[body.__name__] = described
-        components["securitySchemes"] = {"apiKey": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"apiKey": []}]
-        app.openapi_schema = document
-    return app.openapi_schema
+def _describe(endpoints: Endpoints) -> dict[str, Any]:
+    from fastapi import FastAPI  # noqa: PLC0415 - only for this answer
+
+    described = FastAPI(title="Prompt Optimization Service", version=__version__)
+    for description in endpoints.descriptions:
+        described.add_api_route(**description)
+    document = described.openapi()
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for body in _BODIES:
+        schema = body.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs", {}))
+        schemas[body.__name__] = schema
+    components["securitySchemes"] = {"apiKey": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"apiKey": []}]
+    return document

@@ -16,7 +16,6 @@ from promptlift.service.store import accounts, usage
 from promptlift.service.web import answer, caller_of, read_body
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
 
 
-def add_to(router: APIRouter, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
     """Add the endpoints."""
-    _Account(parts).add_to(router)
+    _Account(parts).add_to(endpoints)
 
 
 class _Account:
     def __init__(self, parts: Parts) -> None:
         self._database = parts.database
 
-    def add_to(self, router: APIRouter) -> None:
+    def add_to(self, endpoints: endpoint.Endpoints) -> None:
         add = endpoint.add
         add(
-            router,
+            endpoints,
             "GET",
             "/account",
             self.account,
@@ -45,7 +44,7 @@ class _Account:
             operation="get_account",
         )
         add(
-            router,
+            endpoints,
             "GET",
             "/usage",
             self.usage,
@@ -54,7 +53,7 @@ class _Account:
             operation="get_usage",
         )
         add(
-            router,
+            endpoints,
             "GET",
             "/settings",
             self.settings,
@@ -63,7 +62,7 @@ class _Account:
             operation="get_settings",
         )
         add(
-            router,
+            endpoints,
             "PATCH",
             "/settings",
             self.change,

@@ -22,7 +22,6 @@ from promptlift.service.store import conversations
 from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 _LARGE = 32 * limits.KB
 
 
-def add_to(router: APIRouter, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
     """Add the endpoints."""
-    _Conversations(parts).add_to(router)
+    _Conversations(parts).add_to(endpoints)
 
 
 class _Conversations:
@@ -43,7 +42,7 @@ class _Conversations:
         self._parts = parts
         self._database = parts.database
 
-    def add_to(self, router: APIRouter) -> None:
+    def add_to(self, endpoints: endpoint.Endpoints) -> None:
         root, one = "/conversations", "/conversations/{id}"
         flag = {"type": "boolean"}
         listing = (
@@ -69,7 +68,7 @@ class _Conversations:
         )
         add = endpoint.add
         add(
-            router,
+            endpoints,
             "POST",
             root,
             self.create,
@@ -81,7 +80,7 @@ class _Conversations:
             operation="create_conversation",
         )
         add(
-            router,
+            endpoints,
             "GET",
             root,
             self.list,
@@ -91,7 +90,7 @@ class _Conversations:
             operation="list_conversations",
         )
         add(
-            router,
+            endpoints,
             "GET",
             one,
             self.get,
@@ -101,7 +100,7 @@ class _Conversations:
             operation="get_conversation",
         )
         add(
-            router,
+            endpoints,
             "GET",
             f"{one}/insights",
             self.insights,
@@ -110,7 +109,7 @@ class _Conversations:
             operation="get_conversation_insights",
         )
         add(
-            router,
+            endpoints,
             "POST",
             f"{one}/insights/regenerate",
             self.regenerate,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation of `call`
-from starlette.responses import Response  # noqa: TC002 - the same
+from starlette.routing import Route
 
 from promptlift.schema.pages import ErrorBody
 from promptlift.service.failures import STATUS_OF
+from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from fastapi import APIRouter
     from pydantic import BaseModel
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     Handler = Callable[[Request], Awaitable[Response]]
 
@@ -27,8 +28,27 @@ def parameter(name: str, kind: dict[str, Any], description: str) -> dict[str, An
     return {"name": name, "in": "query", "required": False, "schema": kind, "description": description}
 
 
+class Endpoints:
+    """All endpoints: as routes that answer, and as descriptions of them.
+
+    Requests go straight to the handlers. FastAPI, which would work on each of them a second time, only generates
+    the API description, and is loaded when somebody asks for that.
+
+    Attributes
+    ----------
+    routes
+        For the application.
+    descriptions
+        Arguments of FastAPI's ``add_api_route``.
+    """
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+        self.descriptions: list[dict[str, Any]] = []
+
+
 def add(
-    router: APIRouter,
+    endpoints: Endpoints,
     method: str,
     path: str,
     handler: Handler,
@@ -68,21 +88,25 @@ def add(
             "required": True,
             "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{body.__name__}"}}},
         }
-
-    async def call(request: Request) -> Response:
-        return await handler(request)
-
-    router.add_api_route(
-        path,
-        call,
-        methods=[method],
-        status_code=status,
-        response_model=None,
-        responses=responses,
-        summary=summary,
-        operation_id=operation,
-        openapi_extra=extra,
+    endpoints.routes.append(Route(API_PATH + path, handler, methods=[method]))
+    endpoints.descriptions.append(
+        {
+            "path": API_PATH + path,
+            "endpoint": _only_described,
+            "methods": [method],
+            "status_code": status,
+            "response_model": None,
+            "responses": responses,
+            "summary": summary,
+            "description": "",
+            "operation_id": operation,
+            "openapi_extra": extra,
+        }
     )
+
+
+async def _only_described() -> None:
+    """Stand in for the handler in the description."""
 
 
 def _path_parameters(path: str) -> list[dict[str, Any]]:

@@ -25,7 +25,6 @@ from promptlift.service.store import prompts as prompt_rows
 from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -41,10 +40,10 @@ _LIMIT = endpoint.parameter(
 _OFFSET = endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page")
 
 
-def add_to(router: APIRouter, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
     """Add the endpoints of both schemes."""
     for scheme in SCHEMES.values():
-        _Prompts(parts, scheme).add_to(router)
+        _Prompts(parts, scheme).add_to(endpoints)
 
 
 class _Prompts:
@@ -55,7 +54,7 @@ class _Prompts:
         self._database = parts.database
         self._scheme = scheme
 
-    def add_to(self, router: APIRouter) -> None:
+    def add_to(self, endpoints: endpoint.Endpoints) -> None:
         noun, root = self._scheme.name, f"/{self._scheme.segment}"
         one = f"{root}/{{id}}"
         listing = (
@@ -73,7 +72,7 @@ class _Prompts:
         )
         add = endpoint.add
         add(
-            router,
+            endpoints,
             "GET",
             root,
             self.list,
@@ -83,7 +82,7 @@ class _Prompts:
             operation=f"list_{noun}s",
         )
         add(
-            router,
+            endpoints,
             "POST",
             root,
             self.create,
@@ -94,9 +93,9 @@ class _Prompts:
             summary=f"Create a {noun}",
             operation=f"create_{noun}",
         )
-        add(router, "GET", one, self.get, answer=Prompt, summary=f"Get a {noun}", operation=f"get_{noun}")
+        add(endpoints, "GET", one, self.get, answer=Prompt, summary=f"Get a {noun}", operation=f"get_{noun}")
         add(
-            router,
+            endpoints,
             "PATCH",
             one,
             self.update,
@@ -106,7 +105,7 @@ class _Prompts:
             operation=f"update_{noun}",
         )
         add(
-            router,
+            endpoints,
             "DELETE",
             one,
             self.delete,
@@ -115,7 +114,7 @@ class _Prompts:
             operation=f"delete_{noun}",
         )
         add(
-            router,
+            endpoints,
             "GET",
             f"{one}/status",
             self.status,
@@ -124,7 +123,7 @@ class _Prompts:
             operation=f"get_{noun}_status",
         )
         add(
-            router,
+            endpoints,
             "GET",
             f"{one}/insights",
             self.insights,
@@ -134,7 +133,7 @@ class _Prompts:
             operation=f"get_{noun}_insights",
         )
         add(
-            router,
+            endpoints,
             "POST",
             f"{one}/insights/regenerate",
             self.regenerate,
@@ -143,7 +142,7 @@ class _Prompts:
             operation=f"regenerate_{noun}_insights",
         )
         add(
-            router,
+            endpoints,
             "GET",
             f"{one}/step-failures",
             self.step_failures,
