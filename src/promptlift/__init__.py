@@ -1,5 +1,60 @@
-"""Explore how LLM prompts perform, in a notebook."""
+"""Explore how LLM prompts perform, in a notebook.
+
+>>> import promptlift
+>>> lift = promptlift.connect()  # doctest: +SKIP
+>>> lift.conversations(insights=True)  # doctest: +SKIP
+"""
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from promptlift import analysis, errors, plots, report, schema, stats, transcripts
+    from promptlift.local import local
+    from promptlift.schema import events
+    from promptlift.workspace import Workspace, connect
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Workspace",
+    "__version__",
+    "analysis",
+    "connect",
+    "errors",
+    "events",
+    "local",
+    "plots",
+    "report",
+    "schema",
+    "stats",
+    "transcripts",
+]
+
+# Loaded on first use: importing the package must cost nothing. Name to module, and what to take out of it.
+_LAZY: Final[dict[str, tuple[str, str | None]]] = {
+    "Workspace": ("promptlift.workspace", "Workspace"),
+    "connect": ("promptlift.workspace", "connect"),
+    "events": ("promptlift.schema.events", None),
+    **{
+        name: (f"promptlift.{name}", None)
+        for name in ("analysis", "errors", "local", "plots", "report", "schema", "stats", "transcripts")
+    },
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _LAZY[name]
+    except KeyError:
+        raise AttributeError(f"module 'promptlift' has no attribute {name!r}") from None
+    loaded = importlib.import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

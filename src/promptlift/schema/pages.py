@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from pydantic import ConfigDict
+
 from promptlift.schema.model import ApiModel
 
 Item = TypeVar("Item", bound=ApiModel)
@@ -22,6 +24,9 @@ class Pagination(ApiModel):
 
 class Page(ApiModel, Generic[Item]):
     """One page of a list. Lists without paging have no ``pagination``."""
+
+    # Pydantic would look for docstrings in the source of whoever writes Page[...], and may stumble over it.
+    model_config = ConfigDict(use_attribute_docstrings=False)
 
     data: list[Item]
     pagination: Pagination | None = None

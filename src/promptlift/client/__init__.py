@@ -1,0 +1,12 @@
+"""The wire: configuration, every endpoint typed, complete reads of lists, and logging of many conversations.
+
+This room alone (with the service's own outgoing requests) imports httpx.
+"""
+
+from __future__ import annotations
+
+from promptlift.client.config import ClientConfig, configure
+from promptlift.client.resources import Client
+from promptlift.client.secret import Secret
+
+__all__ = ["Client", "ClientConfig", "Secret", "configure"]

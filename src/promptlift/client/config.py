@@ -1,0 +1,127 @@
+"""Where the service is and which key opens it; every mistake is told before any request."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from promptlift.client.secret import Secret
+from promptlift.errors import ConfigError
+from promptlift.schema.naming import Scheme, scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BASE_URL_VARIABLE = "PROMPTLIFT_BASE_URL"
+API_KEY_VARIABLE = "PROMPTLIFT_API_KEY"
+VERSION_PATH = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """What a client needs to know.
+
+    Attributes
+    ----------
+    base_url
+        Address up to and including ``/api/v1``, without a slash at the end.
+    key
+        The API key.
+    scheme
+        Naming scheme on the wire.
+    connect_timeout, read_timeout
+        Seconds.
+    """
+
+    base_url: str
+    key: Secret
+    scheme: Scheme
+    connect_timeout: float = 10.0
+    read_timeout: float = 60.0
+
+
+def configure(
+    base_url: str | None = None,
+    api_key: str | None = None,
+    *,
+    scheme: str = "prompt",
+    environ: Mapping[str, str] | None = None,
+) -> ClientConfig:
+    """Put a configuration together from arguments, else from the environment.
+
+    Raises
+    ------
+    ConfigError
+        Says what is missing or wrong, and what to do next. It never shows the key.
+    """
+    environ = os.environ if environ is None else environ
+    address = base_url if base_url is not None else environ.get(BASE_URL_VARIABLE)
+    if not address or not address.strip():
+        raise ConfigError(
+            f'No service address. Set {BASE_URL_VARIABLE}, or pass base_url="https://…/api/v1"; '
+            "promptlift.local() starts a service on this computer."
+        )
+    try:
+        naming = scheme_of(scheme)
+    except ValueError as error:
+        raise ConfigError(f"{error}.") from None
+    given = "api_key" if api_key is not None else API_KEY_VARIABLE
+    key = _checked_key(Secret(environ.get(API_KEY_VARIABLE, "") if api_key is None else api_key), given)
+    return ClientConfig(normalise_base_url(address), key, naming)
+
+
+def normalise_base_url(address: str) -> str:
+    """Bring an address into the one form that requests are built on: up to and including ``/api/v1``.
+
+    Raises
+    ------
+    ConfigError
+        When it is not an http or https address, or holds a user name, a query or a fragment.
+    """
+    address = address.strip()
+    try:
+        parts = urlsplit(address)
+        host, _port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigError(
+            f"The service address cannot be read: {error}. Use one such as https://host/api/v1."
+        ) from None
+    if "@" in parts.netloc:
+        raise ConfigError(
+            "The service address must not hold a user name or password. Pass the key as api_key=."
+        )
+    if parts.scheme not in ("http", "https"):
+        raise ConfigError(
+            f"The service address {address!r} must begin with http:// or https://, such as https://host/api/v1."
+        )
+    if not host or any(char.isspace() or not char.isprintable() for char in address):
+        raise ConfigError(
+            f"The service address {address!r} names no host. Use one such as https://host/api/v1."
+        )
+    if parts.query or parts.fragment:
+        raise ConfigError(
+            f"The service address {address!r} must not have a query or fragment; end it at /api/v1."
+        )
+    path = parts.path.rstrip("/")
+    if path.endswith("/api"):
+        path += "/v1"
+    elif not path.endswith(VERSION_PATH):
+        path += VERSION_PATH
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def _checked_key(key: Secret, given: str) -> Secret:
+    key = Secret(key.reveal().strip())  # a copied key often brings a line break
+    if not key.reveal():
+        raise ConfigError(
+            f"No API key. Set {API_KEY_VARIABLE}, or pass api_key=…; keys are made in the service's Integrations "
+            "area under API Keys, or with 'promptlift keys create'."
+        )
+    if any(not "!" <= char <= "~" for char in key.reveal()):
+        raise ConfigError(
+            f"The API key in {given} has characters that no key has (spaces, line breaks or non-ASCII ones). "
+            "Copy it again."
+        )
+    return key

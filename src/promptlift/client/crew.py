@@ -1,0 +1,132 @@
+"""The same work for many items, side by side in threads, that stops at once when it is told to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
+
+from promptlift.client.transport import Stopped, Task, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.client.lane import Lane
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_JOIN_SECONDS = 0.5
+_END = object()
+
+
+class Crew(Generic[Item, Result]):
+    """Threads that take items and give results, in the order in which they are done.
+
+    Leaving the ``with`` block ends the threads: in the middle of a request if an exception (Ctrl-C too) is on its way.
+
+    Parameters
+    ----------
+    transport
+        Lends every thread its own lane.
+    work
+        Called in a thread with an item and a lane.
+    task
+        Counts the requests; stopping it stops the crew.
+    threads
+        At most so many; a thread starts when there is an item for it.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        work: Callable[[Item, Lane], Result],
+        *,
+        task: Task,
+        threads: int,
+    ) -> None:
+        self._transport = transport
+        self._work = work
+        self._task = task
+        self._most = threads
+        self._threads: list[threading.Thread] = []
+        self._lanes: list[Lane] = []
+        self._todo: SimpleQueue[Item | object] = SimpleQueue()
+        self._done: SimpleQueue[tuple[Item, Result | None, Exception | None]] = SimpleQueue()
+        self._waiting = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def give(self, item: Item) -> None:
+        """Add an item."""
+        self._waiting += 1
+        self._todo.put(item)
+        if len(self._threads) < self._most:
+            lane = self._transport.take_lane()
+            self._lanes.append(lane)
+            # Daemons: one that hangs in a connect must not hold up the interpreter's end.
+            thread = threading.Thread(target=self._run, args=(lane,), name="promptlift-crew", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def results(self, *, leave: int = 0) -> Iterator[tuple[Item, Result | None, Exception | None]]:
+        """Give items with their result or their error, until at most ``leave`` items are left."""
+        while self._waiting > leave:
+            try:
+                done = self._done.get(timeout=0.25)
+            except Empty:
+                if not any(thread.is_alive() for thread in self._threads):
+                    return
+                continue
+            self._waiting -= 1
+            yield done
+
+    def withdraw(self) -> int:
+        """Take back the items that no thread has begun, and tell how many they were."""
+        count = 0
+        while True:
+            try:
+                self._todo.get_nowait()
+            except Empty:
+                self._waiting -= count
+                return count
+            count += 1
+
+    def ready(self) -> Iterator[tuple[Item, Result | None, Exception | None]]:
+        """Give what is done by now, without waiting."""
+        while self._waiting:
+            try:
+                done = self._done.get_nowait()
+            except Empty:
+                return
+            self._waiting -= 1
+            yield done
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None or self._waiting:
+            self._task.stop.set()
+            for lane in self._lanes:
+                lane.cut()
+        for _thread in self._threads:
+            self._todo.put(_END)
+        deadline = time.monotonic() + _JOIN_SECONDS
+        for thread, lane in zip(self._threads, self._lanes, strict=True):
+            thread.join(max(0.0, deadline - time.monotonic()))
+            if not thread.is_alive():
+                self._transport.give_lane(lane)
+
+    def _run(self, lane: Lane) -> None:
+        while not self._task.stop.is_set():
+            item = self._todo.get()
+            if item is _END:
+                return
+            try:
+                result = self._work(cast("Item", item), lane)
+            except Stopped:
+                return
+            except Exception as error:  # noqa: BLE001 - told by the thread that waits
+                self._done.put((cast("Item", item), None, error))
+            else:
+                self._done.put((cast("Item", item), result, None))

@@ -1,0 +1,193 @@
+"""One kept-alive connection to the service: the only module of the client that imports httpx.
+
+httpx's transport is used without its client: the client's redirects, cookies and connection pool are not wanted
+here, and without them a request costs a third to a half. A lane serves one thread at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+from promptlift import __version__
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping
+
+    from promptlift.client.config import ClientConfig
+
+# A page of 100 conversations of 512 KB each, escaped, fits.
+ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
+
+
+class LineFailed(Exception):
+    """No complete answer came. ``reason`` is fit for a message."""
+
+    def __init__(self, reason: str, *, cut_off: bool = False, too_large: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.cut_off = cut_off
+        self.too_large = too_large
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """What came back, undecoded."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class LineFactory:
+    """What all lanes of a client share: headers, TLS context, proxy, timeouts."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        parts = urlsplit(config.base_url)
+        self.base_url = config.base_url
+        # httpx hides the authorization header in the repr of its Headers; a plain dict would show it.
+        self.headers = httpx.Headers(
+            {
+                "host": parts.netloc,
+                "authorization": f"Bearer {config.key.reveal()}",
+                "accept": "application/json",
+                "accept-encoding": "gzip" if parts.scheme == "https" else "identity",
+                "user-agent": f"promptlift/{__version__}",
+            }
+        )
+        self.headers_with_body = httpx.Headers(self.headers)
+        self.headers_with_body["content-type"] = "application/json"
+        self.context: ssl.SSLContext | bool = httpx.create_ssl_context() if parts.scheme == "https" else False
+        self.proxy = _proxy_for(parts.scheme, parts.hostname or "")
+        self.timeout: dict[str, float | None] = {
+            "connect": config.connect_timeout,
+            "read": config.read_timeout,
+            "write": config.read_timeout,
+            "pool": config.connect_timeout,
+        }
+
+    def lane(self) -> Lane:
+        """Make a lane; it connects with its first request."""
+        return Lane(self)
+
+
+def _proxy_for(scheme: str, host: str) -> str | None:
+    if host in ("localhost", "127.0.0.1", "::1"):
+        return None
+    proxies = getproxies()
+    address = proxies.get(scheme) or proxies.get("all")
+    return address if address and not proxy_bypass(host) else None
+
+
+class Lane:
+    """A connection and the requests that go over it, one after the other."""
+
+    def __init__(self, shared: LineFactory) -> None:
+        self._shared = shared
+        self._transport = httpx.HTTPTransport(
+            verify=shared.context,
+            proxy=shared.proxy,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=4.0),
+        )
+        self._socket: Any = None
+        self._extensions = {"timeout": shared.timeout, "trace": self._trace}
+        self._urls: dict[str, httpx.URL] = {}
+
+    def exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+        """Send one request and read its whole answer.
+
+        Raises
+        ------
+        LineFailed
+            When no complete answer came. httpx's own exceptions, and the frames in which they know the headers, are
+            left behind; so they are for an interrupt.
+        """
+        failure: LineFailed | None = None
+        interrupt: BaseException | None = None
+        try:
+            return self._exchange(method, target, body)
+        except LineFailed as error:
+            failure = error
+        except httpx.RemoteProtocolError as error:
+            failure = LineFailed(_reason(error), cut_off=True)
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            httpx.StreamError,
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:
+            failure = LineFailed(_reason(error))
+        except (KeyboardInterrupt, SystemExit) as error:
+            interrupt = error
+        self.close()
+        if interrupt is not None:
+            interrupt.__context__ = None
+            raise interrupt.with_traceback(None)
+        assert failure is not None  # noqa: S101
+        failure.__context__ = None
+        raise failure.with_traceback(None)
+
+    def _exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+        url = self._urls.get(target)
+        if url is None:
+            url = httpx.URL(self._shared.base_url + target)
+            if "?" not in target and len(self._urls) < 16:
+                self._urls[target] = url
+        headers = self._shared.headers if body is None else self._shared.headers_with_body
+        request = httpx.Request(method, url, headers=headers, content=body, extensions=self._extensions)
+        response = self._transport.handle_request(request)
+        try:
+            return RawAnswer(response.status_code, response.headers, _read(response))
+        finally:
+            response.close()
+
+    def cut(self) -> None:
+        """End the request that is under way in another thread, at once."""
+        line = self._socket
+        if line is not None:
+            with contextlib.suppress(OSError, ValueError):
+                # Not the TLS socket's own shutdown: it would pull the session away from the reading thread.
+                socket.socket.shutdown(line, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the connection up; the next request opens another."""
+        self._socket = None
+        with contextlib.suppress(Exception):
+            self._transport.close()
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+
+
+def _read(response: httpx.Response) -> bytes:
+    length = response.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
+        raise LineFailed(f"the answer has {length} bytes", too_large=True)
+    if length.isdecimal() and "content-encoding" not in response.headers:
+        return response.read()
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        size += len(part)
+        if size > ANSWER_BYTES_MAX:
+            raise LineFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", too_large=True)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        kind = "connecting" if isinstance(error, httpx.ConnectTimeout) else "an answer"
+        return f"timed out waiting for {kind}"
+    text = str(error).strip() or type(error).__name__
+    return text[:200]

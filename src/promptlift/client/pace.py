@@ -1,0 +1,114 @@
+"""The pace of requests that the plan allows, as a decision from values: the clock is handed in.
+
+At most N requests are let go within any window of a minute (a little more than a minute, because the network
+does not carry every request equally fast). That keeps a fixed window, a moving window and a bucket of N, whichever
+the service counts with, and uses a whole minute's budget at once where it is free.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+WINDOW_SECONDS: Final = 60.5
+# A rate is learned from refusals only when so many requests went well before; else somebody else uses the key.
+_LEARN_FROM: Final = 20
+_LONGEST_HOLD: Final = 120.0
+_EPOCH_FROM: Final = 1_000_000_000
+
+
+class Pace:
+    """How fast requests may go.
+
+    Not safe for threads by itself: its owner holds a lock. All times are seconds of one monotonic clock.
+
+    Parameters
+    ----------
+    per_minute
+        Requests a minute; ``None`` while it is unknown, or when nothing is limited.
+    """
+
+    def __init__(self, per_minute: int | None = None) -> None:
+        self.per_minute = per_minute
+        self.known = per_minute is not None
+        self._sent: deque[float] = deque()
+        self._hold_until = float("-inf")
+        self._in_flight = 0
+        self._refusals = 0
+
+    def ask(self, now: float) -> float:
+        """Ask to send one request: 0 means go (and counts it), else ask again after that many seconds."""
+        if now < self._hold_until:
+            return self._hold_until - now
+        sent = self._sent
+        while sent and sent[0] <= now - WINDOW_SECONDS:
+            sent.popleft()
+        if self.per_minute is not None and len(sent) >= self.per_minute:
+            return sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now
+        sent.append(now)
+        self._in_flight += 1
+        return 0.0
+
+    def minutes(self, requests: int, now: float) -> float:
+        """Estimate the minutes that so many more requests take under this pace."""
+        if self.per_minute is None:
+            return 0.0
+        used = sum(1 for moment in self._sent if moment > now - WINDOW_SECONDS)
+        windows = (used + requests - 1) // self.per_minute if requests else 0
+        hold = max(0.0, self._hold_until - now)
+        return (windows * WINDOW_SECONDS + hold) / 60
+
+    def plan_allows(self, per_minute: int | None) -> None:
+        """Take the rate of the account's plan; rates that the service's headers state go before it."""
+        if not self.known:
+            self.per_minute = per_minute
+            self.known = True
+
+    def answered(
+        self,
+        now: float,
+        *,
+        limit: int | None = None,
+        remaining: int | None = None,
+        reset: float | None = None,
+        wall_now: float = 0.0,
+    ) -> None:
+        """Take note of an answer and of its rate-limit headers.
+
+        ``reset`` is either seconds from now or seconds since 1970; ``wall_now`` is the time since 1970.
+        """
+        self._in_flight = max(0, self._in_flight - 1)
+        self._refusals = 0
+        if limit is not None and limit > 0:
+            self.per_minute = limit
+            self.known = True
+        # Others may use the same key: when what is left is under way already, the next window is waited for.
+        if remaining is not None and remaining <= self._in_flight and reset is not None:
+            seconds = reset - wall_now if reset >= _EPOCH_FROM else reset
+            self._hold(now + min(max(seconds, 0.0), _LONGEST_HOLD) + 0.1)
+
+    def failed(self) -> None:
+        """Take note of a request that got no answer."""
+        self._in_flight = max(0, self._in_flight - 1)
+
+    def refused(self, now: float, retry_after: float | None = None) -> None:
+        """Take note of a 429 for the request rate.
+
+        Without ``Retry-After`` the window is taken to have begun with the oldest request that still counts.
+        """
+        self._in_flight = max(0, self._in_flight - 1)
+        if not self.known and len(self._sent) - self._in_flight - 1 >= _LEARN_FROM:
+            self.per_minute = len(self._sent) - self._in_flight - 1
+            self.known = True
+        if retry_after is not None:
+            self._hold(now + retry_after + 0.05)
+            return
+        if now < self._hold_until:
+            return  # one of several that were under way together
+        step = min(2.0**self._refusals, 30.0)
+        self._refusals += 1
+        oldest = self._sent[0] if self._sent else now
+        self._hold(max(oldest + WINDOW_SECONDS, now + step))
+
+    def _hold(self, until: float) -> None:
+        self._hold_until = max(self._hold_until, until)

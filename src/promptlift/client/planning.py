@@ -1,0 +1,62 @@
+"""What a read will cost before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.paging import PAGE_ROWS, overlap_for
+from promptlift.client.reading import ask_plan, list_page
+from promptlift.client.transport import Call
+
+if TYPE_CHECKING:
+    from promptlift.client.reading import ConversationRead, Wanted
+    from promptlift.client.transport import Transport
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """Cost of a read.
+
+    Attributes
+    ----------
+    rows
+        Conversations as the service counts them.
+    requests
+        Requests that the read will make, at most.
+    requests_per_minute
+        Pace of the plan; ``None`` when nothing is limited.
+    minutes
+        Time that the pace alone takes.
+    """
+
+    rows: int
+    requests: int
+    requests_per_minute: int | None
+    minutes: float
+
+    def __str__(self) -> str:
+        pace = (
+            f"{self.requests_per_minute} requests a minute"
+            if self.requests_per_minute
+            else "no limit of requests"
+        )
+        time = "under a minute" if self.minutes < 1 else f"about {self.minutes:.0f} minutes"
+        return f"{self.rows} rows, {self.requests} requests, {time} ({pace})"
+
+
+def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
+    """Look at one row and the plan, and tell what a read will cost."""
+    ask_plan(transport)
+    path = ENDPOINTS["conversations.list"].path
+    params = {**read.params(), "limit": "1", "offset": "0"}
+    rows, total, _ = list_page(transport.send(Call("GET", path, params, repeatable=True)).data, f"GET {path}")
+    overlap = overlap_for(total, PAGE_ROWS)
+    requests = 1 + -(-max(0, total - PAGE_ROWS) // (PAGE_ROWS - overlap))
+    if rows:
+        row = rows[0]
+        content = wanted.content and "content" not in row
+        insights = wanted.insights and "insights" not in row
+        requests += total * (content + insights)
+    return ReadPlan(total, requests, transport.pace.per_minute, transport.minutes(requests))

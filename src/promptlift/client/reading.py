@@ -1,0 +1,305 @@
+"""Whole lists of rows: pages in order, details side by side, complete or an error that carries what was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.crew import Crew
+from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
+from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema.limits import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.client.lane import Lane
+
+    Progress = Callable[[int, int], None]
+
+# More in flight than the service needs when it is near, and enough to hide 30 ms of way when it is not.
+DETAIL_THREADS: Final = 16
+# Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
+ASK_PLAN_FROM: Final = 50
+
+
+@dataclass(slots=True)
+class RowsRead:
+    """Rows as decoded JSON, and how they were read.
+
+    Attributes
+    ----------
+    total
+        As the service gave it last.
+    requests
+        Requests made for this read.
+    complete
+        Whether every row that existed throughout is there.
+    dropped
+        Rows that were deleted while they were read.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    total: int = 0
+    requests: int = 0
+    complete: bool = False
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a conversation row must carry."""
+
+    insights: bool = False
+    content: bool = False
+
+    def missing(self, row: Row) -> tuple[bool, bool]:
+        """Tell whether the content, and whether the insights must be fetched on their own.
+
+        A row that carries the field, even as ``null``, needs no request, and neither do insights that the row denies.
+        """
+        content = self.content and "content" not in row
+        insights = self.insights and "insights" not in row and row.get("hasInsights") is not False
+        return content, insights
+
+
+def ask_plan(transport: Transport, task: Task | None = None) -> None:
+    """Learn the request rate from the account's plan, once, when no header has told it."""
+    if transport.pace.known:
+        return
+    account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+    plan = account.get("plan") if isinstance(account, dict) else None
+    name = plan.get("name") if isinstance(plan, dict) else None
+    rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
+    transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
+
+
+def list_page(data: Any, label: str) -> tuple[list[Row], int, int | None]:
+    """Take rows, total and effective limit out of a decoded list answer.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When it is not a page of a list.
+    """
+    rows = data.get("data") if isinstance(data, dict) else None
+    pagination = data.get("pagination") if isinstance(data, dict) else None
+    total = pagination.get("total") if isinstance(pagination, dict) else None
+    if not isinstance(rows, list) or not isinstance(total, int) or isinstance(total, bool):
+        raise UnexpectedResponse(
+            "The answer is not a page of a list with data and pagination.total", request=label
+        )
+    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) for row in rows):
+        raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
+    limit = pagination.get("limit") if isinstance(pagination, dict) else None
+    return rows, total, limit if isinstance(limit, int) else None
+
+
+def read_list(
+    transport: Transport,
+    path: str,
+    params: dict[str, str],
+    *,
+    task: Task,
+    on_page: Callable[[list[Row], int], None] | None = None,
+) -> RowsRead:
+    """Read a list completely.
+
+    Raises
+    ------
+    ApiError
+        When not even the first page can be read.
+    IncompleteError
+        When later ones cannot; carries a :class:`RowsRead`.
+    """
+    walk = Walk()
+    label = f"GET {path}"
+    problem: str | None = None
+    cause: ApiError | None = None
+    try:
+        while not walk.done:
+            asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
+            answer = transport.send(Call("GET", path, asked, repeatable=True), task)
+            rows, total, limit = list_page(answer.data, label)
+            new = walk.take(rows, total=total, limit=limit)
+            if on_page is not None:
+                on_page(new, total)
+    except ListBroken as error:
+        problem = str(error)
+    except ApiError as error:
+        if walk.pages == 0:
+            raise
+        problem, cause = error.message, error
+    read = RowsRead(list(walk.rows.values()), walk.total, task.requests, walk.done and walk.complete)
+    if problem is None and not read.complete:
+        problem = "rows that the service counts do not show in its pages"
+    if problem is not None:
+        raise IncompleteError(
+            f"Read {len(read.rows)} of {walk.total} rows, then stopped: {problem}. "
+            "What was read is in the error's .fetched; try again for the rest.",
+            fetched=read,
+        ) from cause
+    return read
+
+
+def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
+    """Read all prompts of the account."""
+    path = ENDPOINTS["prompts.list"].path_for(transport.config.scheme)
+    return read_list(transport, path, {}, task=task)
+
+
+class ConversationRead:
+    """One read of conversations.
+
+    Parameters
+    ----------
+    wanted
+        What every row must carry; details are fetched only where the list does not bring them.
+    prompt_id, status, has_insights
+        Filters of the list.
+    progress
+        Called with rows ready and rows in total, often.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        wanted: Wanted,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        has_insights: bool | None = None,
+        progress: Progress | None = None,
+        task: Task | None = None,
+    ) -> None:
+        self._transport = transport
+        self._wanted = wanted
+        self._task = task or Task()
+        self._progress = progress
+        self._filters = query(
+            **{transport.config.scheme.link: prompt_id}, status=status, hasInsights=has_insights
+        )
+        self._rows: list[Row] = []
+        self._total = 0
+        self._pending: set[str] = set()
+        self._dropped: set[str] = set()
+
+    def params(self) -> dict[str, str]:
+        """Query parameters of the list, without limit and offset."""
+        return self._filters | query(
+            includeInsights=self._wanted.insights or None, includeContent=self._wanted.content or None
+        )
+
+    def run(self) -> RowsRead:
+        """Read everything.
+
+        Raises
+        ------
+        ApiError
+            When nothing could be read.
+        IncompleteError
+            When only a part could; carries a :class:`RowsRead` of the rows that are whole.
+        """
+        try:
+            return self._run(self.params())
+        except ValidationError:
+            if self._rows or self.params() == self._filters:
+                raise
+        # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
+        return self._run(self._filters)
+
+    def _run(self, params: dict[str, str]) -> RowsRead:
+        path = ENDPOINTS["conversations.list"].path
+        crew: Crew[Row, bool]
+        with Crew(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as crew:
+
+            def on_page(new: list[Row], total: int) -> None:
+                self._take(new, total, crew)
+
+            try:
+                read = read_list(self._transport, path, params, task=self._task, on_page=on_page)
+                self._collect(crew.results())
+            except IncompleteError as error:
+                error.fetched = self._whole(complete=False)
+                raise
+            except ApiError as error:
+                if not self._rows:
+                    raise
+                fetched = self._whole(complete=False)
+                raise IncompleteError(
+                    f"Read {len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
+                    "What was read is in the error's .fetched; try again for the rest.",
+                    fetched=fetched,
+                ) from error
+        self._total = read.total
+        return self._whole(complete=True)
+
+    def _take(self, new: list[Row], total: int, crew: Crew[Row, bool]) -> None:
+        self._rows += new
+        self._total = total
+        missing = [row for row in new if any(self._wanted.missing(row))]
+        if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
+            ask_plan(self._transport, self._task)
+        self._pending.update(row["id"] for row in missing)
+        for row in missing:
+            crew.give(row)
+        self._collect(crew.ready())
+        self._tell()
+
+    def _collect(self, results: Iterator[tuple[Row, bool | None, Exception | None]]) -> None:
+        """Take what the threads have done; the first failure ends the read."""
+        for row, there, error in results:
+            if error is not None:
+                raise error
+            if not there:
+                self._dropped.add(row["id"])
+            self._pending.discard(row["id"])
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(len(self._rows) - len(self._pending), max(self._total, len(self._rows)))
+
+    def _fetch(self, row: Row, lane: Lane) -> bool:
+        """Fetch what a row lacks; ``False`` when the conversation is gone."""
+        content, insights = self._wanted.missing(row)
+        try:
+            if content:
+                detail = self._detail("conversations.get", row["id"], lane)
+                row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
+                row.setdefault("content", None)
+                given = row.get("insights")
+                # The object inside a conversation lacks score, issues and time; only the view has them.
+                insights = insights and isinstance(given, dict) and "sentimentScore" not in given
+            if insights:
+                row["insights"] = self._insights(row, lane)
+        except NotFound:
+            return False
+        return True
+
+    def _insights(self, row: Row, lane: Lane) -> Row | None:
+        try:
+            return self._detail("conversations.insights", row["id"], lane)
+        except NotFound as error:
+            # unspecified: the answer for a conversation without insights. The message names the kind.
+            if "insight" in error.message.lower() and "conversation" not in error.message.lower():
+                return None
+            given = row.get("insights")
+            if isinstance(given, dict):
+                return given
+            raise
+
+    def _detail(self, name: str, identifier: str, lane: Lane) -> Row:
+        endpoint = ENDPOINTS[name]
+        call = Call("GET", endpoint.path_for(self._transport.config.scheme, identifier), repeatable=True)
+        data = self._transport.send(call, self._task, lane=lane).data
+        if not isinstance(data, dict):
+            raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+        return data
+
+    def _whole(self, *, complete: bool) -> RowsRead:
+        left_out = self._dropped | self._pending
+        rows = [row for row in self._rows if row["id"] not in left_out]
+        return RowsRead(rows, self._total, self._task.requests, complete, len(self._dropped))

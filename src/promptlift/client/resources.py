@@ -1,0 +1,327 @@
+"""Every endpoint, typed and grouped by resource: ``client.prompts.list(...)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import orjson
+from pydantic import ValidationError as PydanticError
+
+from promptlift.client.endpoints import ENDPOINTS, Endpoint
+from promptlift.client.transport import Call, Transport, query
+from promptlift.errors import UnexpectedResponse, ValidationError
+from promptlift.schema.account import Account, Usage
+from promptlift.schema.conversations import Conversation, ConversationCreate
+from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.model import ApiModel, RequestModel
+from promptlift.schema.naming import SCHEMES, Scheme
+from promptlift.schema.pages import Done, Page
+from promptlift.schema.prompts import (
+    Prompt,
+    PromptCreate,
+    PromptInsightsView,
+    PromptStatusView,
+    PromptUpdate,
+    StepFailures,
+)
+from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.client.config import ClientConfig
+
+Model = TypeVar("Model", bound=ApiModel)
+Body = TypeVar("Body", bound=RequestModel)
+
+
+def _first_problems(error: PydanticError) -> dict[str, str]:
+    """Field path to message. Pydantic's own text would repeat the input."""
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    return {".".join(str(part) for part in p["loc"]) or "body": p["msg"] for p in problems[:10]}
+
+
+def read_answer(endpoint: Endpoint, model: type[Model], data: Any, label: str) -> Model:
+    """Read a decoded answer as its type.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When it lacks what the API promises.
+    """
+    problems: dict[str, str] | None = None
+    try:
+        return model.from_wire(data)
+    except PydanticError as error:
+        problems = _first_problems(error)
+    raise UnexpectedResponse(
+        f"The answer of {endpoint.name} is not what the API promises", details=problems, request=label
+    )
+
+
+class Group:
+    """Endpoints of one resource.
+
+    Parameters
+    ----------
+    transport
+        Sends the requests.
+    scheme
+        Naming scheme on the wire.
+    """
+
+    def __init__(self, transport: Transport, scheme: Scheme) -> None:
+        self._transport = transport
+        self._scheme = scheme
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._transport.config.base_url!r})"
+
+    def _ask(
+        self,
+        name: str,
+        model: type[Model],
+        identifier: str | None = None,
+        *,
+        params: dict[str, str] | None = None,
+        body: dict[str, Any] | None = None,
+    ) -> Model:
+        endpoint = ENDPOINTS[name]
+        repeatable = endpoint.repeat == "always" or (
+            endpoint.repeat == "keyed" and bool(body and body.get("idempotencyKey"))
+        )
+        encoded = None
+        if body is not None:
+            encoded = _encode(body, f"{endpoint.method} {endpoint.path}")
+        call = Call(
+            endpoint.method,
+            endpoint.path_for(self._scheme, identifier),
+            params,
+            encoded,
+            repeatable=repeatable,
+        )
+        answer = self._transport.send(call)
+        data = answer.data
+        if model is RegenerateAnswer or model is Done:
+            # unspecified: the body of these answers. A success status says it all.
+            data = {"success": True, **data} if isinstance(data, dict) else {"success": True}
+        return read_answer(endpoint, model, data, call.label)
+
+    @staticmethod
+    def _body(model: type[Body], values: dict[str, Any]) -> dict[str, Any]:
+        """Check the fields of a body before it is sent, and write them with the API's names.
+
+        Raises
+        ------
+        ValidationError
+            With the API's names in ``details``; no request was made.
+        """
+        unknown = set(values) - set(model.model_fields)
+        problems = dict.fromkeys(sorted(unknown), "Unknown field")
+        if not problems:
+            try:
+                return model.model_validate(values).to_wire()
+            except PydanticError as error:
+                problems = _first_problems(error)
+        raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
+
+
+def _encode(body: Any, label: str) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    raise ValidationError(f"The body cannot be written as JSON: {reason}", request=label)
+
+
+class Prompts(Group):
+    """Prompts, or agents in the agent scheme."""
+
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        offset: int | None = None,
+        tags: Sequence[str] | str | None = None,
+        status: str | None = None,
+    ) -> Page[Prompt]:
+        """One page of prompts, newest first."""
+        params = query(limit=limit, offset=offset, tags=tags, status=status)
+        return self._ask("prompts.list", Page[Prompt], params=params)
+
+    def create(self, *, name: str, content: str, llm_model: str, **fields: Any) -> Prompt:
+        """Create a prompt.
+
+        ``fields`` may be description, tags, temperature, max_tokens and objective. The answer of the API has only some of the
+        fields; use :meth:`get` for the others.
+        """
+        values = {"name": name, "content": content, "llm_model": llm_model, **fields}
+        return self._ask("prompts.create", Prompt, body=self._body(PromptCreate, values))
+
+    def get(self, prompt_id: str) -> Prompt:
+        """One prompt with all its fields."""
+        return self._ask("prompts.get", Prompt, prompt_id)
+
+    def update(self, prompt_id: str, **fields: Any) -> PromptChange:
+        """Change the given fields of a prompt and leave the others."""
+        return self._ask("prompts.update", PromptChange, prompt_id, body=self._body(PromptUpdate, fields))
+
+    def delete(self, prompt_id: str) -> Done:
+        """Delete a prompt."""
+        return self._ask("prompts.delete", Done, prompt_id)
+
+    def status(self, prompt_id: str) -> PromptStatusView:
+        """Status view of a prompt."""
+        return self._ask("prompts.status", PromptStatusView, prompt_id)
+
+    def insights(self, prompt_id: str, *, days: str | int | None = None) -> PromptInsightsView:
+        """Aggregated insights of a prompt over ``days`` days: 7, 30, 90 or ``"all"``."""
+        return self._ask("prompts.insights", PromptInsightsView, prompt_id, params=query(days=days))
+
+
+class PromptChange(ApiModel):
+    """Answer of ``PATCH /prompts/:id``."""
+
+    id: str
+    name: str | None = None
+    content: str | None = None
+    updated_at: str | None = None
+
+
+class Agents(Prompts):
+    """Agents, always under ``/agents``, with the endpoints that only they have."""
+
+    def regenerate_insights(self, agent_id: str) -> RegenerateAnswer:
+        """Derive the insights of all conversations of an agent again."""
+        return self._ask("agents.regenerate_insights", RegenerateAnswer, agent_id)
+
+    def step_failures(self, agent_id: str) -> StepFailures:
+        """Where conversations of an agent failed over the last 30 days."""
+        return self._ask("agents.step_failures", StepFailures, agent_id)
+
+
+class Conversations(Group):
+    """Conversations and their insights."""
+
+    def create(self, *, prompt_id: str, content: str, **fields: Any) -> Conversation:
+        """Log one conversation.
+
+        ``fields`` may be status, llm_model, company_name and idempotency_key. Only with an idempotency key is the request
+        repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
+        """
+        values = {"prompt_id": prompt_id, "content": content, **fields}
+        body = self._body(ConversationCreate, values)
+        body[self._scheme.link] = body.pop("promptId")
+        return self._ask("conversations.create", Conversation, body=body)
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        has_insights: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        include_insights: bool | None = None,
+        include_content: bool | None = None,
+    ) -> Page[Conversation]:
+        """One page of conversations, newest first.
+
+        ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
+        """
+        params = query(
+            **{self._scheme.link: prompt_id},
+            status=status,
+            hasInsights=has_insights,
+            limit=limit,
+            offset=offset,
+            includeInsights=include_insights,
+            includeContent=include_content,
+        )
+        return self._ask("conversations.list", Page[Conversation], params=params)
+
+    def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
+        """One conversation with its content."""
+        params = query(includeInsights=include_insights)
+        return self._ask("conversations.get", Conversation, conversation_id, params=params)
+
+    def insights(self, conversation_id: str) -> Insights:
+        """Insights view of one conversation."""
+        return self._ask("conversations.insights", Insights, conversation_id)
+
+    def regenerate_insights(self, conversation_id: str) -> RegenerateAnswer:
+        """Derive the insights of one conversation again."""
+        return self._ask("conversations.regenerate_insights", RegenerateAnswer, conversation_id)
+
+
+class SettingsGroup(Group):
+    """Settings of the account."""
+
+    def get(self) -> Settings:
+        """All settings."""
+        return self._ask("settings.get", Settings)
+
+    def update(
+        self, *, general: dict[str, Any] | None = None, optimization: dict[str, Any] | None = None
+    ) -> Settings:
+        """Change the given fields, nested as in the API, and give all settings."""
+        values = {"general": general, "optimization": optimization}
+        given = {name: value for name, value in values.items() if value is not None}
+        body = self._body(SettingsChange, given)
+        return self._ask("settings.update", SettingsAnswer, body=body).settings
+
+
+class AccountGroup(Group):
+    """The account."""
+
+    def get(self) -> Account:
+        """Account and plan."""
+        return self._ask("account.get", Account)
+
+
+class UsageGroup(Group):
+    """Usage against the plan."""
+
+    def get(self) -> Usage:
+        """Usage of the current billing period."""
+        return self._ask("usage.get", Usage)
+
+
+class Client:
+    """Every endpoint of the API, typed.
+
+    Attributes
+    ----------
+    prompts
+        The main resource under the name of the configured scheme.
+    agents
+        The same under ``/agents``, with the endpoints that only agents have.
+    conversations, settings, account, usage
+        The other resources.
+    transport
+        Sends the requests of all groups.
+    """
+
+    def __init__(self, config: ClientConfig, *, transport: Transport | None = None) -> None:
+        self.config = config
+        self.transport = transport or Transport(config)
+        scheme = config.scheme
+        self.prompts = Prompts(self.transport, scheme)
+        self.agents = Agents(self.transport, SCHEMES["agent"])
+        self.conversations = Conversations(self.transport, scheme)
+        self.settings = SettingsGroup(self.transport, scheme)
+        self.account = AccountGroup(self.transport, scheme)
+        self.usage = UsageGroup(self.transport, scheme)
+
+    def __repr__(self) -> str:
+        return f"Client({self.config.base_url!r}, scheme={self.config.scheme.name!r})"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,93 @@
+"""Whether a failed request is sent again, and when: a decision from values alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
+
+# These two say that the service will never be able to.
+_FINAL_STATUSES = frozenset({501, 505})
+
+CUT_OFF = "CUT_OFF"
+"""Code of the client's own for an answer that ended before it was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What is known when a request has failed.
+
+    Attributes
+    ----------
+    number
+        Attempts made for this request, this one included.
+    elapsed
+        Seconds since the first one began.
+    repeatable
+        Whether sending it again changes nothing.
+    reached
+        Whether the service has ever answered this client. A wrong address should be told at once; a service that
+        restarts deserves patience.
+    """
+
+    number: int
+    elapsed: float
+    repeatable: bool
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How patient a client is. All times are seconds.
+
+    Attributes
+    ----------
+    patience
+        How long a service that has answered before may be unreachable or failing.
+    first_patience
+        The same for a service that has never answered.
+    rate_patience
+        How long one request may be refused for the request rate.
+    longest_wait
+        A longer ``Retry-After`` is told to the user instead of waited for.
+    """
+
+    first_pause: float = 0.2
+    longest_pause: float = 5.0
+    patience: float = 30.0
+    first_patience: float = 1.5
+    rate_patience: float = 600.0
+    longest_wait: float = 300.0
+
+    def pause(self, error: ApiError, attempt: Attempt, *, jitter: float = 0.5) -> float | None:
+        """Give the seconds to wait before the next attempt, or ``None`` to give up.
+
+        Parameters
+        ----------
+        error
+            Why the attempt failed. A quota (``LimitExceeded``) is never retried.
+        jitter
+            A number from 0 to 1 that spreads the attempts of many threads.
+        """
+        if not attempt.repeatable:
+            return None
+        if isinstance(error, RateLimited):
+            wait = error.retry_after or 0.0
+            return (
+                wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_patience else None
+            )
+        if not _passing(error):
+            return None
+        pause = min(self.longest_pause, self.first_pause * 2 ** min(attempt.number - 1, 20))
+        pause *= 0.75 + 0.5 * jitter
+        patience = self.patience if attempt.reached else self.first_patience
+        return pause if attempt.elapsed + pause <= patience else None
+
+
+def _passing(error: ApiError) -> bool:
+    """Tell whether the failure may be over in a moment."""
+    if isinstance(error, ConnectionFailed):
+        return True
+    if isinstance(error, UnexpectedResponse):
+        return error.code == CUT_OFF
+    return isinstance(error, ServerError) and error.status not in _FINAL_STATUSES

@@ -1,0 +1,355 @@
+"""Requests out, decoded answers in: pace, retries and errors around the lanes."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+import weakref
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlencode
+
+import orjson
+
+from promptlift.client.lane import Lane, LineFactory, LineFailed, RawAnswer
+from promptlift.client.pace import Pace
+from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
+from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from promptlift.client.config import ClientConfig
+
+
+class Clock(Protocol):
+    """Time as the transport needs it; tests hand in their own."""
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        """Wait, but no longer than until ``stop`` is set; tell whether it is."""
+
+
+class SystemClock:
+    """The real time."""
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return time.monotonic()
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        """Wait in short slices, so that Ctrl-C is heard on every system."""
+        end = time.monotonic() + seconds
+        while not stop.is_set() and (left := end - time.monotonic()) > 0:
+            stop.wait(min(left, 0.25))
+        return stop.is_set()
+
+
+class Stopped(Exception):
+    """The task was stopped while its request waited. Never seen outside the client."""
+
+
+@dataclass(slots=True)
+class Task:
+    """A piece of work that may take many requests: it counts them, and can be stopped."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    requests: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def count(self) -> None:
+        """Count one request."""
+        with self._lock:
+            self.requests += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request as a value.
+
+    Attributes
+    ----------
+    path
+        Below the base address, identifiers percent-encoded.
+    query
+        Query parameters as texts.
+    body
+        JSON, encoded.
+    repeatable
+        Whether sending it again changes nothing.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] | None = None
+    body: bytes | None = None
+    repeatable: bool = False
+
+    @property
+    def label(self) -> str:
+        """Method and path, for messages: no query values, no body, no key."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status and decoded body of a success."""
+
+    status: int
+    data: Any
+
+
+class Transport:
+    """Send calls, one thread or many.
+
+    Parameters
+    ----------
+    config
+        Address and key.
+    pace, policy, clock
+        How fast, how patient, and what time it is.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        pace: Pace | None = None,
+        policy: RetryPolicy | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.config = config
+        self.clock = clock or SystemClock()
+        self.policy = policy or RetryPolicy()
+        self.pace = pace or Pace()
+        self._pace_lock = threading.Lock()
+        self._lines = LineFactory(config)
+        self._free: deque[Lane] = deque()
+        self._reached = False
+        weakref.finalize(self, _close_all, self._free)
+
+    def __repr__(self) -> str:
+        return f"Transport({self.config.base_url!r})"
+
+    def send(self, call: Call, task: Task | None = None, *, lane: Lane | None = None) -> Answer:
+        """Send one call, again where that is safe and may help, and give its answer.
+
+        Raises
+        ------
+        ApiError
+            The kind says what went wrong.
+        """
+        if lane is not None:
+            return self._send(call, task or Task(), lane)
+        lane = self.take_lane()
+        try:
+            return self._send(call, task or Task(), lane)
+        finally:
+            self.give_lane(lane)
+
+    def _send(self, call: Call, task: Task, lane: Lane) -> Answer:
+        target = f"{call.path}?{urlencode(call.query)}" if call.query else call.path
+        began = self.clock.now()
+        number = 0
+        while True:
+            self._wait_for_turn(task)
+            number += 1
+            task.count()
+            outcome = self._once(call, target, lane)
+            if isinstance(outcome, Answer):
+                return outcome
+            if task.stop.is_set():
+                raise Stopped
+            attempt = Attempt(number, self.clock.now() - began, call.repeatable, self._reached)
+            pause = self.policy.pause(outcome, attempt, jitter=random.random())
+            if pause is None:
+                raise outcome
+            if self.clock.wait(pause, task.stop):
+                raise Stopped
+
+    def _wait_for_turn(self, task: Task) -> None:
+        while True:
+            if task.stop.is_set():
+                raise Stopped
+            with self._pace_lock:
+                wait = self.pace.ask(self.clock.now())
+            if wait <= 0:
+                return
+            self.clock.wait(wait, task.stop)
+
+    def _once(self, call: Call, target: str, lane: Lane) -> Answer | ApiError:
+        try:
+            raw = lane.exchange(call.method, target, call.body)
+        except LineFailed as failure:
+            with self._pace_lock:
+                self.pace.failed()
+            return self._line_error(failure, call)
+        except BaseException:
+            with self._pace_lock:
+                self.pace.failed()
+            raise
+        self._reached = True
+        outcome = _decode(raw, call)
+        now = self.clock.now()
+        with self._pace_lock:
+            if isinstance(outcome, RateLimited):
+                self.pace.refused(now, outcome.retry_after)
+            else:
+                limit, remaining, reset = _rate_headers(raw.headers)
+                self.pace.answered(
+                    now, limit=limit, remaining=remaining, reset=reset, wall_now=self.clock.wall()
+                )
+        return outcome
+
+    def _line_error(self, failure: LineFailed, call: Call) -> ApiError:
+        if failure.too_large:
+            return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
+        if failure.cut_off:
+            return UnexpectedResponse(
+                f"The answer of {self.config.base_url} ended before it was complete ({failure.reason})",
+                code=CUT_OFF,
+                request=call.label,
+            )
+        return ConnectionFailed(
+            f"No answer from {self.config.base_url}: {failure.reason}. Check the address and whether the service runs",
+            request=call.label,
+        )
+
+    def take_lane(self) -> Lane:
+        """Lend a lane to one thread."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._lines.lane()
+
+    def give_lane(self, lane: Lane) -> None:
+        """Take a lane back."""
+        self._free.append(lane)
+
+    def allow(self, per_minute: int | None) -> None:
+        """Keep the rate of the account's plan."""
+        with self._pace_lock:
+            self.pace.plan_allows(per_minute)
+
+    def minutes(self, requests: int) -> float:
+        """Estimate the minutes that so many more requests take."""
+        with self._pace_lock:
+            return self.pace.minutes(requests, self.clock.now())
+
+    def close(self) -> None:
+        """Close all lanes that nobody uses."""
+        _close_all(self._free)
+
+
+def _close_all(lanes: deque[Lane]) -> None:
+    while lanes:
+        lanes.pop().close()
+
+
+def _decode(raw: RawAnswer, call: Call) -> Answer | ApiError:
+    if 300 <= raw.status < 400:
+        # The key is for this address only, so redirects are not followed.
+        where = raw.headers.get("location", "another address")
+        return UnexpectedResponse(
+            f"The service redirects to {where[:200]}; if that is right, use it as base_url",
+            status=raw.status,
+            request=call.label,
+        )
+    data = _loads(raw.body)
+    if raw.status >= 400:
+        body = data[0] if data else None
+        return from_response(
+            raw.status, body, request=call.label, retry_after=_retry_after(raw.headers.get("retry-after"))
+        )
+    if data is None:
+        start = raw.body[:60].decode("utf-8", "replace")
+        return UnexpectedResponse(
+            f"The answer is not JSON; it begins with {start!r}. Check that base_url is the service's",
+            status=raw.status,
+            request=call.label,
+        )
+    return Answer(raw.status, data[0])
+
+
+def _loads(body: bytes) -> tuple[Any] | None:
+    """Decode JSON; ``None`` when it is none, a tuple of one otherwise."""
+    try:
+        return (orjson.loads(body),)
+    except orjson.JSONDecodeError:
+        pass
+    # Python services write NaN and halves of surrogate pairs, which are not JSON. Both become harmless.
+    try:
+        lenient = json.loads(body, parse_constant=lambda _: None)
+        return (json.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")),)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _rate_headers(headers: Mapping[str, str]) -> tuple[int | None, int | None, float | None]:
+    limit = headers.get("x-ratelimit-limit")
+    if limit is None:
+        return None, None, None
+    remaining, reset = (
+        _number(headers.get("x-ratelimit-remaining")),
+        _number(headers.get("x-ratelimit-reset")),
+    )
+    rate = _number(limit)
+    return (
+        None if rate is None else int(rate),
+        None if remaining is None else int(remaining),
+        reset,
+    )
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return value if value is not None and 0 <= value < 1e12 else None
+
+
+def _retry_after(text: str | None) -> float | None:
+    if text is None:
+        return None
+    seconds = _number(text)
+    if seconds is not None:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def query(**values: Any) -> dict[str, str]:
+    """Write query parameters as the API reads them; those that are ``None`` are left out."""
+    return dict(_query(values))
+
+
+def _query(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            yield name, "true" if value else "false"
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield name, ",".join(str(part) for part in value)
+        else:
+            yield name, str(value)

@@ -1,0 +1,35 @@
+"""Tables: the columns and dtypes of each, built from decoded JSON of the API."""
+
+from __future__ import annotations
+
+from promptlift.frames.records import records_from
+from promptlift.frames.tables import (
+    CONTENT,
+    CONVERSATIONS,
+    INSIGHT_VALUES,
+    INSIGHTS,
+    MESSAGES,
+    PROMPTS,
+    analyser_of,
+    conversations_table,
+    insights_table,
+    messages_table,
+    prompts_table,
+    usage_table,
+)
+
+__all__ = [
+    "CONTENT",
+    "CONVERSATIONS",
+    "INSIGHTS",
+    "INSIGHT_VALUES",
+    "MESSAGES",
+    "PROMPTS",
+    "analyser_of",
+    "conversations_table",
+    "insights_table",
+    "messages_table",
+    "prompts_table",
+    "records_from",
+    "usage_table",
+]

@@ -1,0 +1,156 @@
+"""The columns of every table and their dtypes, once; columns built from plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
+
+TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, what it holds and, for categories, which."""
+
+    name: str
+    kind: Kind
+    categories: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> Any:
+        """The pandas dtype, the same when the table is empty."""
+        if self.kind == "category":
+            return pd.CategoricalDtype(list(self.categories))
+        return _DTYPES[self.kind]
+
+
+_DTYPES: Final[dict[str, Any]] = {
+    "text": "str",
+    "boolean": "boolean",
+    "time": TIME_DTYPE,
+    "float": "float64",
+    "integer": "Int64",
+    "texts": "object",
+    "records": "object",
+}
+
+
+@dataclass(slots=True)
+class Doubts:
+    """Counts of values that could not be used and became missing, by column."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def as_dict(self) -> dict[str, int]:
+        """Column to count, only where there are any."""
+        return {name: count for name, count in self.counts.items() if count}
+
+
+def build(columns: Sequence[Column], values: Mapping[str, list[Any]], doubts: Doubts) -> pd.DataFrame:
+    """Make a table from a list a column; a value of the wrong type becomes missing and is counted."""
+    data = {column.name: series(column, values[column.name], doubts) for column in columns}
+    return pd.DataFrame(data, copy=False)
+
+
+def empty(columns: Sequence[Column]) -> pd.DataFrame:
+    """Make the table without rows."""
+    return build(columns, {column.name: [] for column in columns}, Doubts())
+
+
+def series(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+    """Make one column."""
+    if column.kind == "category":
+        return _category(column, values, doubts)
+    array, bad = _MAKERS[column.kind](values)
+    doubts.counts[column.name] += bad
+    made: pd.Series[Any] = pd.Series(array, dtype=_DTYPES[column.kind], copy=False)
+    return made
+
+
+def _category(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+    codes = {name: code for code, name in enumerate(column.categories)}
+    kept = [
+        codes.get(value, -2) if isinstance(value, str) else (-1 if value is None else -2) for value in values
+    ]
+    found = np.array(kept, dtype=np.int8)
+    doubts.counts[column.name] += int((found == -2).sum())
+    found[found < 0] = -1
+    return pd.Series(pd.Categorical.from_codes(found, dtype=column.dtype), copy=False)
+
+
+def _typed(values: list[Any], fits: Callable[[Any], bool]) -> tuple[list[Any], int]:
+    kept = [value if value is None or fits(value) else None for value in values]
+    return kept, sum(1 for value, one in zip(values, kept, strict=True) if one is None and value is not None)
+
+
+def _texts(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, str))
+    return pd.array(kept, dtype="str"), bad
+
+
+def _booleans(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, bool))
+    return pd.array(kept, dtype="boolean"), bad
+
+
+def _floats(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+    return np.array([np.nan if value is None else value for value in kept], dtype=np.float64), bad
+
+
+def _integers(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, _is_integer)
+    return pd.array([None if value is None else int(value) for value in kept], dtype="Int64"), bad
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -(2**53) <= value <= 2**53 and value == int(value)
+
+
+def _times(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, str))
+    times = pd.to_datetime(pd.Series(kept, dtype="object"), format="ISO8601", errors="coerce", utc=True)
+    lost = int(times.isna().sum()) - sum(1 for value in kept if value is None)
+    return times.astype(TIME_DTYPE), bad + lost
+
+
+def _lists_of_texts(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, list))
+    clean = [None if one is None else [text for text in one if isinstance(text, str)] for one in kept]
+    bad += sum(
+        1 for one, two in zip(kept, clean, strict=True) if one is not None and len(one) != len(two or ())
+    )
+    return _objects(clean), bad
+
+
+def _records(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, lambda value: isinstance(value, list))
+    return _objects(kept), bad
+
+
+def _objects(values: list[Any]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+_MAKERS: Final[dict[str, Callable[[list[Any]], tuple[Any, int]]]] = {
+    "text": _texts,
+    "boolean": _booleans,
+    "time": _times,
+    "float": _floats,
+    "integer": _integers,
+    "texts": _lists_of_texts,
+    "records": _records,
+}

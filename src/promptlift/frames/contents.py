@@ -1,0 +1,103 @@
+"""What is inside the content of conversations: messages as rows, and the time of the first one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.model import from_wire_time, to_wire_time
+from promptlift.schema.transcript import looks_structured, parse_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptlift.frames.columns import Doubts
+
+Row = dict[str, Any]
+
+
+def messages_of(content: str) -> list[Row]:
+    """Give the messages of a content as decoded JSON.
+
+    Raises
+    ------
+    TranscriptError
+        When the content cannot be read.
+    """
+    if looks_structured(content):
+        try:
+            messages = orjson.loads(content)["messages"]
+        except (orjson.JSONDecodeError, UnicodeEncodeError, KeyError, TypeError):
+            messages = None
+        if isinstance(messages, list) and all(_is_message(message) for message in messages):
+            return messages
+    return [_plain(message) for message in parse_content(content).messages]
+
+
+def _is_message(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and isinstance(message.get("role"), str)
+        and isinstance(message.get("content"), str)
+    )
+
+
+def _plain(message: Any) -> Row:
+    moment = message.timestamp
+    return {
+        "role": message.role,
+        "content": message.content,
+        "timestamp": None if moment is None else to_wire_time(moment),
+        "model": message.model,
+        "tokens": message.tokens,
+    }
+
+
+def message_values(rows: Iterable[Row], doubts: Doubts) -> dict[str, list[Any]]:
+    """Give the columns of the messages table as lists."""
+    ids: list[Any] = []
+    turns: list[int] = []
+    messages: list[Row] = []
+    for row in rows:
+        content = row.get("content")
+        try:
+            found = messages_of(content) if isinstance(content, str) else None
+        except TranscriptError:
+            found = None
+        if found is None:
+            doubts.counts["unreadable_content"] += 1
+            continue
+        ids += [row.get("id")] * len(found)
+        turns += range(len(found))
+        messages += found
+    values: dict[str, list[Any]] = {"conversation_id": ids, "turn": list(turns)}
+    for column, name in (("sent_at", "timestamp"), *((n, n) for n in ("role", "content", "model", "tokens"))):
+        values[column] = [message.get(name) for message in messages]
+    return values
+
+
+def first_times(rows: Sequence[Row], known: list[Any]) -> list[Any]:
+    """Fill missing start times with the earliest message time of the content."""
+    return [
+        start if start is not None else _first_time(row.get("content"))
+        for row, start in zip(rows, known, strict=True)
+    ]
+
+
+def _first_time(content: Any) -> str | None:
+    if not isinstance(content, str) or '"timestamp"' not in content:
+        return None
+    try:
+        texts = [message.get("timestamp") for message in messages_of(content)]
+    except TranscriptError:
+        return None
+    moments = []
+    for text in texts:
+        try:
+            moments.append(from_wire_time(text))
+        except (ValueError, OverflowError):
+            continue
+    moments = [moment for moment in moments if hasattr(moment, "tzinfo")]
+    return to_wire_time(min(moments)) if moments else None

@@ -1,0 +1,100 @@
+"""Tables on their way into the service: one row a conversation, or one row a message, to records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from promptlift.errors import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Record = dict[str, Any]
+
+_CONVERSATION_FIELDS: Final = ("status", "llm_model", "company_name", "idempotency_key")
+_TIME_COLUMNS: Final = ("sent_at", "timestamp")
+
+
+def records_from(frame: pd.DataFrame) -> list[Record]:
+    """Make one record a conversation from a table.
+
+    With a column ``role`` every row is a message, and rows of one ``conversation_id`` are one conversation, ordered
+    by ``turn`` where it is there. Otherwise every row is a conversation with ``content``. The columns status,
+    llm_model, company_name and idempotency_key are used where they are there; ``conversation_id`` is kept as the
+    source's id.
+
+    Raises
+    ------
+    FrameError
+        Names the columns that are missing.
+    """
+    if "role" in frame.columns:
+        _need(frame, ("conversation_id", "role", "content"))
+        return _from_messages(frame)
+    _need(frame, ("content",))
+    names = [name for name in ("content", *_CONVERSATION_FIELDS) if name in frame.columns]
+    records = _rows(frame, names)
+    for column in ("source_id", "conversation_id"):
+        if column in frame.columns:
+            for record, source in zip(records, frame[column], strict=True):
+                record["source_id"] = None if pd.isna(source) else str(source)
+            break
+    return records
+
+
+def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise FrameError(
+            missing,
+            [str(name) for name in frame.columns],
+            hint="Give one row a conversation with content, or one row a message with conversation_id, role and content.",
+        )
+
+
+def _rows(frame: pd.DataFrame, names: Sequence[str]) -> list[Record]:
+    columns = [[_plain(value) for value in frame[name]] for name in names]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | list | dict):
+        return value
+    if pd.isna(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def _from_messages(frame: pd.DataFrame) -> list[Record]:
+    if "turn" in frame.columns:
+        frame = frame.sort_values("turn", kind="stable")
+    names = [name for name in ("role", "content", "model", "tokens") if name in frame.columns]
+    messages = _rows(frame, names)
+    for column in _TIME_COLUMNS:
+        if column in frame.columns:
+            for message, moment in zip(messages, frame[column], strict=True):
+                message["timestamp"] = _wire_time(moment)
+            break
+    found: dict[str, Record] = {}
+    extra = [name for name in _CONVERSATION_FIELDS if name in frame.columns]
+    extras = _rows(frame, extra) if extra else [{} for _ in messages]
+    for source, message, fields in zip(frame["conversation_id"], messages, extras, strict=True):
+        identifier = str(source)
+        record = found.setdefault(identifier, {"source_id": identifier, "messages": [], **fields})
+        record["messages"].append({name: value for name, value in message.items() if value is not None})
+    order = {
+        str(source): place for place, source in enumerate(pd.unique(frame.sort_index()["conversation_id"]))
+    }
+    return sorted(found.values(), key=lambda record: order[record["source_id"]])
+
+
+def _wire_time(moment: Any) -> str | None:
+    if pd.isna(moment):
+        return None
+    if isinstance(moment, str):
+        return moment
+    stamp = pd.Timestamp(moment)
+    stamp = stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
+    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
