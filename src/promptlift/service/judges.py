@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.service.engine.lexicon import LexiconJudge
-from promptlift.service.engine.llm_judge import LlmJudge
-from promptlift.service.llm import ChatClient, LlmSettings
+from promptlift.service.llm import LlmSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,5 +40,9 @@ def choose() -> Chosen:
     settings = LlmSettings.from_env()
     if settings is None:
         return Chosen(LexiconJudge(), 1, None, lambda: None)
+    # Loaded only here: a service without a model needs neither the HTTP client nor the memory for it.
+    from promptlift.service.engine.llm_judge import LlmJudge  # noqa: PLC0415
+    from promptlift.service.llm.client import ChatClient  # noqa: PLC0415
+
     client = ChatClient(settings)
     return Chosen(LlmJudge(client), _MODEL_CALLS, client.models, client.close)
