@@ -1,0 +1,169 @@
+"""Read what a chat-completions endpoint sent, trusting none of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from pydantic import BaseModel
+from pydantic import ValidationError as PydanticError
+
+from promptlift.service.llm.failures import LlmBadAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["error_text", "json_schema", "model_names", "parse_answer", "read_completion", "read_usage"]
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
+
+ERROR_CHARS: Final = 300
+PROBLEMS_TOLD: Final = 8
+# What some models write around the JSON that was asked for.
+_THOUGHTS: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE: Final = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL | re.IGNORECASE)
+# Bounds that not every endpoint's grammar knows; they are checked here instead.
+_BOUNDS: Final = frozenset(
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    }
+)
+
+
+def read_completion(document: Any) -> str:
+    """Give the text of the first choice.
+
+    Raises
+    ------
+    LlmBadAnswer
+        The body is no completion, or the model refused or said nothing.
+    """
+    try:
+        choice = document["choices"][0]
+        message = choice["message"]
+        content, refusal = message.get("content"), message.get("refusal")
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise LlmBadAnswer(
+            "The language model's endpoint answered with something else than a chat completion"
+        ) from error
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if isinstance(content, str) and content.strip():
+        return content
+    if isinstance(refusal, str) and refusal.strip():
+        raise LlmBadAnswer(f"The language model refused to answer: {_line(refusal)}")
+    if isinstance(choice, dict) and choice.get("finish_reason") == "length":
+        raise LlmBadAnswer("The language model used up its tokens before it answered")
+    raise LlmBadAnswer("The language model gave an empty answer")
+
+
+def read_usage(document: Any) -> tuple[int, int]:
+    """Give prompt and completion tokens; 0 where the endpoint did not count."""
+    usage = document.get("usage") if isinstance(document, dict) else None
+    known = usage if isinstance(usage, dict) else {}
+    return _count(known.get("prompt_tokens")), _count(known.get("completion_tokens"))
+
+
+def model_names(document: Any) -> list[str]:
+    """Give the names of ``GET /models``.
+
+    Raises
+    ------
+    LlmBadAnswer
+        The body is no list of models.
+    """
+    entries = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        raise LlmBadAnswer("The language model's endpoint answered with something else than a list of models")
+    names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def error_text(document: Any) -> str:
+    """Give the message of an error body, in one short line; empty when there is none."""
+    error = document.get("error", document.get("detail")) if isinstance(document, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message")
+    if not isinstance(error, str) and isinstance(document, dict):
+        error = document.get("message")
+    return _line(error) if isinstance(error, str) else ""
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Give the JSON schema of an answer in the subset that strict endpoints take.
+
+    Every field is required, further ones are forbidden, bounds and titles are left out.
+    """
+    return dict(_strict(model.model_json_schema(by_alias=True)))
+
+
+def parse_answer(text: str, model: type[Parsed], check: Callable[[Parsed], None] | None) -> Parsed:
+    """Read a structured answer.
+
+    Parameters
+    ----------
+    text
+        The answer: one JSON object, bare or in a code fence, after thoughts or not.
+    model
+        What it must fit.
+    check
+        Raises ``ValueError`` for an answer that fits and still cannot be right.
+
+    Raises
+    ------
+    ValueError
+        Says what does not fit, without repeating the answer.
+    """
+    bare = _THOUGHTS.sub("", text).strip()
+    fenced = _FENCE.match(bare)
+    try:
+        document = json.loads(fenced.group(1) if fenced else bare)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the answer is not one JSON object and nothing else") from error
+    if not isinstance(document, dict):
+        raise ValueError("the answer is not one JSON object and nothing else")  # noqa: TRY004 - one kind for the caller
+    try:
+        parsed = model.model_validate(document)
+    except PydanticError as error:
+        told = error.errors(include_url=False, include_input=False, include_context=False)[:PROBLEMS_TOLD]
+        places = "; ".join(f"{'.'.join(map(str, p['loc'][:4]))[:80]}: {p['msg'][:120]}" for p in told)
+        raise ValueError(places) from None
+    if check is not None:
+        check(parsed)
+    return parsed
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    # Below "properties" the keys are field names, not keywords.
+    kept = {
+        key: {name: _strict(sub) for name, sub in value.items()}
+        if key in ("properties", "$defs")
+        else _strict(value)
+        for key, value in node.items()
+        if key not in _BOUNDS and key not in ("title", "default")
+    }
+    if kept.get("type") == "object" and "properties" in kept:
+        kept["required"] = list(kept["properties"])
+        kept["additionalProperties"] = False
+    return kept
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else 0
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 4 * ERROR_CHARS].split())[:ERROR_CHARS]
