@@ -60,7 +60,8 @@ def issues(
         insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named; then of ended
         conversations with it ``n_rated``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, and the same
         of those without it, ending in ``_without``; ``example_id``, the first conversation that has it.
-        Rates and shares are fractions, NaN where nothing was counted.
+        Rates and shares are fractions, NaN where nothing was counted. ``attrs["promptlift"]`` says ``n_titles``,
+        how many different ones there are, and ``n_judged``, the conversations with insights.
 
     Raises
     ------
@@ -133,7 +134,9 @@ def _mentions(
         table.insert(
             1, str(by), groups.names.iloc[np.arange(len(table)) % groups.count].reset_index(drop=True)
         )
-    table.attrs.update(provenance(conversations, column, by=by, level=level, n_titles=len(found.titles)))
+    table.attrs.update(
+        provenance(conversations, column, by=by, level=level, n_titles=len(found.titles), n_judged=len(frame))
+    )
     return table
 
 

@@ -123,7 +123,7 @@ def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
         ax.text(1, y + 0.3, said, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5)
         if frequency is not None:
             ax.plot(
-                frequency, y, "o", color=look.PALETTE[0], markerfacecolor=ax.get_facecolor(), markersize=7
+                frequency, y, "o", color=look.palette(ax)[0], markerfacecolor=ax.get_facecolor(), markersize=7
             )
 
 

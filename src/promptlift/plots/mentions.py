@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift import analysis
 from promptlift.plots import style as look
@@ -96,7 +96,9 @@ def topics(
 
 
 def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
-    ax = look.new_axes(ax, 8.0, 1.5 + 0.5 * max(3, table[label].nunique()))
+    by = table.attrs["promptlift"]["by"]
+    count = 1 if by is None else min(look.MAX_GROUPS, table[by].nunique(dropna=False))
+    ax = look.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
     look.explain(ax, draw_mentions(ax, table, label, **style))
     return ax
 
@@ -119,8 +121,9 @@ def draw_mentions(
     outcomes
         Whether to write how tasks fared with and without each.
     """
-    by = table.attrs["promptlift"]["by"]
-    groups, left_out, _ = look.groups_of(table, by, "n", color)
+    facts = table.attrs["promptlift"]
+    by = facts["by"]
+    groups, left_out, _ = look.groups_of(ax, table, by, "n", color)
     look.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
@@ -128,16 +131,16 @@ def draw_mentions(
     ax.set_xlabel("Share of conversations with insights")
     if not titles:
         ax.set_xticks([])
-        look.say_empty(ax, f"No {label}s")
+        look.say_empty(ax, f"No {label}s" if facts["n_judged"] else "No conversations with insights")
         return look.notes_of(table)
-    headroom = 0.45 * ((len(groups) + 1) // 2) if by is not None else 0
-    ax.set_ylim(-0.35, len(titles) - 0.35 + headroom + 0.1)
+    headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
+    ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
     ax.set_xlim(0, min(1.0, 1.08 * float(table["share_high"].max())))
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     rows = np.arange(len(titles))[::-1].astype(np.float64)
     for place, group in enumerate(groups):
-        at = rows + ((len(groups) - 1) / 2 - place) * 0.4 / len(groups)
+        at = rows + ((len(groups) - 1) / 2 - place) * 0.5 / len(groups)
         look.draw_estimates(ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **style)
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
@@ -150,25 +153,27 @@ def _write_rows(
     ax: Axes, table: pd.DataFrame, titles: list[str], label: str, *, outcomes: bool, compared: bool
 ) -> None:
     """Write each title over its row, and at the right its counts: margins would swallow long titles."""
-    inches = look.inches_wide(ax)
-    room = max(14, int(inches * 11) - (52 if outcomes else 20))
+    room = max(14, int(look.inches_wide(ax) * 12) - 26)
     for place, title in enumerate(titles):
         rows = table[table[label] == title]
         first = rows.iloc[0]
-        y = len(titles) - 1 - place + 0.3
-        ax.text(
-            0, y, look.plain(title, room), transform=ax.get_yaxis_transform(), va="bottom", fontsize="small"
-        )
         severity = rows["severity"].max() if label == "issue" else None
-        words = [f"{rows['n'].sum():,}" if compared else f"{first['n']:,} of {first['total']:,}"]
-        if isinstance(severity, str):
-            words.append(f"{severity} severity")
+        counts = f"{rows['n'].sum():,}" if compared else f"{first['n']:,} of {first['total']:,}"
+        right = f"{counts} · {severity} severity" if isinstance(severity, str) else counts
+        spread = 0.0 if not compared else 0.24
+        y = len(titles) - 1 - place + spread
+        _write(ax, 0, y, look.plain(title, room), 17 if outcomes else 7, "small")
+        _write(ax, 1, y, right, 17 if outcomes else 7, 7.5)
         if outcomes:
-            words.append(
-                f"completed {first['completed']:,} of {first['n_rated']:,} with it, "
+            fared = (
+                f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "
                 f"{first['completed_without']:,} of {first['n_rated_without']:,} without"
             )
-        ax.text(
-            1, y, " · ".join(words), transform=ax.get_yaxis_transform(), ha="right", va="bottom",
-            fontsize=7.5, alpha=0.85,
-        )  # fmt: skip
+            _write(ax, 0, y, fared, 7, 7.5)
+
+
+def _write(ax: Axes, x: float, y: float, text: str, lift: float, size: Any) -> None:
+    ax.annotate(
+        text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, lift), textcoords="offset points",
+        ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
+    )  # fmt: skip

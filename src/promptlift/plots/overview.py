@@ -110,7 +110,7 @@ def _page(name: str) -> tuple[Figure, list[Axes]]:
     figure = plt.figure(figsize=(11, 7.2))
     # Margins by hand: a layout engine would take as long as the drawing.
     grid = figure.add_gridspec(
-        2, 2, left=0.075, right=0.975, top=0.88, bottom=0.125, wspace=0.2, hspace=0.42, width_ratios=(1, 1.25)
+        2, 2, left=0.11, right=0.975, top=0.88, bottom=0.125, wspace=0.18, hspace=0.42, width_ratios=(1, 1.25)
     )
     axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
     figure.text(0.03, 0.955, name, fontsize=15, fontweight="bold", va="center")

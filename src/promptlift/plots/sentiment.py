@@ -58,7 +58,7 @@ def sentiment_distribution(
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the answer of ``analysis.sentiment_distribution`` and give the notes that belong under it."""
     by = table.attrs["promptlift"]["by"]
-    groups, left_out, shown = look.groups_of(table, by, "n", color if by is not None else None)
+    groups, left_out, shown = look.groups_of(ax, table, by, "n", color if by is not None else None)
     look.frame_axes(ax, "x")
     labels = list(look.SENTIMENT_COLORS)
     ax.set_xlim(0, 1)
@@ -95,5 +95,7 @@ def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) 
         given = color.get(label) if isinstance(color, dict) else color
         tone = given or look.SENTIMENT_COLORS[label]
         row = table.iloc[[place]]
-        ax.barh(place, row["share"], height=0.5, color=tone, alpha=0.22, linewidth=0)
+        ax.barh(
+            place, row["share"], height=0.5, color=tone, alpha=0.4 if look.is_dark(ax) else 0.22, linewidth=0
+        )
         look.draw_estimates(ax, [place], row, "share", "total", color=tone, horizontal=True, **style)

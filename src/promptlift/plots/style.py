@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ __all__ = [
     "frame_axes",
     "groups_of",
     "inches_wide",
+    "is_dark",
     "legend",
     "new_axes",
     "notes_of",
+    "palette",
     "plain",
     "precomputed",
     "say_empty",
@@ -39,6 +42,7 @@ __all__ = [
 
 # Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
 FEW = 5
 MAX_GROUPS = 6
@@ -66,6 +70,17 @@ def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def is_dark(ax: Axes) -> bool:
+    """Whether the ground of the axes is nearer to black than to white."""
+    red, green, blue, opacity = to_rgba(ax.get_facecolor())
+    return opacity > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+
+
+def palette(ax: Axes) -> tuple[str, ...]:
+    """Colours of the groups in order: the lighter ones first on a dark ground."""
+    return _ON_DARK if is_dark(ax) else PALETTE
+
+
 def precomputed(data: Any, name: str) -> bool:
     """Whether ``data`` is already the answer of the analysis of that name."""
     attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
@@ -91,12 +106,14 @@ def plain(text: Any, width: int = 40) -> str:
 
 
 def groups_of(
-    table: pd.DataFrame, by: str | None, size: str, color: Any = None
+    ax: Axes, table: pd.DataFrame, by: str | None, size: str, color: Any = None
 ) -> tuple[list[Group], str | None, NDArray[np.bool_]]:
     """Split a result into the groups that a picture can hold.
 
     Parameters
     ----------
+    ax
+        Axes that they are drawn on.
     table
         Result of an analysis.
     by
@@ -111,8 +128,9 @@ def groups_of(
     groups, note, shown
         The groups, in the table's order; what was left out, or None; which rows are shown.
     """
+    tones = palette(ax)
     if by is None:
-        return [Group(table, None, color or PALETTE[0])], None, np.ones(len(table), bool)
+        return [Group(table, None, color or tones[0])], None, np.ones(len(table), bool)
     codes, names = pd.factorize(table[by], use_na_sentinel=False)
     sizes = np.bincount(codes, weights=table[size].to_numpy(), minlength=len(names))
     kept = sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS])
@@ -124,9 +142,7 @@ def groups_of(
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
             given = given[place % len(given)]
-        groups.append(
-            Group(table[codes == code], plain(names[code], 28), given or PALETTE[place % len(PALETTE)])
-        )
+        groups.append(Group(table[codes == code], plain(names[code], 28), given or tones[place % len(tones)]))
     return groups, note, np.isin(codes, kept)
 
 
@@ -165,7 +181,9 @@ def draw_estimates(
     known = ~np.isnan(value)
     lines = ax.hlines if horizontal else ax.vlines
     dense = len(value) > 100
-    look: dict[str, Any] = {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+    look: dict[str, Any] = (
+        {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+    )
     for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
         chosen = known & ((count >= FEW) == enough)
         if not chosen.any():
@@ -222,7 +240,7 @@ def explain(ax: Axes, notes: Sequence[str]) -> None:
         return
     width = inches_wide(ax)
     ax.annotate(
-        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 17)))),
+        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 21)))),
         xy=(0, 0),
         xycoords=("axes fraction", ax.xaxis.label),
         xytext=(0, -3),
