@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
+
+from promptlift.schema.naming import link_of
 
 
 def to_wire_time(moment: datetime) -> str:
@@ -65,6 +67,20 @@ class ApiModel(BaseModel):
     def to_wire(self) -> dict[str, Any]:
         """Write JSON-ready data with the API's names, without fields that were never set."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class LinkedModel(ApiModel):
+    """A resource or view of one prompt: ``prompt_id`` in Python, whichever scheme the wire speaks."""
+
+    prompt_id: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _either_link(cls, data: object) -> object:
+        if isinstance(data, dict) and "agentId" in data and data.get("promptId") is None:
+            rest = {name: value for name, value in data.items() if name != "agentId"}
+            data = {**rest, "promptId": link_of(data)}
+        return data
 
 
 class RequestModel(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from promptlift.schema import limits
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, visible
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
@@ -33,11 +33,10 @@ class OptimizationResults(ApiModel):
     """0 to 1."""
 
 
-class Optimization(ApiModel):
+class Optimization(LinkedModel):
     """A test of variants of a prompt."""
 
     id: str
-    prompt_id: str | None = None
     status: str
     mode: str | None = None
     variant_count: int | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from promptlift.schema import limits
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
 PromptStatus = Literal["active", "draft", "archived"]
@@ -143,10 +143,9 @@ class TopIssue(ApiModel):
     impact: str | None = None
 
 
-class PromptInsightsView(ApiModel):
+class PromptInsightsView(LinkedModel):
     """Answer of ``GET /prompts/:id/insights``."""
 
-    prompt_id: str | None = None
     period: Period
     summary: ConversationCounts
     metrics: InsightMetrics
@@ -154,10 +153,9 @@ class PromptInsightsView(ApiModel):
     recommendations: list[str] = Field(default_factory=list)
 
 
-class StepFailures(ApiModel):
+class StepFailures(LinkedModel):
     """Answer of ``GET /agents/:id/step-failures``."""
 
-    agent_id: str | None = None
     period: Period | None = None
     # unspecified: the shape of the answer. One record a turn number at which conversations failed.
     steps: list[dict[str, Any]] = Field(default_factory=list)

@@ -1,0 +1,107 @@
+"""Which error an answer stands for: the code decides first, the status second."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift import errors
+from promptlift.errors import from_response
+
+
+def body(code, message="No.", **details):
+    return {"error": {"code": code, "message": message, **({"details": details} if details else {})}}
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "kind"),
+    [
+        (400, body("VALIDATION_ERROR"), errors.ValidationError),
+        (404, body("NOT_FOUND"), errors.NotFound),
+        (409, body("INVALID_STATE"), errors.InvalidState),
+        (400, body("INVALID_STATE"), errors.InvalidState),
+        (401, body("INVALID_API_KEY"), errors.InvalidApiKey),
+        (403, body("INVALID_API_KEY"), errors.InvalidApiKey),
+        (400, body("INVALID_API_KEY"), errors.InvalidApiKey),
+        (429, body("LIMIT_EXCEEDED"), errors.LimitExceeded),
+        (402, body("LIMIT_EXCEEDED"), errors.LimitExceeded),
+        (429, body("RATE_LIMIT_EXCEEDED"), errors.RateLimited),
+        (503, body("RATE_LIMIT_EXCEEDED"), errors.RateLimited),
+        (413, body("PAYLOAD_TOO_LARGE"), errors.ContentTooLarge),
+        (413, body("SOME_OTHER_CODE"), errors.ContentTooLarge),
+        (429, body("TOO_MANY_REQUESTS"), errors.RateLimited),
+        (500, body("INTERNAL_ERROR"), errors.ServerError),
+        (503, body("SERVICE_UNAVAILABLE"), errors.ServerError),
+        (418, body("TEAPOT"), errors.ApiError),
+        (400, None, errors.ValidationError),
+        (401, None, errors.InvalidApiKey),
+        (403, None, errors.InvalidApiKey),
+        (404, None, errors.NotFound),
+        (409, None, errors.InvalidState),
+        (413, None, errors.ContentTooLarge),
+        (422, {"detail": []}, errors.ValidationError),
+        (429, None, errors.RateLimited),
+        (502, None, errors.ServerError),
+        (504, "<html>gateway</html>", errors.ServerError),
+        (302, None, errors.UnexpectedResponse),
+        (418, {"error": "text"}, errors.ApiError),
+        (500, {"error": {"code": 7, "message": ["x"], "details": "y"}}, errors.ServerError),
+        (500, [1, 2], errors.ServerError),
+    ],
+)
+def test_the_code_decides_first_and_the_status_second(status, answer, kind):
+    error = from_response(status, answer, request="GET /prompts")
+    assert type(error) is kind
+    assert error.status == status
+    assert str(error)
+
+
+def test_a_quota_says_what_is_used_and_when_it_resets():
+    error = from_response(
+        429,
+        body("LIMIT_EXCEEDED", limit=5, used=5, resetAt="2026-12-01T00:00:00.000Z"),
+        request="POST /prompts",
+    )
+    assert isinstance(error, errors.LimitExceeded)
+    assert (error.limit, error.used, error.reset_at) == (5, 5, "2026-12-01T00:00:00.000Z")
+
+
+def test_a_rate_limit_says_how_long_to_wait():
+    error = from_response(429, body("RATE_LIMIT_EXCEEDED"), retry_after=12.5)
+    assert isinstance(error, errors.RateLimited)
+    assert error.retry_after == 12.5
+    assert from_response(429, None).retry_after is None
+
+
+def test_an_error_shows_message_details_request_status_and_code():
+    error = from_response(
+        400, body("VALIDATION_ERROR", "Invalid value: name", name="Required field"), request="POST /prompts"
+    )
+    assert str(error) == (
+        "Invalid value: name - name: Required field (POST /prompts, HTTP 400, VALIDATION_ERROR)"
+    )
+
+
+def test_every_api_error_is_one_error_to_catch():
+    kinds = [getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)]
+    assert all(issubclass(kind, errors.PromptliftError) for kind in kinds)
+    assert issubclass(errors.TranscriptError, ValueError)
+    assert issubclass(errors.FrameError, ValueError)
+    assert issubclass(errors.MissingExtra, errors.ConfigError)
+
+
+def test_a_missing_extra_says_how_to_get_it():
+    assert str(errors.MissingExtra("PostgreSQL", "postgres")) == (
+        "PostgreSQL needs the extra 'postgres': pip install \"promptlift[postgres]\""
+    )
+
+
+def test_a_frame_error_names_missing_and_present_columns():
+    error = errors.FrameError(["started_at"], ["id", "status"], hint="Pass lift.conversations().")
+    assert str(error) == "The table has no column started_at. It has: id, status. Pass lift.conversations()."
+    assert error.missing == ("started_at",)
+    assert error.present == ("id", "status")
+    assert "It has: none." in str(errors.FrameError(["a"], []))
+
+
+def test_an_incomplete_read_carries_what_was_fetched():
+    assert errors.IncompleteError("ended early", fetched=[1, 2]).fetched == [1, 2]

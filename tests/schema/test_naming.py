@@ -1,0 +1,76 @@
+"""Both naming schemes in one table."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.schema.conversations import Conversation
+from promptlift.schema.naming import SCHEMES, link_of, relink, scheme_of
+from promptlift.schema.optimizations import Optimization
+from promptlift.schema.prompts import PromptInsightsView, StepFailures
+
+
+@pytest.mark.parametrize(
+    ("name", "noun", "segment", "link"),
+    [("prompt", "Prompt", "prompts", "promptId"), ("agent", "Agent", "agents", "agentId")],
+)
+def test_a_scheme_has_the_words_of_the_specification(name, noun, segment, link):
+    scheme = scheme_of(name)
+    assert (scheme.name, scheme.noun, scheme.segment, scheme.link) == (name, noun, segment, link)
+
+
+def test_there_are_exactly_two_schemes():
+    assert list(SCHEMES) == ["prompt", "agent"]
+
+
+@pytest.mark.parametrize("name", ["", "Prompt", "prompts", "bot"])
+def test_another_scheme_is_refused_and_the_message_names_the_two(name):
+    with pytest.raises(ValueError, match="'prompt' or 'agent'"):
+        scheme_of(name)
+
+
+def test_a_link_is_found_under_either_name():
+    assert link_of({"promptId": "a"}) == "a"
+    assert link_of({"agentId": "b"}) == "b"
+    assert link_of({"promptId": None, "agentId": "b"}) == "b"
+    assert link_of({"id": "x"}) is None
+
+
+def test_relink_renames_only_the_link_and_keeps_the_order():
+    record = {"id": "x", "promptId": "a", "status": "completed"}
+    assert list(relink(record, SCHEMES["agent"]).items()) == [
+        ("id", "x"),
+        ("agentId", "a"),
+        ("status", "completed"),
+    ]
+    assert relink(relink(record, SCHEMES["agent"]), SCHEMES["prompt"]) == record
+
+
+@pytest.mark.parametrize("link", ["promptId", "agentId"])
+def test_a_conversation_has_its_prompt_under_either_name(link):
+    assert Conversation.from_wire({"id": "c", "status": "completed", link: "p"}).prompt_id == "p"
+
+
+@pytest.mark.parametrize("link", ["promptId", "agentId"])
+def test_an_optimization_has_its_prompt_under_either_name(link):
+    assert Optimization.from_wire({"id": "o", "status": "running", link: "p"}).prompt_id == "p"
+
+
+@pytest.mark.parametrize("link", ["promptId", "agentId"])
+def test_views_of_a_prompt_have_its_id_under_either_name(link):
+    view = {
+        link: "p",
+        "period": {"days": 30, "from": "2026-01-01T00:00:00Z", "to": "2026-01-31T00:00:00Z"},
+        "summary": {
+            "totalConversations": 0,
+            "completedConversations": 0,
+            "abandonedConversations": 0,
+            "completionRate": None,
+        },
+        "metrics": {
+            "taskCompletion": {"rate": None, "trend": None},
+            "sentiment": {"average": None, "distribution": {"positive": 0, "neutral": 0, "negative": 0}},
+        },
+    }
+    assert PromptInsightsView.from_wire(view).prompt_id == "p"
+    assert StepFailures.from_wire({link: "p"}).prompt_id == "p"

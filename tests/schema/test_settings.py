@@ -1,0 +1,86 @@
+"""Settings: the defaults of the specification, and what may change."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from promptlift.schema.settings import Settings, SettingsChange
+
+DEFAULTS = {
+    "general": {
+        "name": "",
+        "industry": "",
+        "preferredLLM": "",
+        "objectives": "",
+        "kpis": "",
+        "insightRequirements": "",
+        "excludedDataAndTopics": "",
+    },
+    "optimization": {
+        "optimizationStrategy": "exploratory",
+        "variantsPerGeneration": 3,
+        "deploymentMode": "manual",
+        "autoDeploy": {"enabled": False, "requireRegressionPass": True},
+        "maxIterations": 10,
+        "simulation": {
+            "personaCount": 5,
+            "scenariosPerSimulation": 3,
+            "maxTurns": 10,
+            "confidenceMode": "moderate",
+        },
+    },
+}
+
+
+def leaves(tree, path=()):
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from leaves(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def nest(path, value):
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+PATHS = [path for path, _ in leaves(DEFAULTS)]
+
+
+def test_new_settings_have_the_defaults_of_the_specification():
+    assert Settings().model_dump(mode="json", by_alias=True) == DEFAULTS
+
+
+@pytest.mark.parametrize("path", PATHS, ids=".".join)
+def test_every_setting_can_be_changed_alone(path):
+    value = dict(leaves(DEFAULTS))[path]
+    assert SettingsChange.model_validate(nest(path, value)).to_wire() == nest(path, value)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=".".join)
+def test_no_setting_can_be_null(path):
+    with pytest.raises(ValidationError, match="must not be null") as caught:
+        SettingsChange.model_validate(nest(path, None))
+    assert caught.value.errors()[0]["loc"] == path
+
+
+@pytest.mark.parametrize("path", [("general",), ("optimization",), ("optimization", "simulation")])
+def test_no_group_can_be_null(path):
+    with pytest.raises(ValidationError, match="must not be null"):
+        SettingsChange.model_validate(nest(path, None))
+
+
+@pytest.mark.parametrize("path", [(), ("general",), ("optimization",), ("optimization", "autoDeploy")])
+def test_an_unknown_field_is_refused_by_its_path(path):
+    with pytest.raises(ValidationError) as caught:
+        SettingsChange.model_validate(nest((*path, "novel"), 1))
+    assert caught.value.errors()[0]["loc"] == (*path, "novel")
+    assert caught.value.errors()[0]["type"] == "extra_forbidden"
+
+
+def test_a_group_of_another_service_keeps_what_nobody_knows():
+    wire = {"general": {"name": "x", "timezone": "UTC"}, "optimization": {}, "billing": {"a": 1}}
+    assert Settings.from_wire(wire).to_wire() == wire
