@@ -205,7 +205,8 @@ class InsightJobs:
                 lambda row: self._keep(worker, self._judge_all(worker, [row], exclusions)), rows
             )
             return sum(calls)
-        return self._keep(worker, self._judge_all(worker, rows, exclusions))
+        # Jobs run side by side; the local judge works for one of them at a time, on a thread of its own.
+        return self._keep(worker, self._threads.submit(self._judge_all, worker, rows, exclusions).result())
 
     def go_on(self, worker: str) -> None:
         """Step: submit a job for the conversations that were not claimed."""
