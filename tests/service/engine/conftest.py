@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from service.llm.conftest import talk
+
+__all__ = ["talk"]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from promptlift.service.llm.client import ChatClient
+from promptlift.service.llm.retry import RetryPolicy
+from service.llm.stub_endpoint import StubEndpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def talk() -> Iterator[Any]:
+    """Start a stub with answers and give it with a client; pauses are short."""
+    opened: list[Any] = []
+
+    def start(
+        answers: Any, *, policy: RetryPolicy | None = None, timeout: float = 20
+    ) -> tuple[StubEndpoint, ChatClient]:
+        stub = StubEndpoint(answers)
+        client = ChatClient(
+            stub.settings, policy=policy or RetryPolicy(attempts=3, first=0.01, longest=0.02), timeout=timeout
+        )
+        opened.extend((client, stub))
+        return stub, client
+
+    yield start
+    for one in opened:
+        one.close()

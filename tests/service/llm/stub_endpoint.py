@@ -1,0 +1,124 @@
+"""A chat-completions endpoint on a real loopback socket that answers what a test tells it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from promptlift.service.llm import LlmSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+KEY = "sk-test-0123456789abcdef"
+
+
+@dataclass
+class Asked:
+    """One request as it came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Say:
+    """One answer to give: a JSON document or raw bytes."""
+
+    document: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    hang: threading.Event | None = None
+    cut: bool = False
+
+
+def completion(text: Any, *, prompt: int = 10, completed: int = 5, **extra: Any) -> Say:
+    """A well-formed completion."""
+    return Say(
+        {
+            "model": "stub-1",
+            "choices": [
+                {"message": {"role": "assistant", "content": text, **extra}, "finish_reason": "stop"}
+            ],
+            "usage": {"prompt_tokens": prompt, "completion_tokens": completed},
+        }
+    )
+
+
+class StubEndpoint:
+    """Serve answers in turn; the last one again and again. A function of the request may answer instead."""
+
+    def __init__(self, answers: Iterable[Say] | Callable[[Asked], Say]) -> None:
+        self._answers = answers if callable(answers) else list(answers)
+        self.asked: list[Asked] = []
+        self._lock = threading.Lock()
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                stub._serve(self)
+
+            def do_GET(self) -> None:
+                stub._serve(self)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *_: Any) -> None:  # a client that leaves early is part of the tests
+                pass
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    @property
+    def settings(self) -> LlmSettings:
+        return LlmSettings(
+            base_url=f"http://127.0.0.1:{self._server.server_port}/v1",
+            model="stub",
+            api_key=KEY,
+            agent_model=None,
+        )
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        asked = Asked(
+            handler.command,
+            handler.path,
+            {name.lower(): value for name, value in handler.headers.items()},
+            json.loads(raw) if raw else None,
+        )
+        with self._lock:
+            self.asked.append(asked)
+            if callable(self._answers):
+                say = self._answers(asked)
+            else:
+                say = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if say.hang is not None:
+            say.hang.wait(30)
+        body = json.dumps(say.document).encode() if say.raw is None else say.raw
+        try:
+            handler.send_response(say.status)
+            for name, value in say.headers.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(body) + (10 if say.cut else 0)))
+            handler.end_headers()
+            handler.wfile.write(body)
+            if say.cut:
+                handler.close_connection = True
+        except OSError:  # the client left
+            handler.close_connection = True

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pydantic import BaseModel
+
+from promptlift.service.llm import LlmBadAnswer, LlmRefused, LlmSettings, LlmUnavailable
+from promptlift.service.llm.client import ChatClient
+from promptlift.service.llm.retry import RetryPolicy
+from service.llm.stub_endpoint import KEY, Say, completion
+
+ASK = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hi — ½ \ud83d\ude00"}]
+
+
+class Fruit(BaseModel):
+    name: str
+    count: int
+
+
+def test_an_answer_comes_with_its_tokens_and_model(talk):
+    stub, client = talk([completion("Hello.", prompt=7, completed=3)])
+    answer = client.chat(ASK, purpose="persona")
+    assert (answer.text, answer.parsed, answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (
+        "Hello.",
+        None,
+        7,
+        3,
+        10,
+    )
+    assert answer.model == "stub-1"
+    assert stub.asked[0].path == "/v1/chat/completions"
+    assert stub.asked[0].body["messages"][0] == ASK[0]
+
+
+@pytest.mark.parametrize("purpose", ["judge", "scenarios", "persona", "agent", "variants", "context"])
+def test_every_request_says_what_it_is_for(talk, purpose):
+    stub, client = talk([completion("x")])
+    client.chat(ASK, purpose=purpose)
+    assert stub.asked[0].headers["x-promptlift-purpose"] == purpose
+    assert stub.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_an_unknown_purpose_is_refused_before_any_request(talk):
+    stub, client = talk([completion("x")])
+    with pytest.raises(ValueError, match="purpose must be one of"):
+        client.chat(ASK, purpose="fun")
+    assert stub.asked == []
+
+
+def test_only_what_was_given_is_sent(talk):
+    stub, client = talk([completion("x")])
+    client.chat(ASK, purpose="agent")
+    client.chat(ASK, purpose="agent", model="other", temperature=0.0, max_tokens=9)
+    assert set(stub.asked[0].body) == {"model", "messages"}
+    assert stub.asked[0].body["model"] == "stub"
+    assert {k: stub.asked[1].body[k] for k in ("model", "temperature", "max_tokens")} == {
+        "model": "other",
+        "temperature": 0.0,
+        "max_tokens": 9,
+    }
+
+
+def test_a_structured_answer_is_asked_for_and_read(talk):
+    stub, client = talk([completion('{"name": "apple", "count": 2}')])
+    answer = client.chat(ASK, purpose="context", schema=Fruit)
+    assert answer.parsed == Fruit(name="apple", count=2)
+    sent = stub.asked[0].body["response_format"]
+    assert sent["type"] == "json_schema"
+    assert sent["json_schema"]["strict"] is True
+    assert sent["json_schema"]["schema"] == {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["name", "count"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"name": "a", "count": 1}\n```',
+        '<think>It is {"name": "b"}.</think>\n{"name": "a", "count": 1}',
+        '\n {"name": "a", "count": 1, "more": [1]} ',
+    ],
+)
+def test_fences_thoughts_and_further_fields_do_not_matter(talk, text):
+    _, client = talk([completion(text)])
+    assert client.chat(ASK, purpose="context", schema=Fruit).parsed == Fruit(name="a", count=1)
+
+
+def test_an_answer_in_parts_is_joined(talk):
+    _, client = talk([completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])])
+    assert client.chat(ASK, purpose="agent").text == "ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Sure! Here you go.", "not one JSON object"),
+        ('Here: {"name": "a", "count": 1}', "not one JSON object"),
+        ('{"name": "a"}', "count: Field required"),
+        ('{"name": "a", "count": "many"}', "count: Input should be a valid integer"),
+        ("[1]", "not one JSON object"),
+        ("[" * 100_000, "not one JSON object"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_asked_for_once_more(talk, text, reason):
+    stub, client = talk([completion(text), completion('{"name": "a", "count": 1}')])
+    answer = client.chat(ASK, purpose="context", schema=Fruit)
+    assert answer.parsed == Fruit(name="a", count=1)
+    assert answer.tokens == 30
+    roles = [message["role"] for message in stub.asked[1].body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert reason in stub.asked[1].body["messages"][3]["content"]
+
+
+def test_an_answer_that_does_not_fit_twice_is_an_error_with_its_tokens(talk):
+    stub, client = talk([completion("nothing")])
+    with pytest.raises(LlmBadAnswer, match="did not fit twice") as error:
+        client.chat(ASK, purpose="context", schema=Fruit)
+    assert len(stub.asked) == 2
+    assert error.value.tokens == 30
+
+
+def test_a_check_of_the_caller_counts_as_not_fitting(talk):
+    def odd(fruit):
+        if fruit.count % 2 == 0:
+            raise ValueError("count must be odd")
+
+    stub, client = talk([completion('{"name": "a", "count": 2}'), completion('{"name": "a", "count": 3}')])
+    assert client.chat(ASK, purpose="context", schema=Fruit, check=odd).parsed.count == 3
+    assert "count must be odd" in stub.asked[1].body["messages"][-1]["content"]
+
+
+def bad_request(message):
+    return Say({"error": {"message": message}}, status=400)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        bad_request("'response_format' of type 'json_schema' is not supported"),
+        bad_request("bad request"),
+        Say({"detail": "Extra inputs"}, status=422),
+        Say({"error": {"message": "failed to parse grammar"}}, status=500),
+        Say(raw=b"nope", status=400),
+    ],
+)
+def test_an_endpoint_without_response_format_gets_the_schema_as_text_from_then_on(talk, refusal):
+    def answer(asked):
+        return refusal if "response_format" in asked.body else completion('{"name": "a", "count": 1}')
+
+    stub, client = talk(answer)
+    for _ in range(2):
+        assert client.chat(ASK, purpose="context", schema=Fruit).parsed.name == "a"
+    assert ["response_format" in asked.body for asked in stub.asked] == [True, False, False]
+    system = stub.asked[1].body["messages"][0]
+    assert system["role"] == "system"
+    assert system["content"].startswith("Be short.")
+    assert '"count"' in system["content"]
+
+
+def test_a_refusal_for_another_reason_teaches_nothing(talk):
+    state = {"broken": True}
+
+    def answer(_):
+        return bad_request("context too long") if state["broken"] else completion('{"name": "a", "count": 1}')
+
+    stub, client = talk(answer)
+    with pytest.raises(LlmRefused, match="context too long") as error:
+        client.chat(ASK, purpose="context", schema=Fruit)
+    assert error.value.status == 400
+    state["broken"] = False
+    client.chat(ASK, purpose="context", schema=Fruit)
+    assert "response_format" in stub.asked[-1].body
+
+
+def test_newer_models_get_the_parameters_they_know(talk):
+    def answer(asked):
+        if "max_tokens" in asked.body:
+            return bad_request("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+        if "temperature" in asked.body:
+            return bad_request("Unsupported value: 'temperature' does not support 0.0 with this model.")
+        return completion("x")
+
+    stub, client = talk(answer)
+    for _ in range(2):
+        assert client.chat(ASK, purpose="agent", temperature=0.0, max_tokens=5).text == "x"
+    assert len(stub.asked) == 4
+    assert stub.asked[-1].body["max_completion_tokens"] == 5
+    assert "temperature" not in stub.asked[-1].body
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_passing_failure_is_repeated(talk, status):
+    stub, client = talk([Say({"error": {"message": "busy"}}, status=status), completion("ok")])
+    assert client.chat(ASK, purpose="agent").text == "ok"
+    assert len(stub.asked) == 2
+
+
+def test_a_lasting_failure_ends_with_the_budget(talk):
+    stub, client = talk([Say({"error": {"message": "overloaded"}}, status=503)])
+    with pytest.raises(LlmUnavailable, match="asked 3 times: it answered 503 overloaded"):
+        client.chat(ASK, purpose="agent")
+    assert len(stub.asked) == 3
+
+
+def test_a_wish_to_wait_longer_than_the_budget_ends_at_once_and_is_passed_on(talk):
+    stub, client = talk([Say({}, status=429, headers={"Retry-After": "3600"})])
+    with pytest.raises(LlmUnavailable) as error:
+        client.chat(ASK, purpose="agent")
+    assert error.value.retry_after == 3600
+    assert len(stub.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"), [(401, "API_KEY"), (404, "PROMPTLIFT_LLM_MODEL"), (302, "address itself")]
+)
+def test_a_refusal_is_not_repeated_and_says_what_to_do(talk, status, advice):
+    stub, client = talk(
+        [Say({"error": {"message": f"no, {KEY}"}}, status=status, headers={"Location": "http://x/"})]
+    )
+    with pytest.raises(LlmRefused, match=advice) as error:
+        client.chat(ASK, purpose="agent")
+    assert error.value.status == status
+    assert KEY not in str(error.value)
+    assert len(stub.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        Say({}),
+        Say({"choices": []}),
+        Say({"choices": [{"message": "text"}]}),
+        Say([1]),
+        Say(raw=b"<html>"),
+        Say(raw=b"[" * 100_000),
+        completion(None),
+        completion("  "),
+        completion(None, refusal="I will not"),
+    ],
+)
+def test_what_is_no_completion_is_a_bad_answer(talk, say):
+    _, client = talk([say])
+    with pytest.raises(LlmBadAnswer):
+        client.chat(ASK, purpose="agent")
+
+
+def test_an_answer_without_counts_counts_nothing(talk):
+    say = completion("x")
+    say.document["usage"] = {"prompt_tokens": "many", "completion_tokens": -3}
+    del say.document["model"]
+    _, client = talk([say])
+    answer = client.chat(ASK, purpose="agent")
+    assert (answer.tokens, answer.model) == (0, "stub")
+
+
+def test_an_endless_answer_is_not_read_to_its_end(talk):
+    _, client = talk([Say(raw=b" " * (5 * 1024 * 1024))])
+    with pytest.raises(LlmUnavailable, match="larger than 4 MB"):
+        client.chat(ASK, purpose="agent")
+
+
+def test_a_cut_answer_is_asked_for_again(talk):
+    cut = completion("half")
+    cut.cut = True
+    stub, client = talk([cut, completion("whole")])
+    assert client.chat(ASK, purpose="agent").text == "whole"
+    assert len(stub.asked) == 2
+
+
+def test_an_endpoint_that_hangs_is_given_up(talk):
+    released = threading.Event()
+    say = completion("late")
+    say.hang = released
+    _, client = talk([say], timeout=0.2)
+    try:
+        with pytest.raises(LlmUnavailable, match=r"did not answer within 0\.2 seconds"):
+            client.chat(ASK, purpose="agent")
+    finally:
+        released.set()
+
+
+def test_a_dead_endpoint_is_unavailable_without_the_errors_of_the_http_library():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        client = ChatClient(LlmSettings(address, "m", KEY), policy=RetryPolicy(attempts=2, first=0.01))
+        with client, pytest.raises(LlmUnavailable, match="cannot be reached") as error:
+            client.chat(ASK, purpose="agent")
+    assert error.value.__cause__ is None
+    assert error.value.__suppress_context__ or not type(error.value.__context__).__module__.startswith(
+        "httpx"
+    )
+
+
+def test_closing_ends_a_pause(talk):
+    first = threading.Event()
+
+    def answer(_):
+        first.set()
+        return Say({}, status=503)
+
+    _, client = talk(answer, policy=RetryPolicy(attempts=3, budget=500, first=120, longest=120))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.chat, ASK, purpose="agent")
+        assert first.wait(10)
+        client.close()
+        with pytest.raises(LlmUnavailable):
+            waiting.result(timeout=20)
+
+
+def test_threads_share_a_client(talk):
+    _, client = talk(lambda asked: completion(asked.body["messages"][0]["content"].upper()))
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(
+            lambda n: client.chat([{"role": "user", "content": f"a{n}"}], purpose="agent").text, range(40)
+        )
+        assert list(answers) == [f"A{n}" for n in range(40)]
+
+
+def test_half_a_surrogate_pair_does_not_break_the_request(talk):
+    stub, client = talk([completion("x")])
+    client.chat([{"role": "user", "content": "a\ud800b"}], purpose="agent")
+    assert stub.asked[0].body["messages"][0]["content"] == "a?b"
+
+
+def test_models_are_listed(talk):
+    stub, client = talk([Say({"data": [{"id": "a"}, {"id": "b"}, {"name": "c"}, 4]})])
+    assert client.models() == ["a", "b"]
+    assert (stub.asked[0].method, stub.asked[0].path) == ("GET", "/v1/models")
+
+
+@pytest.mark.parametrize(
+    ("say", "error"), [(Say({"models": []}), LlmBadAnswer), (Say({}, status=404), LlmRefused)]
+)
+def test_an_endpoint_without_a_list_of_models_says_so(talk, say, error):
+    _, client = talk([say])
+    with pytest.raises(error):
+        client.models()
+
+
+def test_the_key_is_in_no_repr_and_no_log(talk, caplog):
+    caplog.set_level(logging.DEBUG)
+    _, client = talk([Say({"error": {"message": KEY}}, status=503)])
+    with pytest.raises(LlmUnavailable) as error:
+        client.chat(ASK, purpose="agent")
+    assert KEY not in repr(client) + caplog.text + str(error.value)
+
+
+def test_the_settings_load_no_http_library():
+    code = "import sys, promptlift.service.llm; print(json.dumps([m for m in ('httpx', 'pandas') if m in sys.modules]))"
+    out = subprocess.run(
+        [sys.executable, "-c", f"import json; {code}"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(out.stdout) == []
