@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from promptlift.service.store.tables import conversation_contents, conversations, idempotency_keys, insights
-from promptlift.service.store.usage import upsert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +92,29 @@ def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRo
     ).one_or_none()
 
 
+# The statements of the log are made once: it runs them for every conversation.
+_ADD_ROWS = insert(conversations)
+_ADD_CONTENTS = insert(conversation_contents)
+_HOLD_KEYS = insert(idempotency_keys)
+_DROP_EXPIRED_OF_KEYS = delete(idempotency_keys).where(
+    idempotency_keys.c.account_id == bindparam("account"),
+    idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
+    idempotency_keys.c.expires_at <= bindparam("now"),
+)
+_HELD_BY_KEYS = (
+    select(idempotency_keys.c.key, *_LISTED)
+    .join(conversations, conversations.c.id == idempotency_keys.c.conversation_id)
+    .where(
+        idempotency_keys.c.account_id == bindparam("account"),
+        idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
+    )
+)
+
+
 def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
     """Add conversations and their transcripts."""
-    connection.execute(insert(conversations), list(rows))
-    connection.execute(insert(conversation_contents), list(contents))
+    connection.execute(_ADD_ROWS, list(rows))
+    connection.execute(_ADD_CONTENTS, list(contents))
 
 
 def held_by_keys(
@@ -105,29 +123,23 @@ def held_by_keys(
     """Conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
     if not keys:
         return {}
-    connection.execute(
-        delete(idempotency_keys).where(
-            idempotency_keys.c.account_id == account_id,
-            idempotency_keys.c.key.in_(keys),
-            idempotency_keys.c.expires_at <= now,
-        )
-    )
-    rows = connection.execute(
-        select(idempotency_keys.c.key, *_LISTED)
-        .join(conversations, conversations.c.id == idempotency_keys.c.conversation_id)
-        .where(idempotency_keys.c.account_id == account_id, idempotency_keys.c.key.in_(keys))
-    )
+    asked = {"account": account_id, "keys": list(keys)}
+    rows = connection.execute(_HELD_BY_KEYS, asked).all()
+    if rows and connection.execute(_DROP_EXPIRED_OF_KEYS, {**asked, "now": now}).rowcount:
+        rows = connection.execute(_HELD_BY_KEYS, asked).all()
     return {row.key: row for row in rows}
 
 
-def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> set[str]:
-    """Keep idempotency keys; gives those that nobody else took in the meantime."""
-    kept: set[str] = set()
-    for row in rows:
-        statement = upsert(connection, idempotency_keys).values(**row).on_conflict_do_nothing()
-        if connection.execute(statement).rowcount == 1:
-            kept.add(row["key"])
-    return kept
+def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep idempotency keys.
+
+    Raises
+    ------
+    IntegrityError
+        Somebody else took one of them since it was looked up; the transaction is lost.
+    """
+    if rows:
+        connection.execute(_HOLD_KEYS, list(rows))
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:

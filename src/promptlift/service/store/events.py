@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from promptlift.schema.events import EventKind
 
 
+_WRITE = insert(events)
+
+
 def row(
     kind: EventKind, account_id: str, subject_id: str, data: dict[str, Any], *, now: int
 ) -> dict[str, Any]:
@@ -35,4 +38,4 @@ def row(
 def write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Keep events."""
     if rows:
-        connection.execute(insert(events), list(rows))
+        connection.execute(_WRITE, list(rows))

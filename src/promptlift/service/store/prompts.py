@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import bindparam, func, insert, or_, select, update
 
 from promptlift.service.store.tables import prompt_versions, prompts
 
@@ -43,9 +43,10 @@ def page(
     if status is not None:
         wanted.append(prompts.c.status == status)
     if tags:
-        quoted = [orjson.dumps(tag).decode() for tag in tags]
-        escaped = [tag.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") for tag in quoted]
-        wanted.append(or_(*(prompts.c.tags.like(f"%{tag}%", escape="\\") for tag in escaped)))
+        # Tags are kept as a JSON list, so a tag in its quotes is found by its exact text. LIKE would take "A" for "a"
+        # on one database and not on the other.
+        position = func.instr if connection.dialect.name == "sqlite" else func.strpos
+        wanted.append(or_(*(position(prompts.c.tags, orjson.dumps(tag).decode()) > 0 for tag in tags)))
     total = connection.scalar(select(func.count()).select_from(prompts).where(*wanted)) or 0
     rows = connection.execute(
         select(prompts).where(*wanted).order_by(prompts.c.seq.desc()).limit(limit).offset(offset)
@@ -79,8 +80,13 @@ def add_version(
     )
 
 
+_STANDING = select(prompts.c.id).where(
+    prompts.c.account_id == bindparam("account"),
+    prompts.c.deleted_at.is_(None),
+    prompts.c.id.in_(bindparam("ids", expanding=True)),
+)
+
+
 def standing(connection: Connection, account_id: str, prompt_ids: Sequence[str]) -> set[str]:
     """Which of these prompts the account has."""
-    return set(
-        connection.scalars(select(prompts.c.id).where(*_living(account_id), prompts.c.id.in_(prompt_ids)))
-    )
+    return set(connection.scalars(_STANDING, {"account": account_id, "ids": list(prompt_ids)}))

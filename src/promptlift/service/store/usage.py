@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from promptlift.service import moment
 from promptlift.service.store.tables import prompts, rate_windows, usage_counters
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from sqlalchemy import Connection, Table
 
 Kind = Literal["conversations", "optimizations", "tokens"]
 RATE_WINDOW = 60 * moment.SECOND
 
 
-def upsert(connection: Connection, table: Table) -> Any:
+def _insert(dialect: str, table: Table) -> Any:
     """An ``INSERT`` that may say what happens on a conflict, in the database's own dialect."""
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+@cache
+def _counting(dialect: str) -> Any:
+    statement = _insert(dialect, usage_counters)
+    return statement.on_conflict_do_update(
+        index_elements=["account_id", "period_start", "kind"],
+        set_={"used": usage_counters.c.used + statement.excluded.used},
+    ).returning(usage_counters.c.used)
 
 
 def add(connection: Connection, account_id: str, kind: Kind, amount: int, *, now: int) -> int:
     """Count something into the current period and give the new total."""
     start, _ = moment.billing_period(now)
-    statement = upsert(connection, usage_counters).values(
-        account_id=account_id, period_start=start, kind=kind, used=amount
-    )
-    return int(
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["account_id", "period_start", "kind"],
-                set_={"used": usage_counters.c.used + statement.excluded.used},
-            ).returning(usage_counters.c.used)
-        ).scalar_one()
-    )
+    values = {"account_id": account_id, "period_start": start, "kind": kind, "used": amount}
+    return int(connection.execute(_counting(connection.dialect.name), values).scalar_one())
 
 
 def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> int:
@@ -65,18 +64,15 @@ def active_prompts(connection: Connection, account_id: str) -> int:
 def count_request(connection: Connection, account_id: str, *, now: int) -> tuple[int, int]:
     """Count a request into the current minute; gives the requests of this minute and when it ends."""
     window = now - now % RATE_WINDOW
-    statement = upsert(connection, rate_windows).values(account_id=account_id, window=window, used=1)
+    statement = _insert(connection.dialect.name, rate_windows).values(
+        account_id=account_id, window=window, used=1
+    )
     count = connection.execute(
         statement.on_conflict_do_update(
             index_elements=["account_id"],
             set_={
-                "used": func.coalesce(
-                    select(rate_windows.c.used)
-                    .where(rate_windows.c.account_id == account_id, rate_windows.c.window == window)
-                    .scalar_subquery(),
-                    0,
-                )
-                + 1,
+                # The row's own columns: a query for them would not see what another process counted meanwhile.
+                "used": case((rate_windows.c.window == window, rate_windows.c.used + 1), else_=1),
                 "window": window,
             },
         ).returning(rate_windows.c.used)
