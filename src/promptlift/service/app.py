@@ -18,6 +18,7 @@ from promptlift.service.failures import Refusal
 from promptlift.service.gate import Gate
 from promptlift.service.routes import account, conversations, prompts
 from promptlift.service.routes.endpoint import Endpoints
+from promptlift.service.rules.models import CATALOGUE
 from promptlift.service.settings import API_PATH
 from promptlift.service.web import answer, refuse
 
@@ -89,6 +90,12 @@ def _describe(endpoints: Endpoints) -> dict[str, Any]:
         schema = body.model_json_schema(by_alias=True, ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[body.__name__] = schema
+    for body in (PromptCreate, PromptUpdate):
+        schemas[body.__name__]["properties"]["llmModel"] |= {
+            "description": "A name of the catalogue (the examples), one that the configured endpoint lists, or one of "
+            "PROMPTLIFT_MODELS",
+            "examples": sorted(CATALOGUE),
+        }
     components["securitySchemes"] = {"apiKey": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"apiKey": []}]
     return document

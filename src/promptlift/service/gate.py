@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 
 from promptlift.schema.limits import PLANS
 from promptlift.service import moment
@@ -115,7 +116,10 @@ class Gate:
         try:
             if scope["path"].startswith(f"{API_PATH}/"):
                 headers.update(await self._admit(scope))
+                _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
         except Exception as error:
             if started:
                 raise
@@ -152,8 +156,14 @@ class Gate:
             return refuse(
                 Refusal(
                     "SERVICE_UNAVAILABLE",
-                    "The service cannot write to its disk right now; send it again later",
+                    "The service cannot write to its database right now; send it again later",
                 )
             )
         _LOG.error("a request failed", exc_info=error)
         return refuse(Refusal("INTERNAL_ERROR", "The service failed; its log says why"))
+
+
+def _refuse_hidden_slashes(scope: Scope) -> None:
+    # The server decodes the path before it is matched: an id "a/status" would become another endpoint of "a".
+    if b"%2f" in scope.get("raw_path", b"").lower():
+        raise Refusal("NOT_FOUND", "No such path; no id has a slash in it")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 SECOND = 1_000
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> int:
@@ -19,13 +21,13 @@ def wire(moment: int | None) -> str | None:
     """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``."""
     if moment is None:
         return None
-    seconds, milliseconds = divmod(moment, 1_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"
+    # Years below 1000 keep their zeros here, which strftime drops: transcripts may have any time.
+    return (_EPOCH + moment * _MILLISECOND).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def of(value: datetime) -> int:
-    """Milliseconds of an aware time."""
-    return round(value.timestamp() * 1_000)
+    """Whole milliseconds of an aware time; never later than it, so that the last moment of all can be written."""
+    return (value - _EPOCH) // _MILLISECOND
 
 
 def billing_period(moment: int) -> tuple[int, int]:

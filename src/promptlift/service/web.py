@@ -184,10 +184,23 @@ class Query:
     def text(self, name: str) -> str | None:
         """A text, ``None`` when absent or empty."""
         value = self._values.get(name) or None
-        if value is not None and ("\x00" in value or len(value) > limits.DESCRIPTION_CHARS):
-            self._problems[name] = "must be a text without NUL characters"
+        if value is None:
+            return None
+        if "\x00" in value:
+            self._problems[name] = "must not contain a NUL character"
+            return None
+        if len(value) > limits.DESCRIPTION_CHARS:
+            self._problems[name] = f"must have at most {limits.DESCRIPTION_CHARS} characters"
             return None
         return value
+
+    def words(self, name: str, most: int) -> list[str]:
+        """Different words between commas, none when absent."""
+        given = (word.strip() for word in (self.text(name) or "").split(","))
+        words = list(dict.fromkeys(word for word in given if word))
+        if len(words) > most:
+            self._problems[name] = f"must have at most {most} entries"
+        return words
 
     def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str | None:
         """One of some words."""

@@ -50,11 +50,14 @@ def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -
         issues = _issues(connection, prompt, since, until)
         trend = _trend(connection, prompt, figures, since)
     ended = figures.completed + figures.abandoned
+    # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
+    whole = prompt.created_at if figures.first is None else figures.first
+    start = whole if since is None else since
     return {
         link: prompt.id,
         "period": {
-            "days": "all" if since is None else int(days),
-            "from": moment.wire(figures.first if since is None else since),
+            "days": _days(start, now) if since is None else int(days),
+            "from": moment.wire(start),
             "to": moment.wire(now),
         },
         "summary": {
@@ -139,6 +142,11 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
 
 def _span(days: str, now: int) -> tuple[int | None, int | None]:
     return (None, None) if days == "all" else (now - int(days) * moment.DAY, None)
+
+
+def _days(start: int, end: int) -> int:
+    """Days of a span, the last one counted whole."""
+    return max(1, -((start - end) // moment.DAY))
 
 
 def _percent(part: int | None, whole: int) -> float | None:

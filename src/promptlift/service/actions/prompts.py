@@ -11,10 +11,12 @@ from promptlift.service import moment
 from promptlift.service.failures import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.rules.models import problem_of
-from promptlift.service.store import events, prompts, usage
+from promptlift.service.store import accounts, events, prompts, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
 
     from promptlift.schema.naming import Scheme
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -67,12 +69,8 @@ def create(database: Database, caller: Caller, body: PromptCreate, models: Itera
     """
     _check_model(body.llm_model, models)
     now = moment.now()
-    limit = limits.PLANS[caller.plan].prompts
     with database.write() as connection:
-        used = usage.active_prompts(connection, caller.account_id) if limit is not None else 0
-        if limit is not None and used >= limit:
-            reset_at = moment.wire(moment.billing_period(now)[1]) or ""
-            raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
+        _check_quota(connection, caller, now)
         prompt_id = new_id("prm")
         values = {
             "id": prompt_id,
@@ -104,7 +102,13 @@ def update(
     body: PromptUpdate,
     models: Iterable[str],
 ) -> AnyRow:
-    """Change the provided fields of a prompt and give its row."""
+    """Change the provided fields of a prompt and give its row.
+
+    Raises
+    ------
+    Refusal
+        ``NOT_FOUND``, ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` when an archived prompt comes back.
+    """
     changes = body.model_dump(exclude_unset=True)
     if "llm_model" in changes:
         _check_model(changes["llm_model"], models)
@@ -115,6 +119,10 @@ def update(
         before = prompts.find(connection, caller.account_id, prompt_id)
         if before is None:
             raise not_found(scheme.noun)
+        if before.status == "archived" and changes.get("status", "archived") != "archived":
+            _check_quota(
+                connection, caller, now
+            )  # an archived prompt does not count, so it must fit in again
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)
         if after is not None and after.content != before.content:
@@ -146,6 +154,17 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
         events.write(
             connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
         )
+
+
+def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
+    limit = limits.PLANS[caller.plan].prompts
+    if limit is None:
+        return
+    accounts.lock(connection, caller.account_id)
+    used = usage.active_prompts(connection, caller.account_id)
+    if used >= limit:
+        reset_at = moment.wire(moment.billing_period(now)[1]) or ""
+        raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
 
 
 def _check_model(name: str, models: Iterable[str]) -> None:

@@ -134,6 +134,7 @@ class _Account:
 
     def _change(self, caller: Caller, change: dict[str, Any]) -> dict[str, Any]:
         with self._database.write() as connection:
+            accounts.lock(connection, caller.account_id)
             merged = merge(accounts.settings(connection, caller.account_id), change)
             accounts.save_settings(connection, caller.account_id, merged)
         return merged

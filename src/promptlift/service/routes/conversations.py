@@ -74,6 +74,7 @@ class _Conversations:
             self.create,
             answer=Conversation,
             status=201,
+            also=(200,),
             body=ConversationCreate,
             errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
             summary="Log a conversation",

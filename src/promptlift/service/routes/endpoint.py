@@ -55,6 +55,7 @@ def add(
     *,
     answer: type[BaseModel],
     status: int = 200,
+    also: Sequence[int] = (),
     body: type[BaseModel] | None = None,
     query: Sequence[dict[str, Any]] = (),
     errors: Sequence[str] = (),
@@ -65,6 +66,8 @@ def add(
 
     Parameters
     ----------
+    status, also
+        Status of success, and others that come with the same answer.
     errors
         Error codes beside those that every endpoint and every body can have.
     """
@@ -79,7 +82,9 @@ def add(
     by_status: dict[int, list[str]] = {}
     for code in dict.fromkeys(codes):
         by_status.setdefault(STATUS_OF[code], []).append(code)
-    responses: dict[int | str, dict[str, Any]] = {status: {"model": answer, "description": "Success"}}
+    responses: dict[int | str, dict[str, Any]] = {
+        number: {"model": answer, "description": "Success"} for number in (status, *also)
+    }
     for number, names in sorted(by_status.items()):
         responses[number] = {"model": ErrorBody, "description": " or ".join(names)}
     extra: dict[str, Any] = {"parameters": [*_path_parameters(path), *query]}

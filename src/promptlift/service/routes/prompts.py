@@ -101,6 +101,7 @@ class _Prompts:
             self.update,
             answer=Prompt,
             body=PromptUpdate,
+            errors=("LIMIT_EXCEEDED",),
             summary=f"Change a {noun}",
             operation=f"update_{noun}",
         )
@@ -155,7 +156,7 @@ class _Prompts:
         query = Query(request)
         limit, offset = query.page(limits.PROMPTS_LIMIT_DEFAULT)
         status = query.choice("status", PROMPT_STATUSES)
-        tags = [tag.strip() for tag in (query.text("tags") or "").split(",") if tag.strip()]
+        tags = query.words("tags", limits.TAGS)
         query.check()
         account_id = caller_of(request).account_id
 

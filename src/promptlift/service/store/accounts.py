@@ -120,6 +120,14 @@ def revoke(connection: Connection, prefix_or_id: str) -> int:
     return result.rowcount
 
 
+def lock(connection: Connection, account_id: str) -> None:
+    """Let nobody else who asks for it change this account's counts or settings until the transaction ends.
+
+    SQLite has one writer at a time anyway.
+    """
+    connection.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update())
+
+
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Settings of an account as the API gives them."""
     return cast(

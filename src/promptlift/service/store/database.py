@@ -52,7 +52,11 @@ class Database:
             ) from error
         self.url = url
         self._writer = self._engine(isolation="IMMEDIATE")
-        self._reader = self._engine(isolation="DEFERRED") if self.is_sqlite else self._writer
+        self._reader = (
+            self._engine(isolation="DEFERRED")
+            if self.is_sqlite
+            else self._writer.execution_options(isolation_level="REPEATABLE READ")
+        )
 
     def _engine(self, *, isolation: str) -> Engine:
         try:
@@ -139,9 +143,12 @@ class Database:
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:
-    """Tell whether a statement failed because of the disk or a lock, so that a later try may succeed."""
+    """Tell whether a statement failed because of the disk, a lock or a lost server, so that a later try may succeed."""
     message = str(error.orig).lower()
     return any(
         sign in message
-        for sign in ("disk is full", "database is locked", "disk i/o error", "no space left", "readonly")
+        for sign in (
+            *("disk is full", "database is locked", "disk i/o error", "no space left", "readonly"),
+            *("connection failed", "server closed the connection", "terminating connection"),
+        )
     )

@@ -9,4 +9,7 @@ from promptlift.service.store.tables import metadata
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
 with context.begin_transaction():
+    if connection.dialect.name == "postgresql":
+        # Several processes may start on a new database at once: one makes the tables, the others wait for it.
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7265736561726368)")
     context.run_migrations()
