@@ -19,15 +19,21 @@ if TYPE_CHECKING:
     from promptlift.workspace import Workspace
 
 
+@pytest.fixture(scope="session")
+def user_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The user's data folder while the tests run."""
+    return tmp_path_factory.mktemp("user-data")
+
+
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, user_data: Path) -> None:
     """No test sees the settings of the developer's shell, and none writes into the user's data folder."""
     import os
 
     for name in list(os.environ):
         if name.startswith("PROMPTLIFT_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("PROMPTLIFT_DATA", "/dev/null/every-test-names-its-data-folder")
+    monkeypatch.setenv("PROMPTLIFT_DATA", str(user_data))
 
 
 @pytest.fixture(scope="session")

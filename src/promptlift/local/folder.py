@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOG_BYTES = 5 * 1024 * 1024
+_LOG_END_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,9 @@ class DataFolder:
         """Read the last lines that were logged after byte `since`."""
         try:
             with self.log.open("rb") as file:
-                file.seek(since)
-                text = file.read().decode("utf-8", errors="replace")
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(since, end - _LOG_END_BYTES))
+                text = file.read(_LOG_END_BYTES).decode("utf-8", errors="replace")
         except OSError:
             return ""
         return "\n".join(text.strip().splitlines()[-lines:])

@@ -27,10 +27,13 @@ STOP_SECONDS = 20.0
 _ANSWER_SECONDS = 5.0
 _PAUSE = 0.03
 _threads = threading.RLock()
+# A service may outlive the workspace that started it; it is collected when it has ended.
+_children: list[subprocess.Popen[bytes]] = []
 # What a log says, in lower case, and what to do about it. The first that fits is said.
 _REMEDIES = (
     ("no space left", "The disk is full: make room, or name another data folder."),
     ("disk is full", "The disk is full: make room, or name another data folder."),
+    ("disk i/o error", "The disk is full: make room, or name another data folder."),
     ("can't locate revision", "The database was made by a newer promptlift: upgrade promptlift."),
     ("not a database", "The database file is damaged: put it aside or name another data folder."),
     ("malformed", "The database file is damaged: put it aside or name another data folder."),
@@ -104,8 +107,7 @@ class ServiceUse:
             record = self.folder.read_record()
             if not self.folder.in_use() and record is not None and record.embedded:
                 self._terminate(record.pid, wait=wait)
-        if self._child is not None:
-            self._child.poll()
+        _collect_ended()
 
     def _join_or_start(self) -> ServiceRecord:
         deadline = time.monotonic() + START_SECONDS
@@ -173,6 +175,7 @@ class ServiceUse:
             raise ServiceStartError(f"Python could not be started again: {error}") from error
         finally:
             os.close(log)
+        _children.append(child)
         return child, logged
 
     def _why(self, logged: int, what: str) -> str:
@@ -226,6 +229,10 @@ def _held(folder: DataFolder) -> Iterator[None]:
             yield
         finally:
             lock.release()
+
+
+def _collect_ended() -> None:
+    _children[:] = [child for child in _children if child.poll() is None]
 
 
 def _status(record: ServiceRecord, key: str) -> int | None:

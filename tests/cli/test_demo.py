@@ -1,0 +1,179 @@
+"""``promptlift demo``, ``report`` and ``lab``: what they write and what they leave behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+import promptlift
+from command_line import failed_in_one_line, promptlift_command
+from promptlift.cli.lab import copy_notebooks
+from promptlift.local import DataFolder
+from service_process import clean_environment, is_running, wait_until
+from source_tree import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check_demo(folder: Path, output: str) -> None:
+    """The check that runs on a fresh machine too."""
+    spec = importlib.util.spec_from_file_location("check_demo", ROOT / ".ci" / "check_demo.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.check(folder, output)
+
+
+def test_the_demo_shows_both_prompts_and_leaves_only_its_files(tmp_path):
+    out, temporary = tmp_path / "out", tmp_path / "tmp"
+    temporary.mkdir()
+    done = promptlift_command("demo", "--out", out, env={"TMPDIR": str(temporary)}, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_demo(out, done.stdout)
+    assert sorted(path.name for path in out.iterdir()) == ["overview.png", "report.html"]
+    assert not [path for path in temporary.iterdir() if path.name.startswith("promptlift")]
+    rows = re.findall(
+        r"^Support assistant (v[12]) +(\d+) +(\d+)% \((\d+)% to (\d+)%\)", done.stdout, re.MULTILINE
+    )
+    assert [row[0] for row in rows] == ["v1", "v2"]
+    for _, count, rate, low, high in rows:
+        assert int(count) > 100
+        assert int(low) < int(rate) < int(high)
+    assert "built-in analyser" in done.stdout
+    page = (out / "report.html").read_text(encoding="utf-8")
+    for name in ("Support assistant v1", "Support assistant v2"):
+        assert name in page
+
+
+def test_a_second_demo_on_the_same_data_adds_nothing(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    for _ in range(2):
+        done = promptlift_command("demo", "--out", out, "--data", data)
+        assert done.returncode == 0, done.stdout + done.stderr
+    with promptlift.local(data, progress=False) as lift:
+        assert len(lift.prompts()) == 2
+        assert len(lift.conversations()) == int(re.search(r"(\d+) conversations are logged", done.stdout)[1])
+
+
+def test_a_demo_that_cannot_write_says_so(tmp_path):
+    taken = tmp_path / "file"
+    taken.write_text("")
+    assert str(taken) in failed_in_one_line(promptlift_command("demo", "--out", taken))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_demo_that_is_stopped_ends_clean(tmp_path, number, code):
+    data = tmp_path / "data"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptlift", "demo", "--out", tmp_path / "out", "--data", data],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+        # As a terminal does it: the signal reaches the command alone here, its service is in a session of its own.
+        start_new_session=True,
+    )
+    assert process.stdout.readline().startswith("The service is ready")
+    service_pid = DataFolder(data).read_record().pid
+    os.killpg(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in errors
+    wait_until(lambda: not is_running(service_pid), what="the service ends", seconds=30)
+
+
+def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_path):
+    data = tmp_path / "data"
+    export = ROOT / "notebooks" / "data" / "support-chat.jsonl"
+    assert promptlift_command("import", export, "--prompt", "Mine", "--data", data).returncode == 0
+    done = promptlift_command("report", "Mine", "--out", tmp_path / "new" / "mine.html", "--data", data)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Mine" in (tmp_path / "new" / "mine.html").read_text(encoding="utf-8")
+    done = promptlift_command("report", "Other", "--out", tmp_path / "x.html", "--data", data)
+    assert "There are: Mine" in failed_in_one_line(done)
+    done = promptlift_command("report", "Mine", "--out", tmp_path / "x.docx", "--data", data)
+    assert ".html" in failed_in_one_line(done)
+
+
+def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):
+    copied = copy_notebooks(tmp_path / "mine")
+    names = {path.relative_to(tmp_path / "mine").as_posix() for path in copied}
+    assert {"01-first-look.ipynb", "02-your-own-logs.ipynb", "data/support-chat.jsonl"} <= names
+    edited = tmp_path / "mine" / "01-first-look.ipynb"
+    edited.write_text("edited")
+    (tmp_path / "mine" / "02-your-own-logs.ipynb").unlink()
+    assert copy_notebooks(tmp_path / "mine") == [tmp_path / "mine" / "02-your-own-logs.ipynb"]
+    assert edited.read_text() == "edited"
+
+
+def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
+    data, folder = tmp_path / "data", tmp_path / "mine"
+    jupyter = {
+        name: str(tmp_path / name)
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    }
+    allow_root = tmp_path / "JUPYTER_CONFIG_DIR" / "jupyter_server_config.json"
+    allow_root.parent.mkdir()
+    settings = {
+        "ServerApp": {"allow_root": True, "port": 0, "port_retries": 0},
+        "IdentityProvider": {"token": "t"},
+    }
+    allow_root.write_text(json.dumps(settings))
+    log = tmp_path / "lab.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "promptlift", "lab", "--folder", folder, "--data", data, "--no-browser"],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=clean_environment(jupyter),
+        )
+    try:
+        address = r"http://127\.0\.0\.1:\d+"
+        wait_until(
+            lambda: re.search(address, log.read_text()) and "/lab" in log.read_text(), what=log.read_text()
+        )
+        wait_until(
+            lambda: list((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")), what="JupyterLab starts"
+        )
+        server = json.loads(next((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")).read_text())
+        contents = f"{server['url']}api/contents?token=t"
+        with urllib.request.urlopen(contents, timeout=30) as answer:
+            names = {item["name"] for item in json.load(answer)["content"]}
+        assert {"01-first-look.ipynb", "02-your-own-logs.ipynb"} <= names
+        service_pid = DataFolder(data).read_record().pid
+        assert is_running(service_pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+    wait_until(lambda: not is_running(service_pid), what="the service ends", seconds=30)
+    assert DataFolder(data).key() not in log.read_text()
+
+
+def test_without_jupyterlab_the_extra_is_named(tmp_path):
+    code = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'jupyterlab' else find(name, *a)\n"
+        f"sys.argv = ['promptlift', 'lab', '--folder', {str(tmp_path / 'mine')!r}]\n"
+        "from promptlift.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=clean_environment({"PROMPTLIFT_DATA": str(tmp_path / "data")}),
+    )
+    assert "'lab'" in failed_in_one_line(done)

@@ -1,0 +1,158 @@
+"""``promptlift import``: everything goes in once, and everything that does not is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import promptlift
+from command_line import failed_in_one_line, promptlift_command
+from source_tree import ROOT
+
+EXPORT = ROOT / "notebooks" / "data" / "support-chat.jsonl"
+CONVERSATIONS = 60
+
+
+@pytest.fixture
+def env(service, tmp_path):
+    """An environment in which commands reach the shared service."""
+    return {
+        "PROMPTLIFT_BASE_URL": service.base_url,
+        "PROMPTLIFT_API_KEY": service.key,
+        "PROMPTLIFT_DATA": str(tmp_path / "user-data"),
+    }
+
+
+def prompt_of(lift, name):
+    prompts = lift.prompts()
+    return prompts[prompts["name"] == name]
+
+
+def test_an_export_goes_in_and_a_second_import_adds_nothing(env, lift):
+    first = promptlift_command("import", EXPORT, "--prompt", "Import once", env=env)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert f"{EXPORT}: openai, {CONVERSATIONS} conversations\n" in first.stdout
+    assert f"logged {CONVERSATIONS}, already there 0\n" in first.stdout
+    made = prompt_of(lift, "Import once")
+    assert len(made) == 1
+    assert len(lift.conversations(made["prompt_id"].iloc[0])) == CONVERSATIONS
+    second = promptlift_command("import", EXPORT, "--prompt", "Import once", env=env)
+    assert second.returncode == 0
+    assert f"logged 0, already there {CONVERSATIONS}\n" in second.stdout
+    assert len(prompt_of(lift, "Import once")) == 1
+    assert len(lift.conversations(made["prompt_id"].iloc[0])) == CONVERSATIONS
+
+
+def test_a_second_import_from_another_computer_adds_nothing_either(env, lift, tmp_path):
+    promptlift_command("import", EXPORT, "--prompt", "Import twice", env=env)
+    elsewhere = {**env, "PROMPTLIFT_DATA": str(tmp_path / "elsewhere")}
+    done = promptlift_command("import", EXPORT, "--prompt", "Import twice", env=elsewhere)
+    assert done.returncode == 0
+    prompt_id = prompt_of(lift, "Import twice")["prompt_id"].iloc[0]
+    assert len(lift.conversations(prompt_id)) == CONVERSATIONS
+
+
+def test_a_bad_line_is_told_and_the_rest_goes_in(env, lift, tmp_path):
+    lines = EXPORT.read_text(encoding="utf-8").splitlines()[:5]
+    spoiled = tmp_path / "spoiled.jsonl"
+    spoiled.write_text("\n".join([*lines[:2], '{"messages": [', *lines[2:]]), encoding="utf-8")
+    done = promptlift_command("import", spoiled, "--prompt", "Import spoiled", env=env)
+    assert done.returncode == 1
+    assert f"{spoiled}:3: " in done.stdout
+    assert "logged 5, already there 0" in done.stdout
+    assert done.stderr == ""
+
+
+def test_dropped_fields_are_told_by_name(env, tmp_path):
+    rich = tmp_path / "rich.jsonl"
+    record = {
+        "messages": [
+            {"role": "user", "content": "Hi", "weight": 1},
+            {"role": "assistant", "content": "Hello", "refusal": "none"},
+        ],
+        "parallel_tool_calls": False,
+    }
+    rich.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    done = promptlift_command("import", rich, "--prompt", "Import rich", "--dry-run", env=env)
+    assert done.returncode == 0
+    assert "dropped " in done.stdout
+    assert "1 record)" in done.stdout
+
+
+def test_a_dry_run_logs_nothing_and_needs_no_service(tmp_path):
+    done = promptlift_command(
+        "import",
+        EXPORT,
+        "--prompt",
+        "A",
+        "--dry-run",
+        env={"PROMPTLIFT_BASE_URL": "http://127.0.0.1:9/api/v1"},
+    )
+    assert done.returncode == 0
+    assert "Nothing was logged" in done.stdout
+    assert f"{CONVERSATIONS} conversations" in done.stdout
+
+
+def test_files_that_are_missing_or_unknown_are_told_and_the_others_go_in(env, lift, tmp_path):
+    odd = tmp_path / "odd.bin"
+    odd.write_bytes(bytes(range(256)) * 10)
+    missing = tmp_path / "missing.jsonl"
+    done = promptlift_command("import", missing, odd, EXPORT, "--prompt", "Import some", env=env)
+    assert done.returncode == 1
+    assert f"{missing}: " in done.stdout
+    assert f"{odd}: " in done.stdout
+    assert f"logged {CONVERSATIONS}" in done.stdout
+
+
+def test_nothing_readable_makes_no_prompt(env, lift, tmp_path):
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    done = promptlift_command("import", empty, "--prompt", "Never made", env=env)
+    assert done.returncode == 1
+    assert "empty" in done.stdout
+    assert len(prompt_of(lift, "Never made")) == 0
+
+
+def test_a_name_of_two_prompts_is_refused_with_their_ids(env, lift):
+    ids = [
+        lift.client.prompts.create(name="Twin", content="Be kind.", llm_model="gpt-4o-mini").id
+        for _ in range(2)
+    ]
+    done = promptlift_command("import", EXPORT, "--prompt", "Twin", env=env)
+    assert "2 prompts have the name 'Twin'" in failed_in_one_line(done)
+    for prompt_id in ids:
+        assert prompt_id in done.stderr
+    done = promptlift_command("import", EXPORT, "--prompt", ids[0], env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(lift.conversations(ids[0])) == CONVERSATIONS
+    assert len(lift.conversations(ids[1])) == 0
+
+
+def test_an_unknown_model_of_a_new_prompt_is_refused_with_near_names(env, lift):
+    done = promptlift_command("import", EXPORT, "--prompt", "Odd", "--model", "gpt-4o-minni", env=env)
+    assert "gpt-4o-mini" in failed_in_one_line(done)
+    assert len(prompt_of(lift, "Odd")) == 0
+
+
+def test_a_wrong_key_is_one_clear_line(env):
+    done = promptlift_command(
+        "import", EXPORT, "--prompt", "A", env={**env, "PROMPTLIFT_API_KEY": "wrong-but-long-enough"}
+    )
+    failed_in_one_line(done)
+    assert "wrong-but-long-enough" not in done.stdout + done.stderr
+
+
+def test_two_services_at_once_are_refused(env, tmp_path):
+    done = promptlift_command(
+        "import", EXPORT, "--prompt", "A", "--base-url", env["PROMPTLIFT_BASE_URL"], "--data", tmp_path
+    )
+    assert "--base-url" in failed_in_one_line(done)
+
+
+def test_without_a_service_the_embedded_one_takes_it(tmp_path):
+    data = tmp_path / "data"
+    done = promptlift_command("import", EXPORT, "--prompt", "Mine", env={"PROMPTLIFT_DATA": str(data)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    with promptlift.local(data, progress=False) as lift:
+        assert len(lift.conversations()) == CONVERSATIONS

@@ -1,0 +1,135 @@
+"""``promptlift serve`` and ``promptlift keys``."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import promptlift
+from command_line import failed_in_one_line, promptlift_command
+from promptlift.errors import InvalidApiKey
+from service_process import READY, ServiceProcess, clean_environment
+
+
+def first_start(data):
+    """Start a service with no key given; gives the process and its first lines up to the ready line."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptlift", "serve", "--port", "0", "--data", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=clean_environment(),
+    )
+    lines = []
+    for line in process.stdout:
+        lines.append(line.rstrip("\n"))
+        if line.startswith(READY):
+            break
+    return process, lines
+
+
+def test_the_first_start_prints_a_key_once_and_it_works(tmp_path):
+    process, lines = first_start(tmp_path)
+    assert process.poll() is None, lines
+    key = lines[0].rpartition(" ")[2]
+    assert len(lines) == 2
+    assert re.fullmatch(r"promptlift is ready at http://127\.0\.0\.1:\d+/api/v1", lines[1])
+    with promptlift.connect(lines[1].removeprefix(READY), key, progress=False) as lift:
+        assert len(lift.prompts()) == 0
+    process.send_signal(signal.SIGTERM)
+    rest, _ = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (0, "")
+    process, lines = first_start(tmp_path)
+    assert len(lines) == 1
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (130, "")
+    database = b"".join(path.read_bytes() for path in tmp_path.glob("promptlift.db*"))
+    assert key.encode() not in database
+
+
+def test_a_second_service_of_a_folder_is_refused(start_service):
+    first = start_service()
+    done = promptlift_command("serve", "--port", 0, "--data", first.data)
+    line = failed_in_one_line(done)
+    assert f"pid {first.pid}" in line
+    assert first.base_url in line
+
+
+def test_a_taken_port_is_a_clear_error(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = promptlift_command("serve", "--port", port, "--data", tmp_path)
+    line = failed_in_one_line(done)
+    assert str(port) in line
+    assert "--port" in line
+
+
+def test_a_service_starts_again_after_it_was_killed(start_service):
+    running = start_service()
+    with promptlift.connect(running.base_url, running.key, progress=False) as lift:
+        lift.client.prompts.create(name="A", content="Be kind.", llm_model="gpt-4o-mini")
+    running.kill()
+    running.start()
+    with promptlift.connect(running.base_url, running.key, progress=False) as lift:
+        assert list(lift.prompts()["name"]) == ["A"]
+    assert running.stop() == 0
+
+
+def test_two_services_share_a_postgres_database(start_service, postgres_url):
+    first = start_service(database=postgres_url)
+    second = ServiceProcess(first.data, database=postgres_url, key=first.key).start()
+    try:
+        with promptlift.connect(first.base_url, first.key, progress=False) as lift:
+            lift.client.prompts.create(name="A", content="Be kind.", llm_model="gpt-4o-mini")
+        with promptlift.connect(second.base_url, first.key, progress=False) as lift:
+            assert list(lift.prompts()["name"]) == ["A"]
+    finally:
+        second.stop()
+
+
+def test_keys_are_made_listed_and_revoked_while_the_service_runs(start_service):
+    running = start_service()
+    made = promptlift_command("keys", "create", "--name", "notebook", "--data", running.data)
+    key = made.stdout.strip()
+    assert made.returncode == 0
+    assert "not shown again" in made.stderr
+    with promptlift.connect(running.base_url, key, progress=False) as lift:
+        assert len(lift.prompts()) == 0
+    listed = promptlift_command("keys", "list", "--data", running.data)
+    assert key not in listed.stdout
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    prefix = next(row[0] for row in rows if "notebook" in row)
+    assert key.startswith(prefix)
+    revoked = promptlift_command("keys", "revoke", prefix, "--data", running.data)
+    assert revoked.returncode == 0
+    with promptlift.connect(running.base_url, key, progress=False) as lift:
+        try:
+            lift.prompts()
+        except InvalidApiKey:
+            refused = True
+        else:
+            refused = False
+    assert refused
+    again = promptlift_command("keys", "revoke", prefix, "--data", running.data)
+    assert "keys list" in failed_in_one_line(again)
+
+
+def test_keys_do_not_change_the_plan(start_service):
+    running = start_service(plan="free")
+    promptlift_command("keys", "create", "--data", running.data)
+    with promptlift.connect(running.base_url, running.key, progress=False) as lift:
+        assert lift.client.account.get().plan.name.lower() == "free"
+
+
+def test_a_short_key_in_the_environment_is_refused_without_showing_it(tmp_path):
+    done = promptlift_command(
+        "serve", "--port", 0, "--data", tmp_path, env={"PROMPTLIFT_API_KEY": "secret-one"}
+    )
+    assert "16" in failed_in_one_line(done)
+    assert "secret-one" not in done.stdout + done.stderr
