@@ -43,7 +43,9 @@ def create_key(settings: ServiceSettings, *, name: str) -> NewKey:
     with _opened(settings) as database:
         key = new_key()
         with database.write() as connection:
-            accounts.add_key(connection, first_account(connection, settings), key, name=name)
+            # The plan of an account that is there is not this command's to change.
+            account_id = accounts.first(connection) or first_account(connection, settings)
+            accounts.add_key(connection, account_id, key, name=name)
     return NewKey(key, key[:SHOWN_CHARS])
 
 
