@@ -152,7 +152,7 @@ def _check_top(top: int | None) -> None:
 def _judged(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
     judged = frame[column].notna().to_numpy(dtype=bool)
     if "has_insights" in frame:
-        judged &= frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)
+        judged = judged & frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)
     return judged
 
 

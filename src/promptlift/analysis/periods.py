@@ -118,8 +118,8 @@ def periods(ticks: NDArray[np.int64], freq: str, zone: tzinfo) -> tuple[pd.Datet
     unit: Any = "M" if freq == "MS" else "D"
     naive = pd.DatetimeIndex(numbers.astype(f"datetime64[{unit}]").astype("datetime64[us]"))
     starts = naive.tz_localize(zone, ambiguous=np.ones(len(naive), bool), nonexistent="shift_forward")
-    # A day that a zone left out (Samoa, 30 December 2011) would start with the next one.
-    kept = ~np.asarray(starts.duplicated(keep="last"))
+    # A day that a zone left out (Samoa, 30 December 2011) would start with the next one, or after it.
+    kept = np.append(np.diff(starts.asi8) > 0, True)
     return starts[kept], np.searchsorted(numbers[kept], number)
 
 

@@ -77,6 +77,8 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
 
 def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:
     """Place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = column.astype("str")
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("category")
     place = pd.Index(SENTIMENTS).get_indexer(column.cat.categories)

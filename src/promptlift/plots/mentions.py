@@ -153,7 +153,7 @@ def _write_rows(
     ax: Axes, table: pd.DataFrame, titles: list[str], label: str, *, outcomes: bool, compared: bool
 ) -> None:
     """Write each title over its row, and at the right its counts: margins would swallow long titles."""
-    room = max(14, int(look.inches_wide(ax) * 12) - 26)
+    room = max(14, int((look.inches_wide(ax) - 1.6) * 13))
     for place, title in enumerate(titles):
         rows = table[table[label] == title]
         first = rows.iloc[0]

@@ -1,0 +1,139 @@
+"""Completion: who counts, the interval, groups, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from synthetic_tables import conversations, small
+
+
+def test_unfinished_and_unjudged_conversations_are_no_failures():
+    table = small(
+        status=["completed", "abandoned", "in_progress", "in_progress", "completed", None],
+        task_completed=[True, False, True, None, None, True],
+    )
+    row = analysis.completion(table).iloc[0]
+    assert row[["n", "completed", "n_missing", "n_in_progress"]].tolist() == [3, 2, 1, 2]
+    assert row["rate"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("by", [None, "prompt_id", "llm_model"])
+def test_completion_is_what_a_plain_groupby_gives(by):
+    table = conversations(2_000)
+    ended = table[(table["status"] != "in_progress") & table["task_completed"].notna()]
+    keys = ended[by] if by else pd.Series("all", index=ended.index)
+    expected = ended["task_completed"].astype(float).groupby(keys, dropna=False).agg(["size", "sum"])
+    result = analysis.completion(table, by=by)
+    assert result["n"].tolist() == expected["size"].tolist()
+    assert result["completed"].tolist() == expected["sum"].tolist()
+    low, high = proportion_confint(expected["sum"], expected["size"], method="wilson")
+    np.testing.assert_allclose(result["rate_low"], low)
+    np.testing.assert_allclose(result["rate_high"], high)
+    assert int(result[["n", "n_missing", "n_in_progress"]].to_numpy().sum()) == 2_000
+
+
+def test_conversations_without_a_group_are_a_group_of_their_own():
+    table = small(task_completed=[True, False, True], llm_model=["b", None, "a"])
+    result = analysis.completion(table, by="llm_model")
+    assert result["llm_model"].isna().tolist() == [False, False, True]
+    assert result["llm_model"].tolist()[:2] == ["a", "b"]
+    assert result["completed"].tolist() == [1, 1, 0]
+
+
+def test_an_empty_table_gives_no_rate_and_no_error():
+    row = analysis.completion(conversations(0)).iloc[0]
+    assert row["n"] == 0
+    assert np.isnan([row["rate"], row["rate_low"], row["rate_high"]]).all()
+    assert analysis.completion(conversations(0), by="prompt_id").empty
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "object", "float64", "bool[pyarrow]"])
+def test_truth_may_come_in_any_dtype(dtype):
+    table = small(task_completed=[True, False, True])
+    table["task_completed"] = table["task_completed"].astype(dtype)
+    assert analysis.completion(table).loc[0, "completed"] == 2
+
+
+def test_missing_columns_are_named_with_the_way_out():
+    with pytest.raises(
+        FrameError, match=r"no column task_completed.*It has: status.*insights=True"
+    ) as caught:
+        analysis.completion(pd.DataFrame({"status": ["completed"]}))
+    assert caught.value.missing == ("task_completed",)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"by": "model"}, FrameError, "no column model"),
+        ({"by": "n"}, FrameError, "no column n"),
+        ({"by": ["prompt_id"]}, ValueError, "name of one column"),
+        ({"by": "issues"}, ValueError, "cannot name a group"),
+        ({"level": 95}, ValueError, "between 0 and 1"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        analysis.completion(conversations(20), **options)
+
+
+def test_a_group_column_named_like_a_result_is_refused():
+    with pytest.raises(ValueError, match="also a column of the result"):
+        analysis.completion(conversations(5).rename(columns={"llm_model": "rate"}), by="rate")
+
+
+@pytest.mark.parametrize("thing", [None, [1, 2], "conversations", {"status": []}])
+def test_what_is_no_table_is_refused(thing):
+    with pytest.raises(TypeError, match="needs a table"):
+        analysis.completion(thing)
+
+
+def test_words_are_not_truth():
+    with pytest.raises(ValueError, match="not true and false"):
+        analysis.completion(pd.DataFrame({"status": ["completed"], "task_completed": ["perhaps"]}))
+
+
+@pytest.mark.parametrize(
+    ("analysers", "said"),
+    [
+        (["lexicon", "lexicon"], "lexicon"),
+        (["llm:gpt-4o", "llm:qwen"], "llm"),
+        (["lexicon", "llm:x"], "mixed"),
+        ([None, "lexicon"], "lexicon"),
+        ([None, None], None),
+    ],
+)
+def test_the_analyser_is_carried_from_the_column(analysers, said):
+    table = small(task_completed=[True, False], analyser=analysers)
+    assert analysis.completion(table).attrs["promptlift"]["analyser"] == said
+
+
+def test_the_analyser_is_carried_from_the_attributes_and_the_input_stays_as_it_was():
+    table = conversations(50)
+    before = table.copy(deep=True)
+    for run in (analysis.completion, analysis.completion_trend, analysis.sentiment_distribution):
+        assert run(table).attrs["promptlift"]["analyser"] == "lexicon"
+    pd.testing.assert_frame_equal(table, before)
+    assert table.attrs == before.attrs
+
+
+def test_the_analyses_load_neither_matplotlib_nor_scipy():
+    code = (
+        "import sys; from promptlift import analysis as a; [getattr(a, n) for n in a.__all__];"
+        "print(sorted({'matplotlib', 'scipy', 'httpx'} & set(sys.modules)))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_unknown_names_are_no_attributes():
+    with pytest.raises(AttributeError, match="nonsense"):
+        analysis.nonsense  # noqa: B018

@@ -1,0 +1,208 @@
+"""The trend against plain pandas, across clock changes, and with the gaps it must show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from synthetic_tables import conversations, small
+
+ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe"]
+
+
+def reference(table, freq, tz):
+    """The same by pandas' own calendar."""
+    ended = table[(table["status"] != "in_progress") & table["task_completed"].notna()]
+    local = ended["started_at"].fillna(ended["created_at"]).dt.tz_convert(tz).dt.tz_localize(None)
+    if freq == "h":
+        utc = ended["started_at"].fillna(ended["created_at"])
+        past = local - local.dt.floor("h")
+        key = (utc - past).dt.tz_convert(tz)
+    else:
+        period = local.dt.to_period({"D": "D", "W": "W-SUN", "MS": "M"}[freq])
+        key = period.dt.start_time.dt.tz_localize(tz)
+    return ended["task_completed"].astype(int).groupby(key).agg(["size", "sum"])
+
+
+@pytest.mark.parametrize("tz", ZONES)
+@pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
+@pytest.mark.parametrize("start", ["2026-03-01", "2026-10-05"])
+def test_the_trend_is_what_pandas_calendar_gives(freq, tz, start):
+    table = conversations(1_500, days=45, start=start)
+    result = analysis.completion_trend(table, freq=freq, tz=tz)
+    expected = reference(table, freq, tz)
+    filled = result[result["n"] > 0]
+    assert filled["n"].tolist() == expected["size"].tolist()
+    assert filled["completed"].tolist() == expected["sum"].tolist()
+    assert list(filled["period_start"]) == list(expected.index)
+    assert result["period_start"].is_monotonic_increasing
+    assert result["period_start"].is_unique
+    assert int(result[["n", "n_missing", "n_in_progress"]].to_numpy().sum()) == 1_500
+
+
+@pytest.mark.parametrize(
+    ("tz", "day", "before", "after", "hours"),
+    [
+        ("Europe/Berlin", "2026-03-29", "2026-03-28T22:59:59Z", "2026-03-29T22:00:00Z", 23),
+        ("Europe/Berlin", "2026-10-25", "2026-10-24T21:59:59Z", "2026-10-25T23:00:00Z", 25),
+        ("America/New_York", "2026-03-08", "2026-03-08T04:59:59Z", "2026-03-09T04:00:00Z", 23),
+        ("America/New_York", "2026-11-01", "2026-11-01T03:59:59Z", "2026-11-02T05:00:00Z", 25),
+        ("Asia/Kolkata", "2026-03-08", "2026-03-07T18:29:59Z", "2026-03-08T18:30:00Z", 24),
+    ],
+)
+def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after, hours):
+    first = pd.Timestamp(before) + pd.Timedelta("1s")
+    last = pd.Timestamp(after) - pd.Timedelta("1s")
+    table = small(started_at=[before, first, last, after], task_completed=[True] * 4)
+    result = analysis.completion_trend(table, tz=tz)
+    assert result["n"].tolist() == [1, 2, 1]
+    assert result["period_start"][1] == pd.Timestamp(day, tz=tz)
+    assert result["period_start"][2] - result["period_start"][1] == pd.Timedelta(hours=hours)
+    assert str(result["period_start"].dtype) == f"datetime64[us, {tz}]"
+
+
+def test_the_hour_that_comes_twice_is_two_hours():
+    table = small(started_at=["2026-10-25T00:30Z", "2026-10-25T01:30Z"], task_completed=[True, False])
+    result = analysis.completion_trend(table, freq="h", tz="Europe/Berlin")
+    assert [str(start) for start in result["period_start"]] == [
+        "2026-10-25 02:00:00+02:00",
+        "2026-10-25 02:00:00+01:00",
+    ]
+
+
+def test_a_day_that_a_zone_left_out_is_not_on_the_axis():
+    table = small(started_at=["2011-12-29T12:00Z", "2011-12-31T12:00Z"], task_completed=[True, True])
+    result = analysis.completion_trend(table, tz="Pacific/Apia")
+    assert [f"{start:%Y-%m-%d}" for start in result["period_start"]] == [
+        "2011-12-29",
+        "2011-12-31",
+        "2012-01-01",
+    ]
+    assert result["n"].tolist() == [1, 0, 1]
+
+
+def test_days_without_conversations_are_there_and_have_no_rate():
+    table = small(started_at=["2026-01-01", "2026-01-04"], task_completed=[True, False])
+    result = analysis.completion_trend(table)
+    assert result["n"].tolist() == [1, 0, 0, 1]
+    assert result["rate"].isna().tolist() == [False, True, True, False]
+    assert result.loc[1:2, ["rate_low", "rate_high"]].isna().to_numpy().all()
+
+
+def test_created_at_stands_in_where_started_at_is_not_known():
+    table = small(
+        started_at=["2026-01-01", None], created_at=["2026-02-01", "2026-01-02"], task_completed=[True, False]
+    )
+    assert analysis.completion_trend(table)["completed"].tolist() == [1, 0]
+    assert len(analysis.completion_trend(table.drop(columns="started_at"))) == 31
+
+
+def test_rows_without_any_time_are_counted_apart():
+    table = small(started_at=["2026-01-01", None], created_at=[None, None], task_completed=[True, False])
+    result = analysis.completion_trend(table)
+    assert result["n"].sum() == 1
+    assert result.attrs["promptlift"]["n_undated"] == 1
+
+
+def test_all_groups_share_one_axis():
+    table = small(started_at=["2026-01-01", "2026-01-03"], task_completed=[True, False], prompt_id=["a", "b"])
+    result = analysis.completion_trend(table, by="prompt_id")
+    assert result["prompt_id"].tolist() == ["a", "b"] * 3
+    assert result["n"].tolist() == [1, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("n", "days", "freq"), [(3_000, 60, "D"), (100, 60, "W"), (0, 60, "D"), (3_000, 8_000, "MS")]
+)
+def test_auto_takes_weeks_when_days_are_thin(n, days, freq):
+    table = conversations(n, days=days, start="2001-01-10")
+    result = analysis.completion_trend(table, freq="auto")
+    assert result.attrs["promptlift"]["freq"] == freq
+    pd.testing.assert_frame_equal(result, analysis.completion_trend(table, freq=freq))
+
+
+@pytest.mark.parametrize("freq", ["MS", "ME", "M"])
+def test_all_spellings_of_a_month_mean_the_month(freq):
+    result = analysis.completion_trend(conversations(50, days=70), freq=freq)
+    assert result["period_start"].dt.day.eq(1).all()
+
+
+def test_an_empty_table_has_the_same_columns():
+    empty, full = (
+        analysis.completion_trend(conversations(n), by="prompt_id", tz="Asia/Tokyo") for n in (0, 50)
+    )
+    assert empty.empty
+    assert list(empty.columns) == list(full.columns)
+    assert str(empty["period_start"].dtype) == "datetime64[us, Asia/Tokyo]"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"freq": "fortnight"}, "freq must be"),
+        ({"freq": None}, "freq must be"),
+        ({"freq": 7}, "freq must be"),
+        ({"tz": "Europe/Atlantis"}, "tz must name a time zone"),
+        ({"tz": ""}, "tz must name a time zone"),
+        ({"tz": "../../etc/passwd"}, "tz must name a time zone"),
+        ({"tz": 3}, "tz must name a time zone"),
+        ({"level": 0}, "level must be"),
+        ({"by": "period_start"}, "no column period_start"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        analysis.completion_trend(conversations(10), **options)
+
+
+def test_a_range_beyond_reason_is_refused_with_its_ends():
+    table = small(started_at=["1970-01-01", "2026-01-01"], task_completed=[True, True])
+    with pytest.raises(ValueError, match=r"between 1970-01-01 and 2026-01-01.*Choose a longer freq"):
+        analysis.completion_trend(table, freq="h")
+    assert len(analysis.completion_trend(table, freq="D", tz="Asia/Kolkata")) == 20_455
+
+
+def test_too_many_groups_are_refused():
+    table = conversations(40_000, days=60)
+    with pytest.raises(ValueError, match="fewer values"):
+        analysis.completion_trend(table, by="conversation_id")
+
+
+def test_text_is_not_time():
+    table = small(task_completed=[True]).assign(started_at=["2026-01-01"])
+    with pytest.raises(ValueError, match=r"started_at holds str.*pandas.to_datetime"):
+        analysis.completion_trend(table)
+
+
+def test_a_table_without_times_is_refused():
+    with pytest.raises(FrameError, match="started_at, created_at"):
+        analysis.completion_trend(small(task_completed=[True]))
+
+
+def test_times_without_a_zone_are_utc():
+    table = conversations(200)
+    naive = table.assign(
+        started_at=table["started_at"].dt.tz_localize(None),
+        created_at=table["created_at"].dt.tz_localize(None),
+    )
+    pd.testing.assert_frame_equal(analysis.completion_trend(naive), analysis.completion_trend(table))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.datetimes(pd.Timestamp("1990-01-01"), pd.Timestamp("2040-01-01")), min_size=1, max_size=30),
+    st.sampled_from(ZONES),
+    st.sampled_from(["D", "W", "MS"]),
+)
+def test_every_conversation_lies_in_its_period(times, tz, freq):
+    table = small(started_at=pd.to_datetime(times, utc=True), task_completed=[True] * len(times))
+    result = analysis.completion_trend(table, freq=freq, tz=tz)
+    starts = pd.DatetimeIndex(result["period_start"])
+    place = starts.searchsorted(pd.DatetimeIndex(table["started_at"]).tz_convert(tz), side="right") - 1
+    assert np.bincount(place, minlength=len(starts)).tolist() == result["n"].tolist()
+    assert (result["rate_low"] <= result["rate"]).eq(result["n"] > 0).all()
