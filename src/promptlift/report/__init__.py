@@ -1,0 +1,98 @@
+"""Reports that can be passed on: one file, opens anywhere, makes no requests.
+
+>>> from promptlift import report
+>>> report.write(lift, "prompt-id", "report.html")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from promptlift.report.period import PeriodLike
+
+__all__ = ["write"]
+
+
+def write(
+    source: Any,
+    prompt_id: str | Sequence[str] | None,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    redact: bool = False,
+    examples: int = 6,
+    period: PeriodLike = None,
+    clock: Callable[[], datetime] | None = None,
+) -> Path:
+    """Write a report about a prompt, or about several side by side.
+
+    The numbers are those of ``promptlift.analysis``, the pictures those of ``promptlift.plots``. The same data and
+    the same clock give the same bytes. The file is there completely or not at all.
+
+    Parameters
+    ----------
+    source
+        A workspace, or a table of ``lift.conversations(insights=True)`` (with ``content=True`` it also has the
+        examples).
+    prompt_id
+        A prompt, or several to compare. ``None`` takes all conversations of a table as one.
+    path
+        Where to write; the ending says the format: ``.html``.
+    title
+        Title of the report. The name of the prompt when it is left out.
+    redact
+        Take e-mail addresses, links and long numbers out of everything quoted. Names stay.
+    examples
+        How many conversations to show, at most 50; 0 shows none.
+    period
+        A number of days up to now, or ``(first day, last day)``, days in UTC and both included; either may be
+        ``None``.
+    clock
+        Gives the time that the report bears; the current time when it is left out.
+
+    Returns
+    -------
+    Path
+        Where the report is.
+
+    Raises
+    ------
+    ConfigError
+        When the ending is not supported, or the file cannot stand there. Nothing was read then.
+    NotFound
+        When there is no such prompt.
+    FrameError
+        When a table lacks a column.
+    PromptliftError
+        When the file cannot be written.
+    ValueError
+        When an option cannot be used.
+    """
+    from promptlift.report.files import check_target, write_whole  # noqa: PLC0415  (errors come before imports)
+    from promptlift.report.renderers import renderer_for  # noqa: PLC0415
+
+    target = Path(path)
+    renderer = renderer_for(target)
+    check_target(target)
+
+    # pandas and matplotlib are loaded when something is drawn.
+    from promptlift.report.compose import compose  # noqa: PLC0415
+    from promptlift.report.examples import MAX_EXAMPLES  # noqa: PLC0415
+    from promptlift.report.gather import gather  # noqa: PLC0415
+    from promptlift.report.period import window_of  # noqa: PLC0415
+
+    if type(examples) is not int or not 0 <= examples <= MAX_EXAMPLES:
+        raise ValueError(f"examples={examples!r} is not a number from 0 to {MAX_EXAMPLES}.")
+    now = clock() if clock is not None else datetime.now(UTC)
+    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now
+    window = window_of(period, now)
+    material = gather(source, prompt_id, window)
+    document = compose(material, window=window, now=now, title=title, redacted=redact, examples=examples)
+    write_whole(target, renderer.render(document))
+    return target

@@ -1,0 +1,102 @@
+"""Pictures as SVG that can stand inside a page: text as text, no ids that clash, the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Canvas
+
+from promptlift import plots
+from promptlift.report.document import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_issues", "draw_sentiment", "draw_trend"]
+
+_WIDTH: Final = 9.2
+# Room below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
+_FOOT: Final = 0.78
+_DATES: Final = 0.2
+_NO_METADATA: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
+_HEAD: Final = re.compile(r"\A.*?(?=<svg)", re.DOTALL)
+_METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
+_STYLE: Final = re.compile(r"\s*<style type=\"text/css\">[^<]*</style>")
+_GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
+_SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
+
+
+def draw_trend(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+    """Draw the answer of ``analysis.completion_trend``."""
+    return _draw("trend", lambda ax: plots.completion_trend(table, ax=ax), 3.9, 0.85, alt, caption, _DATES)
+
+
+def draw_sentiment(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+    """Draw the answer of ``analysis.sentiment_distribution``."""
+    groups = max(1, len(table) // 3)
+    height = 3.0 + 0.22 * min(groups, 6)
+    return _draw(
+        "sentiment", lambda ax: plots.sentiment_distribution(table, ax=ax), height, 1.15, alt, caption
+    )
+
+
+def draw_issues(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+    """Draw the answer of ``analysis.issues``."""
+    height = 1.4 + 0.46 * max(2, int(table["issue"].nunique()))
+    return _draw("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2, alt, caption)
+
+
+def _draw(
+    name: str,
+    plot: Callable[[Axes], Axes],
+    height: float,
+    left: float,
+    alt: str,
+    caption: str,
+    more: float = 0,
+) -> Figure:
+    """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
+    out = io.StringIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        # The reader's browser has fonts for scripts that the measuring font lacks.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        mpl.rcdefaults()
+        mpl.rcParams.update(_settings(name))
+        figure = Canvas(figsize=(_WIDTH, height))
+        foot = _FOOT + more
+        FigureCanvasSVG(figure)
+        ax = figure.add_axes(
+            (left / _WIDTH, foot / height, (_WIDTH - left - 0.2) / _WIDTH, (height - foot - 0.15) / height)
+        )
+        plot(ax)
+        figure.savefig(out, format="svg", metadata=_NO_METADATA)
+    return Figure(name, "", alt, _inline(out.getvalue(), name), caption)
+
+
+def _settings(name: str) -> Any:
+    return {
+        # Text stays text: readable in every script, small, and found by a search.
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "font.size": 10.5,
+        "axes.labelcolor": "#1c2430",
+        "text.color": "#1c2430",
+    }
+
+
+def _inline(svg: str, name: str) -> str:
+    """Take out what only a file of its own needs, and make ids unique among the pictures of a page."""
+    svg = _STYLE.sub("", _METADATA.sub("", _HEAD.sub("", svg)))
+    svg = _SIZE.sub(lambda found: f"<svg {found.group(1) or ''}", svg, count=1)
+    svg = _GROUP_ID.sub("<g", svg)
+    for mark in ('id="', 'href="#', "url(#"):
+        svg = svg.replace(mark, f"{mark}{name}-")
+    return svg.strip()

@@ -1,0 +1,153 @@
+"""Example conversations: which ones, and how much of them is shown."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+import pandas as pd
+
+from promptlift.errors import TranscriptError
+from promptlift.report.document import Transcript, Turn
+from promptlift.report.gather import GROUP
+from promptlift.report.inert import one_line, shorten, visible
+from promptlift.report.redaction import redact
+from promptlift.report.wording import clock_time, count, moment, plural, signed
+from promptlift.schema.transcript import parse_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from promptlift.report.gather import Material
+    from promptlift.schema.transcript import Message
+
+__all__ = ["MAX_EXAMPLES", "find_examples"]
+
+MAX_EXAMPLES: Final = 50
+_FIRST, _LAST = 12, 8
+_MESSAGE_CHARS: Final = 1200
+_SYSTEM_CHARS: Final = 240
+# Conversations that were deleted meanwhile are passed over, but not without end.
+_TRIES: Final = 3
+
+Outcome = Literal["completed", "failed"]
+
+
+def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Transcript]:
+    """Give up to ``wanted`` conversations, failed and completed ones in turn, the same ones every time.
+
+    The order is that of a hash of the id, so it favours nobody; of those, the ones with issues that were not shown yet
+    come first. Only the transcripts of the chosen ones are read.
+    """
+    if wanted == 0 or material.conversations.empty:
+        return []
+    clean = redact if redacted else str
+    queues = {outcome: _ordered(material, outcome) for outcome in ("failed", "completed")}
+    shown: dict[str, list[Transcript]] = {"failed": [], "completed": []}
+    tries = wanted * _TRIES
+    while tries > 0 and sum(map(len, shown.values())) < wanted and any(queues.values()):
+        tries -= 1
+        behind = min((name for name in queues if queues[name]), key=lambda name: len(shown[name]))
+        row = queues[behind].pop(0)
+        content = material.content_of(row["conversation_id"])
+        if content is None:
+            continue
+        made = _transcript(row, content, cast("Outcome", behind), clean, named=material.compared)
+        if made is not None:
+            shown[behind].append(made)
+    return list(chain(shown["failed"], shown["completed"]))
+
+
+def _ordered(material: Material, outcome: str) -> list[dict[str, Any]]:
+    """Rows with this outcome in the order in which they are taken, the prompts in turn."""
+    table = material.conversations
+    rated = table[table["task_completed"].notna() & (table["status"].astype("str") != "in_progress")]
+    chosen = rated[rated["task_completed"].astype(bool) == (outcome == "completed")]
+    queues = [_varied(chosen[chosen[GROUP] == name]) for name in material.names]
+    return [row for row in chain.from_iterable(zip_longest(*queues)) if row is not None]
+
+
+def _varied(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Take rows by the hash of their id; those that bring a new first issue or topic go first."""
+    hashed = [hashlib.sha256(str(one).encode("utf-8", "replace")).digest() for one in rows["conversation_id"]]
+    places = sorted(range(len(rows)), key=hashed.__getitem__)[: MAX_EXAMPLES * _TRIES]
+    seen: set[str] = set()
+    later = []
+    for record in rows.iloc[places].to_dict("records"):
+        row = {str(name): value for name, value in record.items()}
+        theme = _theme(row)
+        if theme in seen:
+            later.append(row)
+            continue
+        seen.add(theme)
+        yield row
+    yield from later
+
+
+def _theme(row: dict[str, Any]) -> str:
+    issues, topics = row.get("issues"), row.get("topics")
+    if isinstance(issues, list) and issues:
+        first = issues[0]
+        return str(first.get("title") if isinstance(first, dict) else first)
+    return str(topics[0]) if isinstance(topics, list) and topics else ""
+
+
+def _transcript(
+    row: dict[str, Any], content: str, outcome: Outcome, clean: Callable[[str], str], *, named: bool
+) -> Transcript | None:
+    try:
+        messages = parse_content(content).messages
+    except TranscriptError:
+        return None
+    first = next((message.content for message in messages if message.role == "user"), "")
+    facts = tuple((name, value) for name, value in _facts(row, clean, named=named) if value)
+    title = one_line(clean(visible(first)), 90) or "No message of the user"
+    return Transcript(title, outcome, facts, tuple(_turns(messages, clean)))
+
+
+def _facts(row: dict[str, Any], clean: Callable[[str], str], *, named: bool) -> Iterable[tuple[str, str]]:
+    if named:
+        yield "Prompt", str(row[GROUP])
+    started = next((row[name] for name in ("started_at", "created_at") if not _nothing(row.get(name))), None)
+    if started is not None:
+        yield "Started", moment(pd.Timestamp(started).to_pydatetime())
+    if not _nothing(row.get("llm_model")):
+        yield "Model", one_line(row["llm_model"], 60)
+    if not _nothing(row.get("sentiment")):
+        score = row.get("sentiment_score")
+        yield (
+            "Sentiment",
+            f"{row['sentiment']}" + ("" if _nothing(score) else f" ({signed(float(str(score)))})"),
+        )
+    titles = [one.get("title") if isinstance(one, dict) else one for one in _listed(row.get("issues"))]
+    yield "Issues", ", ".join(one_line(clean(visible(title)), 60) for title in titles[:4] if title)
+    yield "Id", one_line(row["conversation_id"], 64)
+
+
+def _nothing(value: Any) -> bool:
+    return (
+        value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _turns(messages: list[Message], clean: Callable[[str], str]) -> Iterator[Turn]:
+    hidden = len(messages) - _FIRST - _LAST
+    for place, message in enumerate(messages):
+        if hidden > 1 and _FIRST <= place < len(messages) - _LAST:
+            if place == _FIRST:
+                yield Turn("gap", f"… {plural(hidden, 'message')} left out …")
+            continue
+        text = clean(visible(message.content))
+        kept, cut = shorten(text, _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS)
+        yield Turn(
+            message.role,
+            kept or "(empty message)",
+            "" if message.timestamp is None else clock_time(message.timestamp),
+            f"{count(cut)} characters left out" if cut else "",
+        )

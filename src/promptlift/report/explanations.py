@@ -1,0 +1,123 @@
+"""What a reader must know about the numbers: how to read them, how they were made, what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import promptlift
+from promptlift.report.document import Column, Notice, Section, Table
+from promptlift.report.inert import one_line
+from promptlift.report.redaction import REDACTION_NOTE
+from promptlift.report.wording import count, moment, plural
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from promptlift.report.gather import Material
+
+__all__ = ["completeness", "footer", "how_measured", "how_to_read", "notices"]
+
+_FEW: Final = 30
+_ANALYSERS: Final = {
+    "lexicon": "The insights come from the built-in word-list analyser, without a language model. It is a rough guide: "
+    "it counts words and signs of an end, and does not understand what was said. Compare prompts with it rather than "
+    "trust a single number, and read the examples.",
+    "mixed": "The insights come from several analysers, some of them the built-in word-list analyser, which is a rough "
+    "guide. A change over time may be a change of analyser.",
+}
+
+
+def notices(material: Material, analyser: str | None, *, period: str = "") -> tuple[Notice, ...]:
+    """Sentences that stand before the numbers."""
+    table, said = material.conversations, []
+    if material.provenance.complete is False:
+        said.append(
+            Notice("warning", "Not all conversations could be read. The numbers below are of a part.")
+        )
+    if not len(table):
+        where = f"in this period ({period})" if period else "yet"
+        words = f"There are no conversations {where}, so there is nothing to report."
+        return (*said, Notice("warning", words))
+    rated = int(table["task_completed"].notna().sum())
+    if rated == 0:
+        words = "None of the conversations has insights yet. Write the report again when they are judged."
+        said.append(Notice("warning", words))
+    elif rated < _FEW:
+        words = f"Only {plural(rated, 'conversation')} with insights: the intervals are wide, take them seriously."
+        said.append(Notice("note", words))
+    if analyser in _ANALYSERS:
+        said.append(Notice("note", _ANALYSERS[analyser]))
+    return tuple(said)
+
+
+def how_to_read(*, compared: bool) -> Section:
+    """How to read the numbers."""
+    points = [
+        "The interval beside a number says how far chance alone may have moved it: the longer it is, the less is known.",
+        "Intervals are made so that 95 of 100 of them hold the true value.",
+        "Look at the number of conversations before you look at the rate. A rate of few conversations says little.",
+        "One day above or below the others is rarely news. A change is likely when many days in a row moved.",
+    ]
+    if compared:
+        points.append(
+            "Two prompts differ clearly when their intervals do not meet. When they meet, nothing is decided. A "
+            "difference may also come from other customers, other times or another model, not from the prompt."
+        )
+    return Section("reading", "How to read this", points=tuple(points))
+
+
+def how_measured(table: pd.DataFrame, analyser: str | None, *, redacted: bool) -> Section:
+    """How the numbers were made."""
+    points = [
+        "Completed: the share of ended conversations with insights in which the user's task was judged as done.",
+        "Conversations in progress and those without insights count neither way. Intervals of shares are Wilson's, 95%.",
+        "Sentiment: the mean of scores from −1 to 1 with Student's t interval, and the share of each label.",
+        "Issues: what the analyser named in a conversation; the severity is the worst that it gave.",
+        "Time: the first message of a conversation, or when it was logged if that is not known; days are days in UTC.",
+        *([_judged_by(table, analyser)] if len(table) else []),
+    ]
+    if redacted:
+        points.append(REDACTION_NOTE)
+    return Section("method", "How it was measured", points=tuple(points))
+
+
+def _judged_by(table: pd.DataFrame, analyser: str | None) -> str:
+    names = []
+    if "analyser" in table.columns:
+        names = sorted({one_line(name, 60) for name in table["analyser"].dropna().unique()})
+    said = f" Named by the service: {', '.join(names[:5])}." if names else ""
+    if analyser in _ANALYSERS:
+        return f"Analyser: {_ANALYSERS[analyser]}{said}"
+    if analyser:
+        return f"Analyser: the insights were made by a language model, which can be wrong too.{said}"
+    return "Analyser: the service does not say who judged the conversations."
+
+
+def completeness(material: Material, overview: pd.DataFrame) -> Section:
+    """What the data hold, and what is missing in them."""
+    facts = material.provenance
+    state = {True: "yes", False: "no", None: "the source does not say"}[facts.complete]
+    missing, running = (int(overview[name].sum()) for name in ("n_missing", "in_progress"))
+    rows = [
+        ("Read from the source", count(facts.rows)),
+        ("Counted by the service", "not said" if facts.total is None else count(facts.total)),
+        ("All of them read", state),
+        ("In the period of this report", count(len(material.conversations))),
+        ("Ended, but without a judged task", count(missing)),
+        ("In progress", count(running)),
+    ]
+    if facts.deleted:
+        rows.append(("Deleted while they were read", count(facts.deleted)))
+    rows += [
+        (f"Values that could not be used: {one_line(name, 40)}", count(number))
+        for name, number in sorted(facts.warnings.items())
+    ]
+    table = Table("", (Column("What"), Column("Conversations", "number")), tuple(rows))
+    return Section("data", "The data", tables=(table,))
+
+
+def footer(now: datetime, *, version: Any = None) -> str:
+    """Who wrote the report, and when."""
+    return f"Written by promptlift {version or promptlift.__version__} on {moment(now)}."

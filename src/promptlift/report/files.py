@@ -1,0 +1,56 @@
+"""A file that is there completely or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from promptlift.errors import ConfigError, PromptliftError
+
+__all__ = ["check_target", "write_whole"]
+
+
+def check_target(path: Path) -> None:
+    """Refuse a place where no file can be written, before any work is done.
+
+    Raises
+    ------
+    ConfigError
+        When the path is a folder, or its folder does not exist.
+    """
+    if path.is_dir():
+        raise ConfigError(
+            f"{path} is a folder. Give the name of a file in it, such as {path / 'report.html'}."
+        )
+    if not path.parent.is_dir():
+        raise ConfigError(f"There is no folder {path.parent}. Make it first, or choose another place.")
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file beside its place and move it there when it is complete.
+
+    A file that was there before stays as it was until then, also when writing fails. A link is followed.
+
+    Raises
+    ------
+    PromptliftError
+        When the file cannot be written: no room, no permission.
+    """
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except OSError as error:
+        raise PromptliftError(
+            f"The report could not be written to {path}: {error.strerror or error}. "
+            "Nothing was changed there. Make room or choose another place, and write it again."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -1,0 +1,215 @@
+"""Everything a report needs from its source: one table, the names of its prompts, and how complete it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from promptlift.errors import FrameError, NotFound
+from promptlift.report.inert import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from promptlift.report.period import Window
+
+__all__ = ["GROUP", "Material", "Provenance", "gather"]
+
+GROUP: Final = "prompt"
+_NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
+_HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
+_NAME_CHARS: Final = 80
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the source said about its answer."""
+
+    rows: int
+    total: int | None
+    complete: bool | None
+    fetched_at: str = ""
+    deleted: int = 0
+    warnings: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a report is made from.
+
+    Attributes
+    ----------
+    conversations
+        One row a conversation; column ``prompt`` has the name shown.
+    names
+        The prompts by the names shown, in the order asked for.
+    prompts
+        Name shown to what is known about the prompt.
+    content_of
+        Gives the transcript of a conversation, or ``None`` when it cannot be had.
+    """
+
+    conversations: pd.DataFrame
+    names: tuple[str, ...]
+    prompts: dict[str, dict[str, Any]]
+    provenance: Provenance
+    content_of: Callable[[str], str | None]
+
+    @property
+    def compared(self) -> bool:
+        """Whether the report is about several prompts."""
+        return len(self.names) > 1
+
+    @property
+    def by(self) -> str | None:
+        """The column that names groups, when there are several."""
+        return GROUP if self.compared else None
+
+
+def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -> Material:
+    """Read a source.
+
+    Parameters
+    ----------
+    source
+        A workspace, or a conversations table with insights.
+    prompt_id
+        One prompt, several to compare, or ``None`` for all conversations of a table.
+    window
+        Which conversations count.
+
+    Raises
+    ------
+    FrameError
+        When a table lacks a column.
+    NotFound
+        When the service has no such prompt.
+    ValueError
+        When ``prompt_id`` names nothing.
+    """
+    ids = _ids(prompt_id)
+    if isinstance(source, pd.DataFrame):
+        frames, known = _split(source, ids), {}
+        content_of = _table_contents(source)
+    else:
+        known = _known_prompts(source, ids)
+        frames = [source.conversations(prompt_id=one, insights=True, content=False) for one in ids]
+        content_of = _service_contents(source)
+    names = _names(ids, known)
+    provenance = _provenance([frame.attrs.get("promptlift") for frame in frames], sum(map(len, frames)))
+    analysers = {(frame.attrs.get("promptlift") or {}).get("analyser") for frame in frames if len(frame)}
+    parts = [
+        _inside(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
+    ]
+    # Empty tables add nothing but doubts about dtypes.
+    filled = [part for part in parts if len(part)]
+    table = (
+        pd.concat(filled, ignore_index=True)
+        if len(filled) > 1
+        else (filled or parts)[0].reset_index(drop=True)
+    )
+    analysers.discard(None)
+    said = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
+    table.attrs = {"promptlift": {"table": "conversations", "analyser": said}} if said else {}
+    prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
+    return Material(table, tuple(names), prompts, provenance, content_of)
+
+
+def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:
+    if prompt_id is None:
+        return [None]
+    given: list[Any] = [prompt_id] if isinstance(prompt_id, str) else list(dict.fromkeys(prompt_id))
+    if not given or any(not isinstance(one, str) or not one for one in given):
+        raise ValueError(
+            f"prompt_id={prompt_id!r} names no prompt. Give an id of lift.prompts(), or a list of ids to compare."
+        )
+    return [*given]
+
+
+def _split(table: pd.DataFrame, ids: list[str | None]) -> list[pd.DataFrame]:
+    needed = [*_NEEDED, "conversation_id", *(["prompt_id"] if ids != [None] else [])]
+    present = [str(name) for name in table.columns]
+    missing = [name for name in needed if name not in present]
+    if missing:
+        raise FrameError(missing, present, hint=_HINT)
+    table = table.drop(columns="content", errors="ignore")
+    return [table if one is None else table[table["prompt_id"] == one] for one in ids]
+
+
+def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, Any]]:
+    table = source.prompts()
+    known = {str(row["prompt_id"]): row for row in table.to_dict("records")}
+    for one in ids:
+        if one is not None and one not in known:
+            raise NotFound(f"There is no prompt {one!r}. lift.prompts() lists the prompts with their ids.")
+    return known
+
+
+def _names(ids: list[str | None], known: dict[str, dict[str, Any]]) -> list[str]:
+    names = [
+        "All conversations"
+        if one is None
+        else one_line(known.get(one, {}).get("name") or one, _NAME_CHARS) or one
+        for one in ids
+    ]
+    often = Counter(names)
+    return [
+        name if often[name] == 1 else f"{name} ({one_line(one, 24)})"
+        for name, one in zip(names, ids, strict=True)
+    ]
+
+
+def _inside(table: pd.DataFrame, window: Window) -> pd.DataFrame:
+    if window.start is None and window.end is None:
+        return table
+    times = [name for name in ("started_at", "created_at") if name in table.columns]
+    if not times:
+        raise FrameError(["started_at"], [str(name) for name in table.columns], hint="A period needs times.")
+    started = pd.to_datetime(table[times[0]], utc=True)
+    if len(times) > 1:
+        started = started.fillna(pd.to_datetime(table[times[1]], utc=True))
+    return table[window.holds(started)]
+
+
+def _provenance(said: list[Any], rows: int) -> Provenance:
+    facts = [one for one in said if isinstance(one, dict)]
+    if not facts or len(facts) < len(said):
+        return Provenance(rows, None, None)
+    totals = [one["total"] for one in facts if isinstance(one.get("total"), int)]
+    warnings: Counter[str] = Counter()
+    for one in facts:
+        warnings.update(one.get("warnings") or {})
+    states = [one.get("complete") for one in facts]
+    return Provenance(
+        rows=rows,
+        total=sum(totals) if len(totals) == len(facts) else None,
+        complete=None if None in states else all(map(bool, states)),
+        fetched_at=max(str(one.get("fetched_at") or "") for one in facts),
+        deleted=sum(int(one.get("deleted_meanwhile") or 0) for one in facts),
+        warnings=dict(warnings),
+    )
+
+
+def _table_contents(table: pd.DataFrame) -> Callable[[str], str | None]:
+    if "content" not in table.columns:
+        return lambda _: None
+
+    def content_of(conversation_id: str) -> str | None:
+        found = table.loc[table["conversation_id"] == conversation_id, "content"]
+        return found.iloc[0] if len(found) and isinstance(found.iloc[0], str) else None
+
+    return content_of
+
+
+def _service_contents(source: Any) -> Callable[[str], str | None]:
+    def content_of(conversation_id: str) -> str | None:
+        try:
+            content = source.client.conversations.get(conversation_id).content
+        except NotFound:  # deleted since the list was read
+            return None
+        return content if isinstance(content, str) else None
+
+    return content_of

@@ -1,0 +1,87 @@
+"""Which days a report is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from promptlift.report.wording import day
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PeriodLike", "Window", "window_of"]
+
+Moment = date | datetime | str | None
+PeriodLike = int | Sequence[Moment] | None
+_HELP = (
+    "period is a number of days up to now, or (first day, last day) such as ('2026-01-01', '2026-01-31'); "
+    "either may be None."
+)
+
+
+@dataclass(frozen=True)
+class Window:
+    """From ``start`` up to but not including ``end``, in UTC; ``None`` is open."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+    words: str = ""
+
+    def holds(self, times: pd.Series[Any]) -> NDArray[Any]:
+        """Tell which times lie inside. Without borders all do, also unknown ones."""
+        kept = pd.Series(data=True, index=times.index)
+        if self.start is not None:
+            kept &= times >= pd.Timestamp(self.start)
+        if self.end is not None:
+            kept &= times < pd.Timestamp(self.end)
+        return kept.to_numpy(dtype=bool)
+
+
+def window_of(period: PeriodLike, now: datetime) -> Window:
+    """Read the ``period`` of a report.
+
+    Raises
+    ------
+    ValueError
+        When it cannot be read, or is empty.
+    """
+    if period is None:
+        return Window()
+    if isinstance(period, int) and not isinstance(period, bool):
+        if not 1 <= period <= 36500:
+            raise ValueError(f"period={period} days is not between 1 and 36500. {_HELP}")
+        return Window(now - timedelta(days=period), None, f"last {period} days")
+    if isinstance(period, str) or not isinstance(period, Sequence) or len(period) != 2:
+        raise ValueError(f"period={period!r} cannot be read. {_HELP}")
+    start, end = _border(period[0], last=False), _border(period[1], last=True)
+    if start is not None and end is not None and start >= end:
+        raise ValueError(f"period={tuple(period)!r} ends before it begins. {_HELP}")
+    return Window(start, end, _words(start, end))
+
+
+def _border(value: Moment, *, last: bool) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = date.fromisoformat(value) if len(value) == 10 else datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"{value!r} in period is not a day such as '2026-01-31'. {_HELP}") from None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if not isinstance(value, date):
+        raise ValueError(f"{value!r} in period is not a day. {_HELP}")  # noqa: TRY004  (one error for one option)
+    # The last day belongs to the period.
+    return datetime.combine(value + timedelta(days=1 if last else 0), time(), tzinfo=UTC)
+
+
+def _words(start: datetime | None, end: datetime | None) -> str:
+    until = None if end is None else day(end - timedelta(microseconds=1))
+    if start is None:
+        return f"until {until}" if until else ""
+    return f"from {day(start)}" if until is None else f"{day(start)} to {until}"

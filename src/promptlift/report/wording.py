@@ -1,0 +1,57 @@
+"""Numbers and times as they are printed, the same on every machine."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Any, Final
+
+__all__ = ["clock_time", "count", "day", "interval", "moment", "percent", "plural", "signed"]
+
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+NOTHING: Final = "–"
+
+
+def percent(share: float) -> str:
+    """Print a fraction as a percentage: 0.863 is 86%; what is above 0 and rounds to it is <1%."""
+    if math.isnan(share):
+        return NOTHING
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def signed(score: float) -> str:
+    """Print a score with its sign and two digits."""
+    if math.isnan(score):
+        return NOTHING
+    return "0.00" if round(score, 2) == 0 else f"{score:+.2f}".replace("-", "−")
+
+
+def interval(low: float, high: float, form: Any = percent) -> str:
+    """Print the ends of an interval, or say that there is none."""
+    return "no interval" if math.isnan(low) or math.isnan(high) else f"{form(low)} to {form(high)}"
+
+
+def count(number: int) -> str:
+    """Print a whole number with separators."""
+    return f"{int(number):,}"
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Print a number with its noun."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def day(when: datetime) -> str:
+    """Print a day in UTC."""
+    local = when.astimezone(UTC)
+    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+
+
+def clock_time(when: datetime) -> str:
+    """Print the time of day in UTC."""
+    return when.astimezone(UTC).strftime("%H:%M")
+
+
+def moment(when: datetime) -> str:
+    """Print a day and its time in UTC."""
+    return f"{day(when)}, {clock_time(when)} UTC"
