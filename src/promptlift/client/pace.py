@@ -15,6 +15,7 @@ WINDOW_SECONDS: Final = 60.5
 _LEARN_FROM: Final = 20
 _LONGEST_HOLD: Final = 120.0
 _EPOCH_FROM: Final = 1_000_000_000
+_SHORTEST_WAIT: Final = 0.001
 
 
 class Pace:
@@ -44,7 +45,8 @@ class Pace:
         while sent and sent[0] <= now - WINDOW_SECONDS:
             sent.popleft()
         if self.per_minute is not None and len(sent) >= self.per_minute:
-            return sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now
+            # Never 0, whatever the rounding: 0 would mean go, uncounted.
+            return max(sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now, _SHORTEST_WAIT)
         sent.append(now)
         self._in_flight += 1
         return 0.0

@@ -16,6 +16,8 @@ Row = dict[str, Any]
 
 PAGE_ROWS: Final = 100
 OVERLAP_MOST: Final = 3
+# A list from which rows vanish while it is read will lose more.
+OVERLAP_AFTER_MISS: Final = 6
 # Requests that a read may make beyond one for every full page.
 SPARE_REQUESTS: Final = 5
 _REPEATS_MAX: Final = 3
@@ -61,10 +63,11 @@ class Walk:
     complete: bool = False
     pages: int = 0
     _covered: set[str] = field(default_factory=set)
-    _island: tuple[int, list[str]] | None = None
+    _island: tuple[int, list[str], bool] | None = None
     _overlap: int = OVERLAP_MOST
     _repeats: int = 0
     _catching_up: bool = False
+    _grown: int = 0
 
     def take(self, page: list[Row], *, total: int, limit: int | None = None) -> list[Row]:
         """Take the page at :attr:`offset` and give the rows that are new.
@@ -84,6 +87,8 @@ class Walk:
         if self.pages == 0:
             self.limit = min(self.limit, limit) if limit and limit > 0 else self.limit
             self._overlap = overlap_for(total, self.limit)
+        else:
+            self._grown += max(0, total - self.total)
         self.pages += 1
         self.total = total
         if self.pages > 20 + 4 * (max(total, len(self.rows)) // max(1, self.limit - self._overlap) + 1):
@@ -104,14 +109,16 @@ class Walk:
 
     def _go_on(self, ids: list[str], total: int) -> None:
         end = self.offset + len(ids)
+        last = end >= total
         self._covered.update(ids)
         if self._island is not None:
-            start, island = self._island
+            start, island, was_last = self._island
             self._island = None
             if not self._covered.isdisjoint(island):
+                # Where the island ends may have moved since; the next page must meet it to be believed.
                 self._covered.update(island)
-                end = start + len(island)
-        if self._catching_up or end >= total:
+                end, last = min(start + len(island), total), last or was_last
+        if self._catching_up or last:
             self._finish(total)
             return
         if not ids:
@@ -129,12 +136,14 @@ class Walk:
             self._catching_up = False
             self._go_on(ids, self.total)
             return
-        self._island = (self.offset, ids) if ids else None
+        self._island = (self.offset, ids, self.offset + len(ids) >= self.total) if ids else None
+        self._overlap = min(OVERLAP_AFTER_MISS, self.limit - 1)
         self.offset = max(0, min(self.offset, self.total) - max(1, self.limit - 1))
 
     def _finish(self, total: int) -> None:
         """Compare with the total; when rows are missing, look for them at the top, then everywhere."""
-        if len(self.rows) >= total:
+        # What was inserted while reading may lie where it was read already; nobody can promise that.
+        if total - len(self.rows) <= (self._grown if self._repeats else 0):
             self.done = self.complete = True
             return
         self._repeats += 1

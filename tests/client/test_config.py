@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from promptlift.client import configure
+from promptlift.client.config import normalise_base_url
+from promptlift.client.secret import Secret
+from promptlift.errors import ConfigError
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("http://localhost:8000", "http://localhost:8000/api/v1"),
+        ("http://localhost:8000/", "http://localhost:8000/api/v1"),
+        (" https://host/api/v1/ \n", "https://host/api/v1"),
+        ("https://host/api", "https://host/api/v1"),
+        ("https://host/behind/a/proxy", "https://host/behind/a/proxy/api/v1"),
+        ("https://host/behind/api/v1", "https://host/behind/api/v1"),
+        ("http://[::1]:8000", "http://[::1]:8000/api/v1"),
+    ],
+)
+def test_every_spelling_of_an_address_becomes_the_versioned_one(given, used):
+    assert normalise_base_url(given) == used
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("localhost:8000", "must begin with http"),
+        ("ftp://host", "must begin with http"),
+        ("https://", "names no host"),
+        ("https://ho st/", "names no host"),
+        ("https://host:99999", "cannot be read"),
+        ("https://user:pw@host", "user name or password"),
+        ("https://host/api/v1?x=1", "query or fragment"),
+        ("   ", "No service address"),
+    ],
+)
+def test_a_bad_address_is_told_before_any_request(address, says):
+    with pytest.raises(ConfigError, match=says):
+        configure(address, KEY, environ={})
+
+
+def test_what_is_missing_is_named_with_what_to_do_next():
+    with pytest.raises(ConfigError, match=r"PROMPTLIFT_BASE_URL.*promptlift\.local"):
+        configure(environ={})
+    with pytest.raises(ConfigError, match=r"PROMPTLIFT_API_KEY.*keys create"):
+        configure("http://localhost:1", environ={})
+
+
+def test_arguments_go_before_the_environment():
+    environ = {"PROMPTLIFT_BASE_URL": "http://env", "PROMPTLIFT_API_KEY": "env-key"}
+    assert configure(environ=environ).base_url == "http://env/api/v1"
+    assert configure(environ=environ).key == Secret("env-key")
+    given = configure("http://arg", "arg-key", environ=environ)
+    assert (given.base_url, given.key) == ("http://arg/api/v1", Secret("arg-key"))
+
+
+@pytest.mark.parametrize("bad", ["sk secret", "sk\r\nX-Evil: 1", "sk-schlüssel", "sk\x00", "“sk”"])
+def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(bad):
+    with pytest.raises(ConfigError, match="Copy it again") as refused:
+        configure("http://host", bad, environ={})
+    assert bad not in str(refused.value)
+
+
+def test_a_line_break_around_a_copied_key_is_taken_off():
+    assert configure("http://host", f" {KEY}\n", environ={}).key == Secret(KEY)
+
+
+def test_an_unknown_scheme_is_refused():
+    with pytest.raises(ConfigError, match="'prompt' or 'agent'"):
+        configure("http://host", KEY, scheme="bot", environ={})
+
+
+def test_a_secret_shows_nowhere():
+    secret = Secret(KEY)
+    config = configure("http://host", KEY, environ={})
+    for text in (repr(secret), str(secret), f"{secret}", f"{secret!r:>9}", repr(config), str({"k": secret})):
+        assert KEY not in text
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+    with pytest.raises(TypeError):
+        copy.deepcopy(secret)
+    with pytest.raises(TypeError):
+        vars(secret)

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from promptlift.client.pace import WINDOW_SECONDS, Pace
+
+
+def run(pace, requests, serve, *, start=0.0, step=0.001):
+    """Send so many requests, one after the other, and give the time at the end and the 429s earned."""
+    now, refused = start, 0
+    for _ in range(requests):
+        while True:
+            wait = pace.ask(now)
+            if wait > 0:
+                now += wait
+                continue
+            now += step
+            answer = serve(now)
+            if answer is True:
+                pace.answered(now)
+                break
+            refused += 1
+            pace.refused(now, answer if answer is not False else None)
+    return now - start, refused
+
+
+def fixed_window(limit, *, aligned=0.0, retry_after=False):
+    counts: dict[int, int] = {}
+
+    def serve(now):
+        window = int((now + aligned) // 60)
+        counts[window] = counts.get(window, 0) + 1
+        if counts[window] <= limit:
+            return True
+        return (window + 1) * 60 - aligned - now if retry_after else False
+
+    return serve
+
+
+def moving_window(limit):
+    sent: list[float] = []
+
+    def serve(now):
+        sent[:] = [moment for moment in sent if moment > now - 60]
+        if len(sent) >= limit:
+            return False
+        sent.append(now)
+        return True
+
+    return serve
+
+
+def bucket(limit):
+    state = {"tokens": float(limit), "at": 0.0}
+
+    def serve(now):
+        state["tokens"] = min(limit, state["tokens"] + (now - state["at"]) * limit / 60)
+        state["at"] = now
+        if state["tokens"] < 1:
+            return False
+        state["tokens"] -= 1
+        return True
+
+    return serve
+
+
+@pytest.mark.parametrize("kind", [fixed_window, moving_window, bucket])
+@pytest.mark.parametrize("limit", [60, 300])
+def test_a_known_rate_never_earns_a_429(kind, limit):
+    seconds, refused = run(Pace(limit), 4 * limit, kind(limit))
+    assert refused == 0
+    assert seconds <= 3 * 60 * 1.02
+
+
+@pytest.mark.parametrize("aligned", [0.0, 17.0, 43.5])
+def test_windows_that_began_before_are_kept_too(aligned):
+    _, refused = run(Pace(60), 300, fixed_window(60, aligned=aligned))
+    assert refused == 0
+
+
+def test_404_requests_at_300_a_minute_with_bare_429s_take_hardly_longer_than_they_must():
+    # The limit: 300 at once, the other 104 when the window is over.
+    seconds, refused = run(Pace(), 404, fixed_window(300))
+    assert seconds <= 60.3 * 1.05
+    assert refused == 1
+
+
+def test_a_rate_that_was_learned_is_kept_from_then_on():
+    pace = Pace()
+    _, refused = run(pace, 1500, fixed_window(300))
+    assert refused == 1
+    assert pace.per_minute == 300
+
+
+def test_retry_after_is_waited_for():
+    pace = Pace()
+    assert pace.ask(0.0) == 0
+    pace.refused(1.0, 7.0)
+    assert 7.0 <= pace.ask(1.0) <= 7.2
+    assert pace.ask(8.2) == 0
+
+
+def test_several_429s_of_one_burst_are_one_wait():
+    pace = Pace()
+    for _ in range(8):
+        assert pace.ask(0.0) == 0
+    for _ in range(8):
+        pace.refused(0.5)
+    assert pace.ask(0.5) <= WINDOW_SECONDS
+    assert pace.per_minute is None  # too few went well before: somebody else uses the key
+
+
+def test_headers_set_the_rate_and_announce_the_end_of_the_window():
+    pace = Pace()
+    assert pace.ask(0.0) == 0
+    pace.answered(0.1, limit=60, remaining=59, reset=59.0)
+    assert (pace.per_minute, pace.known) == (60, True)
+    assert pace.ask(0.2) == 0
+    # Somebody else used the rest.
+    pace.answered(0.3, limit=60, remaining=0, reset=20.0)
+    assert 20.0 <= pace.ask(0.3) <= 20.5
+
+
+def test_a_reset_since_1970_is_understood():
+    pace = Pace()
+    pace.ask(0.0)
+    pace.answered(0.1, limit=60, remaining=0, reset=1_800_000_030.0, wall_now=1_800_000_000.0)
+    assert 30 <= pace.ask(0.1) <= 30.5
+
+
+def test_a_nonsense_reset_holds_for_minutes_and_no_longer():
+    pace = Pace()
+    pace.ask(0.0)
+    pace.answered(0.1, limit=60, remaining=0, reset=999_999.0)
+    assert pace.ask(0.1) <= 121
+
+
+def test_headers_go_before_the_plan():
+    pace = Pace()
+    pace.ask(0.0)
+    pace.answered(0.1, limit=1000)
+    pace.plan_allows(60)
+    assert pace.per_minute == 1000
+
+
+def test_nothing_limited_means_no_wait():
+    pace = Pace()
+    pace.plan_allows(None)
+    assert run(pace, 5000, lambda _now: True)[1] == 0
+    assert pace.minutes(10_000, 6.0) == 0
+
+
+@pytest.mark.parametrize(("requests", "minutes"), [(60, 0), (61, 1), (104, 1), (600, 9)])
+def test_the_minutes_of_a_plan_are_told_before(requests, minutes):
+    assert Pace(60).minutes(requests, 0.0) == pytest.approx(minutes * WINDOW_SECONDS / 60)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_minute_ever_holds_more_than_the_rate(seed):
+    chance = random.Random(seed)
+    pace, now, sent = Pace(30), 0.0, []
+    for _ in range(200):
+        now += chance.choice([0.0, 0.01, 1.0, 7.0])
+        while (wait := pace.ask(now)) > 0:
+            now += wait
+        sent.append(now)
+        pace.answered(now)
+    for start in sent:
+        assert sum(1 for moment in sent if start <= moment < start + 60) <= 30

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from promptlift.client.paging import ListBroken, Walk, overlap_for
+
+
+class ChangingList:
+    """A list that changes between two pages, as a seed says."""
+
+    def __init__(self, count, seed, *, events, deletes, where, burst):
+        self.chance = random.Random(seed)
+        self.rows = [{"id": f"r{number}"} for number in range(count)]
+        self.stable = {row["id"] for row in self.rows}
+        self.events, self.deletes, self.where, self.burst = events, deletes, where, burst
+        self.made = 0
+
+    def change(self, offset):
+        for _ in range(self.chance.choice([0, 0, 1, self.burst])):
+            if self.made >= self.events:
+                return
+            self.made += 1
+            if self.rows and self.chance.random() < self.deletes:
+                read = min(len(self.rows), max(1, offset))
+                among = read if self.chance.random() < 0.8 else len(self.rows)
+                self.stable.discard(self.rows.pop(self.chance.randrange(among))["id"])
+            else:
+                end = len(self.rows)
+                place = {"top": 0, "end": end, "anywhere": self.chance.randrange(end + 1)}[self.where]
+                self.rows.insert(place, {"id": f"new{self.made}"})
+
+    def read(self, limit=100):
+        walk = Walk(limit=limit)
+        while not walk.done:
+            if walk.pages:
+                self.change(walk.offset)
+            walk.take(self.rows[walk.offset : walk.offset + limit], total=len(self.rows), limit=limit)
+        return walk
+
+
+@pytest.mark.parametrize("where", ["top", "end", "anywhere"])
+@pytest.mark.parametrize("deletes", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("burst", [2, 5, 30])
+def test_no_row_that_was_there_throughout_is_missed(where, deletes, burst):
+    for seed in range(60):
+        for count, limit in ((37, 10), (450, 100), (230, 20)):
+            changing = ChangingList(count, seed, events=40, deletes=deletes, where=where, burst=burst)
+            walk = changing.read(limit)
+            assert changing.stable <= set(walk.rows), (seed, count, limit)
+            assert walk.complete, (seed, count, limit)
+
+
+@pytest.mark.parametrize("where", ["top", "end"])
+@pytest.mark.parametrize("deletes", [0.0, 0.5, 1.0])
+def test_twenty_changes_cost_at_most_a_seventh_more_than_the_plain_list(where, deletes):
+    ratios = []
+    for seed in range(60):
+        changing = ChangingList(2000, seed, events=20, deletes=deletes, where=where, burst=1)
+        ratios.append(changing.read().pages / 20)
+    assert max(ratios) <= 1.15
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 1000, 5000, 10_000, 20_000, 40_000])
+def test_a_quiet_read_makes_at_most_n_over_100_plus_5_requests(count):
+    walk = ChangingList(count, 0, events=0, deletes=0, where="top", burst=0).read()
+    assert walk.pages <= count / 100 + 5
+    assert len(walk.rows) == count
+    assert walk.complete
+
+
+def test_pages_always_overlap():
+    assert overlap_for(10_000, 100) == 3
+    assert min(overlap_for(count, 100) for count in (0, 100, 10**4, 10**5, 10**7)) >= 1
+
+
+def test_a_service_that_allows_fewer_rows_a_page_is_read_to_the_end():
+    rows = [{"id": str(number)} for number in range(130)]
+    walk = Walk()
+    while not walk.done:
+        walk.take(rows[walk.offset : walk.offset + 50], total=130, limit=50)
+    assert len(walk.rows) == 130
+    assert walk.complete
+
+
+def test_a_list_whose_beginning_vanished_whole_is_still_read():
+    old = [{"id": f"a{number}"} for number in range(100)]
+    kept = [{"id": f"b{number}"} for number in range(150)]
+    rows = old + kept
+    walk = Walk()
+    while not walk.done:
+        walk.take(rows[walk.offset : walk.offset + 100], total=len(rows), limit=100)
+        rows = kept
+    assert {row["id"] for row in kept} <= set(walk.rows)
+
+
+def test_a_total_that_the_pages_never_reach_is_incomplete():
+    rows = [{"id": str(number)} for number in range(120)]
+    rows += rows[:30]  # the service counts rows twice
+    walk = Walk()
+    while not walk.done:
+        walk.take(rows[walk.offset : walk.offset + 100], total=len(rows), limit=100)
+    assert not walk.complete
+    assert len(walk.rows) == 120
+
+
+def test_an_empty_page_before_the_end_is_a_broken_list():
+    walk = Walk()
+    with pytest.raises(ListBroken, match="no rows at offset 0 of 500"):
+        walk.take([], total=500, limit=100)
+
+
+def test_a_service_that_ignores_the_offset_is_not_believed():
+    rows = [{"id": str(number)} for number in range(100)]
+    walk = Walk()
+    while not walk.done:
+        walk.take(rows, total=500, limit=100)
+    assert not walk.complete

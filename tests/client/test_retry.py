@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
+from promptlift.errors import (
+    ConnectionFailed,
+    InvalidApiKey,
+    LimitExceeded,
+    NotFound,
+    RateLimited,
+    ServerError,
+    UnexpectedResponse,
+    ValidationError,
+)
+
+POLICY = RetryPolicy()
+
+
+def attempt(number=1, elapsed=0.0, *, repeatable=True, reached=True):
+    return Attempt(number, elapsed, repeatable, reached)
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (ConnectionFailed("x"), True),
+        (ServerError("x", status=500), True),
+        (ServerError("x", status=503), True),
+        (ServerError("x", status=501), False),
+        (UnexpectedResponse("x", code=CUT_OFF), True),
+        (UnexpectedResponse("x"), False),
+        (RateLimited("x", retry_after=3), True),
+        (RateLimited("x"), True),
+        (LimitExceeded("x", status=429), False),
+        (ValidationError("x"), False),
+        (NotFound("x"), False),
+        (InvalidApiKey("x"), False),
+    ],
+)
+def test_only_failures_that_may_pass_are_tried_again(error, again):
+    assert (POLICY.pause(error, attempt()) is not None) is again
+
+
+@pytest.mark.parametrize("error", [ConnectionFailed("x"), ServerError("x", status=500), RateLimited("x")])
+def test_what_is_not_repeatable_is_never_repeated(error):
+    assert POLICY.pause(error, attempt(repeatable=False)) is None
+
+
+def test_retry_after_is_obeyed_to_the_second():
+    assert POLICY.pause(RateLimited("x", retry_after=17), attempt()) == 17
+
+
+def test_a_very_long_retry_after_is_told_and_not_waited_for():
+    assert POLICY.pause(RateLimited("x", retry_after=3600), attempt()) is None
+
+
+def test_pauses_grow_to_a_ceiling_and_end():
+    pauses, elapsed, number = [], 0.0, 0
+    while True:
+        number += 1
+        pause = POLICY.pause(ConnectionFailed("x"), attempt(number, elapsed))
+        if pause is None:
+            break
+        pauses.append(pause)
+        elapsed += pause
+    assert pauses == sorted(pauses)
+    assert pauses[0] < 0.5
+    assert max(pauses) <= POLICY.longest_pause
+    assert 15 < elapsed <= POLICY.patience
+
+
+def test_a_service_that_never_answered_is_given_up_soon():
+    assert POLICY.pause(ConnectionFailed("x"), attempt(4, 1.4, reached=False)) is None
+    assert POLICY.pause(ConnectionFailed("x"), attempt(4, 1.4, reached=True)) is not None
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
+def test_jitter_moves_a_pause_by_a_quarter_at_most(jitter):
+    pause = POLICY.pause(ConnectionFailed("x"), attempt(), jitter=jitter)
+    assert 0.75 * POLICY.first_pause <= pause <= 1.25 * POLICY.first_pause
