@@ -24,7 +24,14 @@ def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
     for place, (number, what, sure) in enumerate(lines):
         y = 0.86 - 0.36 * place
         ax.text(
-            0.3, y, number.replace("-", "−"), transform=ax.transAxes, ha="right", va="center", fontsize=22, fontweight="bold"
+            0.3,
+            y,
+            number.replace("-", "−"),
+            transform=ax.transAxes,
+            ha="right",
+            va="center",
+            fontsize=22,
+            fontweight="bold",
         )
         ax.text(0.35, y + 0.06, what, transform=ax.transAxes, va="center", fontsize=10.5)
         ax.text(0.35, y - 0.01, sure, transform=ax.transAxes, va="top", fontsize=8, alpha=0.85)

@@ -74,9 +74,9 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
         return look.notes_of(table)
     if by is None:
         _draw_one(ax, table, color, style)
-        ax.set_yticks(
-            range(3), [f"{label}\n{n:,} of {total:,}" for label, n in zip(labels, table["n"], strict=True)]
-        )
+        # From five digits on, the total stands under the axis only: the margin is narrow.
+        of = f" of {total:,}" if total < 10_000 else ""
+        ax.set_yticks(range(3), [f"{label}\n{n:,}{of}" for label, n in zip(labels, table["n"], strict=True)])
     else:
         for place, group in enumerate(groups):
             at = np.arange(3) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)

@@ -97,9 +97,10 @@ def plain(text: Any, width: int = 40) -> str:
     """Make a text of unknown origin fit for a picture: one line, cut to ``width``, no mathematics, no controls."""
     if text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text)):
         return "not given"
-    line = " ".join(str(text).split())
     # Control and format characters (also those that turn the writing direction) and lone surrogates.
+    line = " ".join(str(text).split())
     line = "".join(char for char in line if unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
+    line = " ".join(line.split())
     if len(line) > width:
         line = line[: width - 1].rstrip() + "…"
     return line.replace("$", r"\$") or "(empty)"
