@@ -99,9 +99,10 @@ def _of_prompt(table: Any, prompt_id: str | None) -> Any:
 
 
 def _name(source: Any, prompt_id: str | None) -> str:
-    prompt = source.prompt(prompt_id) if hasattr(source, "prompt") and prompt_id is not None else None
-    name = prompt.get("name") if isinstance(prompt, dict) else getattr(prompt, "name", None)
-    return look.plain(name or prompt_id or "All conversations", 80)
+    name = None
+    if prompt_id is not None and hasattr(source, "client"):
+        name = source.client.prompts.get(prompt_id).name
+    return look.plain(name or prompt_id or "All conversations", 60)
 
 
 def _page(name: str) -> tuple[Figure, list[Axes]]:
@@ -148,9 +149,8 @@ def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
         return "no ended conversation with insights yet"
     if bool(np.isnan(low)):
         return f"n = {n:,}: too few for an interval"
-    return f"{level:.0%} interval {low:{form}} to {high:{form}}, n = {n:,}" + (
-        " (very few)" if n < look.FEW else ""
-    )
+    few = " (very few)" if n < look.FEW else ""
+    return f"{level:.0%} interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
 
 
 def _period(row: pd.Series[Any]) -> str:
