@@ -256,6 +256,6 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
 def _not_judged(row: AnyRow) -> Refusal:
     if row.judging == "failed":
         return Refusal(
-            "NOT_FOUND", f"Insights not found: the conversation could not be judged ({row.judge_problem})"
+            "NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})"
         )
-    return Refusal("NOT_FOUND", "Insights not found: the conversation has not been judged yet")
+    return Refusal("NOT_FOUND", "Insights not found: they are not ready yet")
