@@ -30,6 +30,7 @@ class Workspace:
 
     def __init__(self, table=None, view=VIEW):
         self.table, self.view, self.asked = table, view, []
+        self.client = SimpleNamespace(prompts=SimpleNamespace(get=self.prompt))
 
     def conversations(self, *, prompt_id, insights):
         self.asked.append(("conversations", prompt_id))

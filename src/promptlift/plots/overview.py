@@ -150,7 +150,7 @@ def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
     if bool(np.isnan(low)):
         return f"n = {n:,}: too few for an interval"
     few = " (very few)" if n < look.FEW else ""
-    return f"{level:.0%} interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
+    return f"{100 * level:g}% interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
 
 
 def _period(row: pd.Series[Any]) -> str:
