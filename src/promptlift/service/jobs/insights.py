@@ -62,10 +62,10 @@ def derive_insights() -> int:
     """Judge waiting conversations; gives how many were claimed."""
     jobs, worker = _jobs(), job_id()
     claimed = step("claim", jobs.claim, worker)
+    if len(claimed) >= CLAIM:  # there may be more: another job takes them while this one judges
+        step("go on", jobs.go_on, worker)
     for start in range(0, len(claimed), CHUNK):
         step("judge", jobs.judge, worker, claimed[start : start + CHUNK])
-    if len(claimed) >= CLAIM:
-        step("go on", jobs.go_on, worker)
     return len(claimed)
 
 
