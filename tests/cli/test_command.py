@@ -43,13 +43,13 @@ def test_help_loads_no_big_library():
     ("arguments", "said"),
     [
         (["nonsense"], "No such command"),
-        (["serve", "--port", "70000"], "70000"),
+        (["serve", "--port", "70000"], "65535"),
         (["serve", "--plan", "gold"], "gold"),
         (["import"], "FILE"),
         (["import", "x.jsonl"], "--prompt"),
         (["import", "x.jsonl", "--prompt", "A", "--format", "wrong"], "structured, plain, openai"),
         (["report", "A"], "--out"),
-        (["keys", "revoke"], "PREFIX"),
+        (["keys", "revoke"], "prefix"),
     ],
 )
 def test_wrong_usage_says_what_is_wrong(arguments, said):
