@@ -72,7 +72,8 @@ class ForeignService:
     account_id: str = "acc-1"
     in_flight: int = 0
     most_in_flight: int = 0
-    _window_start: float = 0.0
+    monotonic: Any = time.monotonic
+    _window_start: float = -1e9
     _window_count: int = 0
     _next: int = 0
 
@@ -159,7 +160,7 @@ class ForeignService:
     def _over_rate(self) -> float | None:
         if self.per_minute is None:
             return None
-        now = time.monotonic()
+        now = self.monotonic()
         if now - self._window_start >= self.window:
             self._window_start, self._window_count = now, 0
         if self._window_count >= self.per_minute:
@@ -170,7 +171,7 @@ class ForeignService:
 
     def _rate_headers(self) -> dict[str, str]:
         left = (self.per_minute or 0) - self._window_count
-        reset = self._window_start + self.window - time.monotonic()
+        reset = self._window_start + self.window - self.monotonic()
         return {
             "X-RateLimit-Limit": str(self.per_minute),
             "X-RateLimit-Remaining": str(left),

@@ -208,6 +208,7 @@ class ConversationRead:
             if self._rows or self.params() == self._filters:
                 raise
         # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
+        self._task.stop.clear()
         return self._run(self._filters)
 
     def _run(self, params: dict[str, str]) -> RowsRead:

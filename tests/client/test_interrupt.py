@@ -1,0 +1,84 @@
+"""Ctrl-C: real processes, real signals, a service that does not answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from foreign_service import KEY, ForeignService
+
+PROGRAM = """
+    import asyncio, os, threading, traceback
+    import promptlift
+
+    lift = promptlift.connect({base_url!r}, {key!r}, progress=False)
+
+    def work():
+        print("begun", flush=True)
+        try:
+            {work}
+        except KeyboardInterrupt as interrupt:
+            left = [t for t in threading.enumerate() if t.name == "promptlift-crew"]
+            told = traceback.TracebackException.from_exception(interrupt, capture_locals=True)
+            print("interrupted", len(left), {key!r} in "".join(told.format()), flush=True)
+
+    async def in_loop():
+        work()
+
+    {start}
+    lift.close()
+"""
+
+WORKS = {
+    "details": "lift.conversations(insights=True)",
+    "logging": "lift.log([{'content': 'User: a' + str(i)} for i in range(500)], prompt_id='p1')",
+    "one request": "lift.client.usage.get()",
+}
+# A kernel runs cells in a loop of its own. asyncio.run would take the signal for itself and cancel at the next await.
+STARTS = {
+    "script": "work()",
+    "running loop": "loop = asyncio.new_event_loop(); loop.run_until_complete(in_loop()); loop.close()",
+}
+
+
+@pytest.mark.parametrize("work", WORKS)
+@pytest.mark.parametrize("start", STARTS)
+def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
+    with ForeignService() as service:
+        service.fill(200)
+        silent = []
+
+        def hang(method, path, _count):
+            if path.endswith("/insights") or path == "/usage" or method == "POST":
+                silent.append(path)
+                return lambda handler: handler.connection.recv(1)  # until the client hangs up
+            return None
+
+        service.fault = hang
+        program = textwrap.dedent(PROGRAM).format(
+            base_url=service.base_url, key=KEY, work=WORKS[work], start=STARTS[start]
+        )
+        script = tmp_path / "program.py"
+        script.write_text(program.replace(repr(KEY), "os.environ['THE_KEY']"))
+        environment = {**os.environ, "THE_KEY": KEY, "PROMPTLIFT_DATA": str(tmp_path)}
+        command = [sys.executable, str(script)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            try:
+                deadline = time.monotonic() + 60
+                while len(silent) < (1 if work == "one request" else 8):
+                    assert time.monotonic() < deadline
+                    assert process.poll() is None
+                    time.sleep(0.01)
+                sent = time.monotonic()
+                process.send_signal(signal.SIGINT)
+                output, _ = process.communicate(timeout=30)
+                # Generous against a busy machine; a read that is not cut takes a minute.
+                assert time.monotonic() - sent < 10
+            finally:
+                process.kill()
+        assert "interrupted 0 False" in output.splitlines()

@@ -1,0 +1,223 @@
+"""Whole reads over a real socket, from a service that speaks the specification only."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+
+import pytest
+from foreign_service import KEY, ForeignService
+
+from promptlift.client import Client, configure
+from promptlift.client.pace import Pace
+from promptlift.client.reading import ConversationRead, Wanted, read_prompts
+from promptlift.client.retry import RetryPolicy
+from promptlift.client.transport import SystemClock, Task, Transport
+from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
+
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=2.0, first_patience=0.2)
+
+
+@pytest.fixture
+def service():
+    with ForeignService() as running:
+        yield running
+
+
+def open_client(service, *, key=KEY, scheme="prompt", policy=QUICK, **parts):
+    config = configure(service.base_url, key, scheme=scheme)
+    return Client(config, transport=Transport(config, policy=policy, **parts))
+
+
+def read(client, *, insights=False, content=False, **options):
+    return ConversationRead(client.transport, Wanted(insights=insights, content=content), **options).run()
+
+
+@pytest.mark.parametrize("count", [0, 1, 100, 101, 450])
+@pytest.mark.parametrize("page_limit", [100, 37])
+def test_a_quiet_list_is_read_whole_and_once(service, count, page_limit):
+    service.fill(count)
+    service.page_limit = page_limit
+    with open_client(service) as client:
+        got = read(client)
+    ids = [row["id"] for row in got.rows]
+    assert ids == [row["id"] for row in service.rows]
+    assert (got.complete, got.total, got.requests) == (True, count, len(service.seen))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_rows_that_stay_are_there_once_while_others_come_and_go(service, seed, oldest_first):
+    chance = random.Random(seed)
+    service.oldest_first = oldest_first
+    service.fill(700)
+    stable = {row["id"] for row in service.rows}
+
+    def change(_method, path, count):
+        if path != "/conversations" or count == 1:
+            return
+        for _ in range(chance.choice([0, 1, 2, 7])):
+            if chance.random() < 0.5:
+                stable.discard(service.rows.pop(chance.randrange(len(service.rows)))["id"])
+            else:
+                service.insert()
+
+    service.before = change
+    with open_client(service) as client:
+        got = read(client)
+    counts = Counter(row["id"] for row in got.rows)
+    assert not stable - set(counts)
+    assert set(counts.values()) == {1}
+    assert got.complete
+
+
+def test_insights_cost_one_request_each_and_none_where_there_are_none(service):
+    service.fill(130, insights=True)
+    service.fill(70, insights=False)
+    with open_client(service) as client:
+        got = read(client, insights=True)
+    details = [path for _, path, _ in service.seen if path.endswith("/insights")]
+    assert len(details) == len(set(details)) == 130
+    assert service.requests("GET", "/account") == 1
+    assert len(service.seen) == 130 + 3 + 1
+    judged = [row for row in got.rows if row.get("insights")]
+    assert len(judged) == 130
+    assert all(row["insights"]["summary"] == f"summary of {row['id']}" for row in judged)
+
+
+def test_details_are_fetched_side_by_side(service):
+    service.fill(60)
+    gate = threading.Barrier(4, timeout=20)
+
+    def meet(_method, path, count):
+        if path.endswith("/insights") and 3 <= count <= 6:
+            gate.wait()  # all four must be there at the same time
+
+    service.fault = meet
+    with open_client(service) as client:
+        assert len(read(client, insights=True).rows) == 60
+    assert not gate.broken
+
+
+def test_a_service_that_offers_insights_in_the_list_gets_no_detail_request(service):
+    service.honours = ("includeInsights", "includeContent")
+    service.fill(250)
+    service.fill(50, insights=False)
+    with open_client(service) as client:
+        got = read(client, insights=True, content=True)
+    assert len(service.seen) == got.requests == 4
+    assert all(row["content"] for row in got.rows)
+
+
+def test_content_and_the_full_insights_come_from_two_details(service):
+    service.fill(20)
+    with open_client(service) as client:
+        got = read(client, insights=True, content=True)
+    assert all(row["content"].startswith("{") and row["insights"]["issues"] for row in got.rows)
+
+
+def test_a_service_that_refuses_unknown_parameters_is_asked_without_them(service):
+    service.fill(10)
+
+    def refuse(_method, path, _count):
+        if "includeInsights" in service.seen[-1][2] and path == "/conversations":
+            return lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "Unknown parameter")
+        return None
+
+    service.fault = refuse
+    with open_client(service) as client:
+        got = read(client, insights=True)
+    assert all(row["insights"] for row in got.rows)
+
+
+def test_a_conversation_that_is_deleted_meanwhile_is_dropped_and_counted(service):
+    service.fill(40)
+    gone = service.rows[7]["id"], service.rows[23]["id"]
+
+    def delete(_method, path, _count):
+        if path.endswith("/insights"):
+            service.rows[:] = [row for row in service.rows if row["id"] not in gone]
+
+    service.before = delete
+    with open_client(service) as client:
+        got = read(client, insights=True)
+    assert not {row["id"] for row in got.rows} & set(gone)
+    assert (len(got.rows), got.dropped, got.complete) == (38, 2, True)
+
+
+def test_filters_go_to_the_service_under_the_names_of_the_scheme(service):
+    service.fill(5, status="completed")
+    service.fill(3, status="abandoned")
+    with open_client(service, scheme="agent") as client:
+        assert len(read(client, prompt_id="p1", status="abandoned").rows) == 3
+        assert len(read_prompts(client.transport, task=Task()).rows) == 1
+    assert service.seen[0][2]["agentId"] == "p1"
+    assert service.seen[-1][1] == "/agents"
+
+
+def test_a_failure_in_the_middle_carries_what_was_read(service):
+    service.fill(300)
+    service.fault = lambda _m, _p, count: (
+        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count >= 3 else None
+    )
+    with open_client(service) as client, pytest.raises(IncompleteError, match="Read 197 of 300") as failed:
+        read(client)
+    assert len(failed.value.fetched.rows) == 197
+    assert not failed.value.fetched.complete
+
+
+def test_a_failing_detail_carries_the_rows_that_are_whole(service):
+    service.fill(30)
+    broken = f"/conversations/{service.rows[11]['id']}/insights"
+    service.fault = lambda _m, path, _c: (
+        (lambda handler: service.send(handler, 200, b"<html>")) if path == broken else None
+    )
+    with open_client(service) as client, pytest.raises(IncompleteError) as failed:
+        read(client, insights=True)
+    assert all("insights" in row for row in failed.value.fetched.rows)
+
+
+def test_the_first_request_fails_with_its_own_error(service):
+    with open_client(service, key="wrong") as client, pytest.raises(InvalidApiKey):
+        read(client)
+    with open_client(service) as client, pytest.raises(NotFound):
+        client.prompts.get("nobody")
+
+
+class SkippingClock(SystemClock):
+    """Real time, with waits that are skipped over."""
+
+    def __init__(self):
+        self.skipped = 0.0
+        self.lock = threading.Lock()
+
+    def now(self):
+        return super().now() + self.skipped
+
+    def wait(self, seconds, stop):
+        with self.lock:
+            self.skipped += seconds
+        return stop.is_set()
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_the_plan_is_kept_without_a_429(service, headers):
+    clock = SkippingClock()
+    service.plan, service.per_minute, service.rate_headers = "pro", 300, headers
+    service.monotonic = clock.now
+    service.fill(500)
+    with open_client(service, clock=clock, pace=Pace()) as client:
+        got = read(client, insights=True)
+    assert (len(got.rows), got.complete, service.refused) == (500, True, 0)
+
+
+def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
+    clock = SkippingClock()
+    service.plan, service.per_minute, service.retry_after = "custom", 100, False
+    service.monotonic = clock.now
+    service.fill(330)
+    with open_client(service, clock=clock) as client:
+        got = read(client, insights=True)
+    assert (len(got.rows), got.complete) == (330, True)
+    assert service.refused < 60
