@@ -12,6 +12,7 @@ from promptlift import analysis
 from promptlift.plots import style as look
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.mentions import draw_mentions
+from promptlift.plots.preview import in_notebook, shown_meanwhile
 from promptlift.plots.sentiment import draw_sentiment
 from promptlift.plots.trend import draw_trend
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["prompt_overview"]
+
+# So many conversations take longer to read than a person likes to look at nothing.
+PREVIEW_FROM = 2_000
 
 
 def prompt_overview(
@@ -36,6 +40,8 @@ def prompt_overview(
     rows: bool = True,
 ) -> Figure:
     """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
+
+    In a notebook a large prompt is first shown from the service's aggregates, until its conversations are read.
 
     Parameters
     ----------
@@ -70,9 +76,7 @@ def prompt_overview(
         figure, axes = _page(_name(source, prompt_id))
         _foot(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
         return figure
-    conversations = (
-        _of_prompt(source, prompt_id) if table else source.conversations(prompt_id=prompt_id, insights=True)
-    )
+    conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, level=level)
     trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
@@ -83,6 +87,23 @@ def prompt_overview(
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
     _foot(figure, notes)
     return figure
+
+
+def _read(source: Any, prompt_id: str | None, top: int) -> Any:
+    """Read the conversations; where that takes a while, a notebook shows the service's aggregates meanwhile."""
+    if not (in_notebook() and hasattr(source, "prompt_insights")):
+        return source.conversations(prompt_id=prompt_id, insights=True)
+    view = source.prompt_insights(prompt_id, "all")
+    if view.summary.total_conversations < PREVIEW_FROM:
+        return source.conversations(prompt_id=prompt_id, insights=True)
+
+    def draw() -> Figure:
+        figure, axes = _page(_name(source, prompt_id))
+        _foot(figure, ["The conversations are still being read.", *draw_view(axes, view, top=top)])
+        return figure
+
+    with shown_meanwhile(draw):
+        return source.conversations(prompt_id=prompt_id, insights=True)
 
 
 def _of_prompt(table: Any, prompt_id: str | None) -> Any:
