@@ -166,6 +166,11 @@ class Workspace:
 
         Content that cannot be read gives no rows; ``attrs["promptlift"]["warnings"]`` counts it.
 
+        Parameters
+        ----------
+        prompt_id
+            The prompt; all conversations of the account when it is left out.
+
         Returns
         -------
         DataFrame
@@ -178,6 +183,11 @@ class Workspace:
 
     def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
         """Give the insights of conversations, one row a conversation that has them.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt; all conversations of the account when it is left out.
 
         Returns
         -------
@@ -196,6 +206,8 @@ class Workspace:
 
         Parameters
         ----------
+        prompt_id
+            The prompt.
         days
             7, 30, 90 or ``"all"``.
         """
@@ -227,6 +239,11 @@ class Workspace:
         """Say what :meth:`conversations` with the same arguments will cost: requests and minutes.
 
         This looks at one row and at the account's plan.
+
+        Parameters
+        ----------
+        prompt_id, status, insights, content
+            As for :meth:`conversations`.
         """
         wanted = Wanted(insights=insights, content=content)
         read = ConversationRead(self.client.transport, wanted, prompt_id=prompt_id, status=status)

@@ -121,7 +121,13 @@ class DataFolder:
             return None
 
     def write_record(self, record: ServiceRecord) -> None:
-        """Say that the service is ready; a reader sees the whole record or none."""
+        """Say that the service is ready; a reader sees the whole record or none.
+
+        Parameters
+        ----------
+        record
+            What the service says about itself.
+        """
         made = self.path / f"service.json.{os.getpid()}"
         made.write_text(json.dumps(asdict(record)), encoding="utf-8")
         made.replace(self.path / "service.json")
@@ -164,7 +170,15 @@ class DataFolder:
         return os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def log_end(self, *, since: int, lines: int = 12) -> str:
-        """Read the last lines that were logged after byte `since`."""
+        """Read the last lines of the log.
+
+        Parameters
+        ----------
+        since
+            Byte at which what is wanted begins.
+        lines
+            How many at most.
+        """
         try:
             with self.log.open("rb") as file:
                 end = file.seek(0, os.SEEK_END)
