@@ -1,0 +1,97 @@
+"""A migrated database on SQLite and on PostgreSQL, with one account and one prompt."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from promptlift.service.store import accounts, conversations, prompts
+from promptlift.service.store.database import Database
+
+NOW = 1_769_851_800_000
+
+
+@dataclass
+class Filled:
+    """A database and the rows that every test needs."""
+
+    database: Database
+    account: str
+
+    def add_prompt(self, prompt_id: str, **changes: Any) -> str:
+        values = {
+            "id": prompt_id,
+            "account_id": self.account,
+            "name": "n",
+            "content": "c",
+            "llm_model": "gpt-4o",
+            "description": None,
+            "tags": json.dumps(changes.pop("tags", []), ensure_ascii=False, separators=(",", ":")),
+            "temperature": None,
+            "max_tokens": None,
+            "objective": None,
+            "status": "active",
+            "created_at": NOW,
+            "updated_at": NOW,
+            **changes,
+        }
+        with self.database.write() as connection:
+            prompts.add(connection, values)
+        return prompt_id
+
+    def add_conversations(self, *ids: str, prompt: str = "prm_1", **changes: Any) -> None:
+        rows = [
+            {
+                "id": one,
+                "account_id": self.account,
+                "prompt_id": prompt,
+                "status": "completed",
+                "llm_model": None,
+                "company_name": None,
+                "idempotency_key": None,
+                "created_at": NOW,
+                "started_at": NOW,
+                "ended_at": NOW,
+                "message_count": 2,
+                "user_turns": 1,
+                "response_seconds": None,
+                "has_insights": False,
+                "judging": "pending",
+                "generation": 1,
+                "judge_after": NOW,
+                "judge_attempts": 0,
+                **changes,
+            }
+            for one in ids
+        ]
+        contents = [{"conversation_id": one, "content": f"User: {one} \x00 ü".encode()} for one in ids]
+        with self.database.write() as connection:
+            conversations.add(connection, rows, contents)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'promptlift.db'}"
+    url = request.getfixturevalue("postgres_url")
+    return url.replace("postgresql://", "postgresql+psycopg://")
+
+
+@pytest.fixture
+def database(database_url):
+    opened = Database(database_url)
+    opened.migrate()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def filled(database) -> Filled:
+    with database.write() as connection:
+        account = accounts.create(connection, name="One", email="one@example.test", plan="free")
+    made = Filled(database, account)
+    made.add_prompt("prm_1")
+    return made

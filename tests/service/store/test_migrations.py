@@ -1,0 +1,107 @@
+"""The migrations make exactly the tables that the code uses."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect
+
+from promptlift.errors import ConfigError, ServiceStartError
+from promptlift.service.store.database import Database
+from promptlift.service.store.tables import metadata
+
+
+def test_migrations_make_the_tables_of_the_code(database):
+    with database.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_every_constraint_has_the_name_of_the_code(database):
+    with database.read() as connection:
+        there = inspect(connection)
+        for table in metadata.sorted_tables:
+            assert there.get_pk_constraint(table.name)["name"] == table.primary_key.name
+            found = {key["name"] for key in there.get_foreign_keys(table.name)}
+            assert found == {key.name for key in table.foreign_key_constraints}
+            indexes = {index["name"] for index in there.get_indexes(table.name)}
+            assert {index.name for index in table.indexes} <= indexes
+
+
+def test_migrating_again_changes_nothing(database):
+    database.migrate()
+    database.migrate()
+
+
+def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
+    code = (
+        "import sys; from promptlift.service.store.database import Database; Database(sys.argv[1]).migrate()"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, database_url], stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    ended = [process.communicate(timeout=60)[1] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], ended
+
+
+def test_a_database_of_a_newer_version_is_left_alone_and_the_message_says_update(database_url):
+    opened = Database(database_url)
+    opened.migrate()
+    with opened.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    try:
+        with pytest.raises(ServiceStartError, match=r"made by a newer promptlift .*: update promptlift"):
+            opened.migrate()
+    finally:
+        opened.close()
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path):
+    file = tmp_path / "promptlift.db"
+    file.write_bytes(b"not a database at all, but long enough to have a header " * 20)
+    before = file.read_bytes()
+    opened = Database(f"sqlite:///{file}")
+    with pytest.raises(ServiceStartError, match=r"promptlift\.db cannot be opened: file is not a database"):
+        opened.migrate()
+    opened.close()
+    assert file.read_bytes() == before
+
+
+def test_a_database_in_a_folder_that_is_not_there_says_where(tmp_path):
+    opened = Database(f"sqlite:///{tmp_path / 'none' / 'promptlift.db'}")
+    with pytest.raises(ServiceStartError, match=r"none/promptlift\.db cannot be opened: unable to open"):
+        opened.migrate()
+    opened.close()
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password():
+    opened = Database("postgresql+psycopg://me:s3cret@127.0.0.1:1/none")
+    with pytest.raises(ServiceStartError, match="cannot be opened") as caught:
+        opened.migrate()
+    opened.close()
+    assert "s3cret" not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["", "promptlift.db", "not an address"])
+def test_what_is_no_address_is_told_with_examples(url):
+    with pytest.raises(ConfigError, match="use sqlite:///FILE or postgresql://HOST/NAME"):
+        Database(url)
+
+
+def test_sqlite_is_in_wal_mode_with_foreign_keys(tmp_path):
+    opened = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
+    opened.migrate()
+    with opened.write() as connection:
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1
+    opened.close()
+    plain = sqlite3.connect(tmp_path / "promptlift.db")
+    assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    plain.close()

@@ -1,0 +1,307 @@
+"""Prompts, conversations, idempotency keys, usage and accounts, on both databases."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from promptlift.service import moment
+from promptlift.service.store import accounts, conversations, prompts, usage
+from promptlift.service.store.tables import prompt_versions
+
+from .conftest import NOW
+
+
+def page(filled, **wanted):
+    with filled.database.read() as connection:
+        rows, total = conversations.page(connection, filled.account, **{"limit": 100, "offset": 0, **wanted})
+    return [row.id for row in rows], total
+
+
+def prompt_page(filled, **wanted):
+    with filled.database.read() as connection:
+        rows, total = prompts.page(connection, filled.account, **{"limit": 100, "offset": 0, **wanted})
+    return [row.id for row in rows], total
+
+
+def second_account(filled):
+    with filled.database.write() as connection:
+        return accounts.create(connection, name="Two", email="two@example.test", plan="pro")
+
+
+def test_conversations_come_newest_first_even_within_one_millisecond(filled):
+    ids = [f"cnv_{n:03d}" for n in range(30)]
+    for one in ids[:3]:
+        filled.add_conversations(one)
+    filled.add_conversations(*ids[3:])
+    assert page(filled) == (ids[::-1], 30)
+
+
+def test_pages_meet_without_a_gap_and_end_empty(filled):
+    ids = [f"cnv_{n:03d}" for n in range(25)]
+    filled.add_conversations(*ids)
+    seen = [one for offset in range(0, 40, 10) for one in page(filled, limit=10, offset=offset)[0]]
+    assert seen == ids[::-1]
+    assert page(filled, limit=10, offset=25) == ([], 25)
+    assert page(filled, limit=10, offset=2**53) == ([], 25)
+
+
+def test_filters_work_together_and_the_total_is_theirs(filled):
+    filled.add_prompt("prm_2")
+    filled.add_conversations("a", "b")
+    filled.add_conversations("c", status="abandoned")
+    filled.add_conversations("d", "e", prompt="prm_2", has_insights=True)
+    filled.add_conversations("f", prompt="prm_2", status="abandoned", has_insights=True)
+    assert page(filled, prompt_id="prm_2") == (["f", "e", "d"], 3)
+    assert page(filled, status="abandoned") == (["f", "c"], 2)
+    assert page(filled, has_insights=False) == (["c", "b", "a"], 3)
+    assert page(filled, prompt_id="prm_2", status="abandoned", has_insights=True, limit=1) == (["f"], 1)
+    assert page(filled, prompt_id="prm_2", limit=1, offset=1) == (["e"], 3)
+    assert page(filled, prompt_id="none") == ([], 0)
+
+
+def test_a_transcript_comes_back_byte_for_byte(filled):
+    filled.add_conversations("a")
+    with filled.database.read() as connection:
+        row = conversations.find(connection, filled.account, "a")
+        rows, _ = conversations.page(connection, filled.account, with_content=True, limit=1, offset=0)
+    assert row.content == rows[0].content == "User: a \x00 ü".encode()
+
+
+def test_another_account_sees_nothing(filled):
+    filled.add_conversations("a")
+    other = second_account(filled)
+    with filled.database.read() as connection:
+        assert conversations.find(connection, other, "a") is None
+        assert conversations.page(connection, other, limit=10, offset=0) == ([], 0)
+        assert prompts.find(connection, other, "prm_1") is None
+        assert prompts.page(connection, other, limit=10, offset=0) == ([], 0)
+        assert prompts.standing(connection, other, ["prm_1"]) == set()
+
+
+def test_a_conversation_needs_a_prompt_that_is_there(filled):
+    with pytest.raises(IntegrityError):
+        filled.add_conversations("a", prompt="none")
+    assert page(filled) == ([], 0)
+
+
+def test_tags_match_whole_and_exactly(filled):
+    tags = {
+        "a": ["Beta"],
+        "b": ["beta", "x_y"],
+        "c": ["beta test"],
+        "d": ["100%", 'say "beta"'],
+        "e": ["xzy", "back\\slash", "ünï"],
+        "f": ["\x01"],
+    }
+    for name, given in tags.items():
+        filled.add_prompt(name, tags=given)
+    assert prompt_page(filled, tags=["beta"]) == (["b"], 1)
+    assert prompt_page(filled, tags=["Beta"]) == (["a"], 1)
+    assert prompt_page(filled, tags=["x_y"]) == (["b"], 1)
+    assert prompt_page(filled, tags=["%"]) == ([], 0)
+    assert prompt_page(filled, tags=["100%"]) == (["d"], 1)
+    assert prompt_page(filled, tags=["back\\slash"]) == (["e"], 1)
+    assert prompt_page(filled, tags=["ünï"]) == (["e"], 1)
+    assert prompt_page(filled, tags=['say "beta"']) == (["d"], 1)
+    assert prompt_page(filled, tags=["\x01"]) == (["f"], 1)
+    assert prompt_page(filled, tags=["beta", "Beta"]) == (["b", "a"], 2)
+    assert prompt_page(filled, tags=["beta", "Beta"], limit=1, offset=1) == (["a"], 2)
+    assert prompt_page(filled, tags=[f"t{n}" for n in range(50)]) == ([], 0)
+
+
+def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
+    filled.add_prompt("draft", status="draft")
+    filled.add_prompt("old", status="archived")
+    filled.add_prompt("gone", deleted_at=NOW)
+    assert prompt_page(filled) == (["old", "draft", "prm_1"], 3)
+    assert prompt_page(filled, status="archived") == (["old"], 1)
+    with filled.database.read() as connection:
+        assert usage.active_prompts(connection, filled.account) == 2
+        assert prompts.standing(connection, filled.account, ["gone", "old", "prm_1"]) == {"old", "prm_1"}
+
+
+def test_the_first_text_of_a_prompt_is_its_first_version(filled):
+    with filled.database.read() as connection:
+        rows = connection.execute(select(prompt_versions.c.content, prompt_versions.c.origin)).all()
+    assert [tuple(row) for row in rows] == [("c", "created")]
+
+
+def hold(filled, *keys, account=None, conversation="a", expires_at=NOW + 1):
+    rows = [
+        {
+            "account_id": account or filled.account,
+            "key": key,
+            "conversation_id": conversation,
+            "expires_at": expires_at,
+        }
+        for key in keys
+    ]
+    try:
+        with filled.database.write() as connection:
+            conversations.hold_keys(connection, rows)
+    except IntegrityError:
+        return False
+    return True
+
+
+def held(filled, *keys, account=None, now=NOW):
+    with filled.database.write() as connection:
+        found = conversations.held_by_keys(connection, account or filled.account, keys, now=now)
+    return {key: row.id for key, row in found.items()}
+
+
+def test_an_idempotency_key_stands_for_its_conversation_until_it_expires(filled):
+    filled.add_conversations("a", "b")
+    assert hold(filled, "k", "l")
+    assert held(filled, "k", "l", "m") == {"k": "a", "l": "a"}
+    assert held(filled, "k", now=NOW + 1) == {}
+    assert hold(filled, "k", conversation="b")
+    assert held(filled, "k", "l") == {"k": "b", "l": "a"}
+
+
+def test_a_key_that_is_taken_takes_the_whole_transaction_with_it(filled):
+    filled.add_conversations("a", "b")
+    assert hold(filled, "k")
+    assert not hold(filled, "j", "k", "l", conversation="b")
+    assert held(filled, "j", "k", "l") == {"k": "a"}
+
+
+def test_idempotency_keys_belong_to_an_account(filled):
+    filled.add_conversations("a")
+    other = second_account(filled)
+    assert hold(filled, "k")
+    assert held(filled, "k", account=other) == {}
+    assert hold(filled, "k", account=other)
+
+
+def test_expired_keys_are_dropped_and_living_ones_stay(filled):
+    filled.add_conversations("a")
+    hold(filled, "old", expires_at=NOW)
+    hold(filled, "new", expires_at=NOW + 1)
+    with filled.database.write() as connection:
+        assert conversations.drop_expired_keys(connection, now=NOW) == 1
+    assert held(filled, "old", "new") == {"new": "a"}
+
+
+def test_of_many_writers_exactly_one_gets_a_key(filled):
+    filled.add_conversations("a")
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(hold(filled, "k"))) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(got) == [False] * 15 + [True]
+
+
+def test_usage_counts_in_calendar_months(filled):
+    start, end = moment.billing_period(NOW)
+    with filled.database.write() as connection:
+        assert usage.used(connection, filled.account, "conversations", now=NOW) == 0
+        assert usage.add(connection, filled.account, "conversations", 3, now=start) == 3
+        assert usage.add(connection, filled.account, "conversations", 4, now=end - 1) == 7
+        assert usage.add(connection, filled.account, "conversations", 5, now=end) == 5
+        assert usage.add(connection, filled.account, "tokens", 9, now=NOW) == 9
+        assert usage.used(connection, filled.account, "conversations", now=NOW) == 7
+        assert usage.used(connection, filled.account, "conversations", now=start - 1) == 0
+        assert usage.used(connection, filled.account, "tokens", now=NOW) == 9
+
+
+def test_requests_are_counted_in_minutes_of_the_clock(filled):
+    minute = NOW - NOW % 60_000
+    with filled.database.write() as connection:
+        counted = [
+            usage.count_request(connection, filled.account, now=now) for now in (minute, minute + 59_999)
+        ]
+        assert counted == [(1, minute + 60_000), (2, minute + 60_000)]
+        assert usage.count_request(connection, filled.account, now=minute + 60_000) == (1, minute + 120_000)
+        assert usage.count_request(connection, second_account_in(connection), now=minute) == (
+            1,
+            minute + 60_000,
+        )
+
+
+def second_account_in(connection):
+    return accounts.create(connection, name="Two", email="two@example.test", plan="pro")
+
+
+def test_no_request_is_lost_when_many_are_counted_at_once(filled):
+    counts = []
+
+    def count():
+        for _ in range(25):
+            with filled.database.write() as connection:
+                counts.append(usage.count_request(connection, filled.account, now=NOW)[0])
+
+    threads = [threading.Thread(target=count) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert sorted(counts) == list(range(1, 201))
+
+
+def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
+    key = "plk_" + "k" * 40
+    with filled.database.write() as connection:
+        accounts.add_key(connection, filled.account, key, name="mine")
+        accounts.add_key(connection, filled.account, key, name="the same again")
+        (row,) = accounts.keys(connection)
+        assert (row.name, row.prefix, row.account_id) == ("mine", key[:10], filled.account)
+        assert key not in str(connection.exec_driver_sql("SELECT * FROM api_keys").all())
+        caller = accounts.find_caller(connection, key)
+        assert caller is not None
+        assert (caller.account_id, caller.plan) == (filled.account, "free")
+        assert accounts.find_caller(connection, key + "k") is None
+        accounts.touch_key(connection, caller.key_id)
+        assert accounts.keys(connection)[0].last_used_at is not None
+        assert accounts.revoke(connection, key[:10]) == 1
+        assert accounts.revoke(connection, key[:10]) == 0
+        assert accounts.find_caller(connection, key) is None
+
+
+def test_the_first_account_is_the_oldest(filled):
+    second_account(filled)
+    with filled.database.write() as connection:
+        assert accounts.first(connection) == filled.account
+        accounts.set_plan(connection, filled.account, "pro")
+        assert accounts.get(connection, filled.account).plan == "pro"
+
+
+def test_the_name_of_the_organization_is_the_name_of_the_account(filled):
+    with filled.database.write() as connection:
+        settings = accounts.settings(connection, filled.account)
+        assert settings["general"]["name"] == "One"
+        settings["general"]["name"] = "Renamed"
+        accounts.save_settings(connection, filled.account, settings)
+        assert accounts.get(connection, filled.account).name == "Renamed"
+        settings["general"]["name"] = ""
+        accounts.save_settings(connection, filled.account, settings)
+        assert accounts.get(connection, filled.account).name == "Renamed"
+        assert accounts.settings(connection, filled.account)["general"]["name"] == ""
+
+
+def test_a_reader_sees_one_state_for_all_queries_of_an_answer(filled):
+    filled.add_conversations("a")
+    with filled.database.read() as connection:
+        count = select(func.count()).select_from(conversations.conversations)
+        assert connection.scalar(count) == 1
+        filled.add_conversations("b")
+        assert connection.scalar(count) == 1
+    assert page(filled)[1] == 2
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(filled):
+    def fail_half_way():
+        with filled.database.write() as connection:
+            usage.add(connection, filled.account, "tokens", 5, now=NOW)
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        fail_half_way()
+    with filled.database.read() as connection:
+        assert usage.used(connection, filled.account, "tokens", now=NOW) == 0
