@@ -117,7 +117,7 @@ class Lane:
         except LineFailed as error:
             failure = error
         except httpx.RemoteProtocolError as error:
-            failure = LineFailed(_reason(error), cut_off=True)
+            failure = LineFailed(_reason(error), cut_off="without sending a response" not in str(error))
         except (
             httpx.HTTPError,
             httpx.InvalidURL,

@@ -17,6 +17,7 @@ from promptlift.errors import (
     LimitExceeded,
     NotFound,
     RateLimited,
+    ServerError,
     UnexpectedResponse,
 )
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LOG_THREADS: Final = 8
 # So many are prepared and under way at a time; the bodies of the others are not made yet.
 _WINDOW: Final = 256
+# A record may be one that the service cannot digest; so many in a row are a service that is out of order.
+_FAILING_MOST: Final = 2 * LOG_THREADS
 
 
 @dataclass(slots=True)
@@ -105,6 +108,7 @@ class LoggingRun:
             else Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         )
         self._trusted = False
+        self._failing = 0
 
     def run(self, records: Iterable[Any]) -> LogResult:
         """Log all records.
@@ -185,6 +189,7 @@ class LoggingRun:
         """Take results until at most ``leave`` records are under way."""
         for one, answer, error in crew.results(leave=leave):
             if answer is not None:
+                self._failing = 0
                 # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
                 if answer.status == 200:
                     self._result.already_there += 1
@@ -199,13 +204,15 @@ class LoggingRun:
     def _note(self, one: Outgoing, error: Exception, crew: Crew[Outgoing, Answer]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
-        if isinstance(error, LimitExceeded | ConnectionFailed | RateLimited):
+        hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
+        if not hopeless:
+            self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
+        self._failing += isinstance(error, ServerError | UnexpectedResponse)
+        if hopeless or self._failing >= _FAILING_MOST:
             # Nothing else would go in now. What is under way comes back; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += 1 + crew.withdraw()
-            return
-        self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
+            self._result.not_sent += hopeless + crew.withdraw()
 
     def _tell(self) -> None:
         self._done += 1

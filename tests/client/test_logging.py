@@ -1,0 +1,309 @@
+"""Conversations in: records checked, keys made, the ledger kept, and an account of every record."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+import pytest
+from foreign_service import KEY, ForeignService
+
+from promptlift.client import Client, configure
+from promptlift.client.ledger import Ledger, LedgerWarning, ledger_path
+from promptlift.client.logging_run import LoggingRun
+from promptlift.client.records import FailedRecord, Outgoing, prepare
+from promptlift.client.retry import RetryPolicy
+from promptlift.client.transport import Transport
+from promptlift.errors import InvalidApiKey, NotFound
+
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=0.5, first_patience=0.2)
+TALK = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
+
+
+@pytest.fixture
+def service():
+    with ForeignService() as running:
+        yield running
+
+
+@pytest.fixture
+def log(service, tmp_path):
+    config = configure(service.base_url, KEY)
+
+    def run(records, *, prompt_id="p1", ledger=True, key=KEY, progress=None):
+        opened = configure(service.base_url, key)
+        with Client(opened, transport=Transport(opened, policy=QUICK)) as client:
+            account = "acc-1" if ledger else None
+            file = tmp_path / "ledger.sqlite3"
+            return LoggingRun(
+                client.transport, prompt_id, account_id=account, ledger_file=file, progress=progress
+            ).run(records)
+
+    assert config.base_url == service.base_url
+    return run
+
+
+def hang_up(handler):
+    handler.close_connection = True
+
+
+def one(record, **options):
+    return next(prepare([record], options.get("prompt_id", "p1"), options.get("link", "promptId")))
+
+
+def test_a_record_may_come_in_snake_case_or_camel_case():
+    snake = one(
+        {**TALK, "status": "completed", "llm_model": "m", "company_name": "c", "idempotency_key": "k"}
+    )
+    camel = one({**TALK, "status": "completed", "llmModel": "m", "companyName": "c", "idempotencyKey": "k"})
+    assert snake == camel
+    body = json.loads(snake.body)
+    assert (body["promptId"], body["llmModel"], body["companyName"], body["idempotencyKey"]) == (
+        "p1",
+        "m",
+        "c",
+        "k",
+    )
+    assert json.loads(body["content"]) == TALK
+
+
+def test_content_goes_out_as_it_came_in():
+    text = 'User: "hi"\nAssistant: ünï — 🙂\r\n  '
+    assert json.loads(one({"content": text}).body)["content"] == text
+
+
+def test_the_key_is_the_same_every_time_and_differs_by_prompt_source_and_content():
+    first = one({"content": "User: a"}).key
+    assert one({"content": "User: a"}).key == first
+    others = [
+        one({"content": "User: a"}, prompt_id="p2").key,
+        one({"content": "User: b"}).key,
+        one({"content": "User: a", "source_id": "7"}).key,
+    ]
+    assert len({first, *others}) == 4
+    assert len(first) == 64
+
+
+def test_identical_conversations_of_one_call_all_go_in():
+    keys = [out.key for out in prepare([{"content": "User: a"}] * 3, "p1", "promptId")]
+    assert len(set(keys)) == 3
+
+
+@dataclass
+class Imported:
+    content: str
+    fingerprint: str
+    file: str = "a.jsonl"
+    line: int = 7
+    key: str | None = None
+    source_id: str | None = None
+    status: str | None = None
+    llm_model: str | None = None
+    company_name: str | None = None
+
+
+def test_a_conversation_of_a_reading_is_known_by_its_fingerprint_and_place():
+    first, second = prepare([Imported("User: a", "f1"), Imported("User: a", "f2")], "p1", "promptId")
+    assert first.key != second.key
+    assert first.source == "a.jsonl:7"
+    assert one(Imported("User: a", "f1")).key == first.key
+
+
+MANY = {"messages": [{"role": "user", "content": "x"}] * 501}
+LONG = {"messages": [{"role": "user", "content": "é" * 51_201}]}
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (5, "a int is no conversation"),
+        ("User: a", "a str is no conversation"),
+        (None, "a NoneType is no conversation"),
+        ({}, "no content and no messages"),
+        ({"content": float("nan")}, "no content and no messages"),
+        ({"content": "  \n"}, "content is empty"),
+        ({"content": 5}, "content is int"),
+        ({"content": "User: \ud800"}, "surrogate"),
+        ({"messages": []}, "messages: must not be empty"),
+        ({"messages": "hi"}, "messages: must be a list"),
+        ({"messages": [{"role": "bot", "content": "x"}]}, r"messages[0].role: must be one of"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content: Required field"),
+        ({"messages": [{"role": "user", "content": {1, 2}}]}, "cannot be written as JSON"),
+        ({"content": "User: a", "status": "done"}, "status is 'done'; it must be one of completed"),
+        ({"content": "User: a", "llm_model": 4}, "llm_model is int"),
+        ({"content": "User: a", "company_name": "c" * 201}, "companyName has 201 characters"),
+        ({"content": "User: a", "idempotency_key": "k" * 256}, "256 characters; at most 255"),
+        ({"content": "x" * 524_289}, "524289 bytes; at most 524288"),
+        ({"content": "é" * 262_145}, "524290 bytes; at most 524288"),
+        (MANY, "501 messages; at most 500"),
+        ({"content": json.dumps(MANY)}, "501 messages; at most 500"),
+        (LONG, "messages[0] has 102402 bytes; at most 102400"),
+    ],
+)
+def test_a_record_that_cannot_go_in_says_why(record, says):
+    refused = one(record)
+    assert isinstance(refused, FailedRecord)
+    assert says in refused.message
+    assert str(refused).startswith("record 0: ")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"content": "User: " + "x" * 524_282},
+        {"messages": [{"role": "user", "content": "x"}] * 500},
+        {"messages": [{"role": "user", "content": "x" * 102_400}]},
+        {"messages": [{"role": "user", "content": ""}]},
+    ],
+)
+def test_a_record_at_the_limit_goes_in(record):
+    assert isinstance(one(record), Outgoing)
+
+
+def test_a_second_run_adds_nothing_and_says_so(service, log):
+    records = [{"content": f"User: {number % 40}"} for number in range(50)]
+    first, second = log(records), log(records)
+    assert (first.logged, first.already_there, first.failed) == (50, 0, [])
+    assert (second.logged, second.already_there, second.complete) == (0, 50, True)
+    assert len(service.rows) == 50
+    assert str(second) == "0 logged, 50 already there, 0 failed"
+
+
+def test_the_ledger_remembers_what_the_service_forgot(service, log):
+    records = [{"content": f"User: {number}"} for number in range(30)]
+    log(records)
+    service.keys.clear()  # more than 24 hours later
+    again = log([*records, {"content": "User: new"}])
+    assert (again.logged, again.already_there) == (1, 30)
+    assert len(service.rows) == 31
+
+
+def test_without_the_ledger_the_service_still_recognises_the_keys(service, log):
+    service.answers_200 = True
+    records = [{"content": f"User: {number}"} for number in range(5)]
+    assert log(records, ledger=False).logged == 5
+    assert log(records, ledger=False).already_there == 5
+    assert len(service.rows) == 5
+
+
+def test_a_ledger_of_a_service_that_began_anew_is_not_believed(service, log):
+    records = [{"content": f"User: {number}"} for number in range(5)]
+    log(records)
+    service.rows.clear()
+    service.keys.clear()
+    assert log(records).logged == 5
+    assert len(service.rows) == 5
+
+
+def test_one_bad_record_does_not_stop_the_others(service, log):
+    records = [{"content": "User: a"}, {}, {"content": "BAD"}, {"content": "User: b"}]
+    done = []
+    result = log(records, progress=done.append)
+    assert (result.logged, [failure.index for failure in result.failed]) == (2, [1, 2])
+    assert "content: Invalid" in result.failed[1].message
+    assert done[-1] == 4
+    assert not result.complete
+    assert "record 2" in repr(result)
+
+
+def test_a_used_up_quota_ends_the_run_with_its_message_and_counts_the_rest(service, log):
+    service.max_conversations = 20
+    result = log([{"content": f"User: {number}"} for number in range(1000)])
+    assert (result.logged, result.failed) == (20, [])
+    assert result.not_sent == 980
+    assert "Monthly conversations used up" in result.stopped
+    assert len(service.seen) < 20 + 300
+    assert "980 not sent; stopped early" in str(result)
+
+
+def test_a_network_that_goes_away_ends_the_run_and_a_later_one_goes_on(service, log):
+    records = [{"content": f"User: {number}"} for number in range(400)]
+    service.fault = lambda _m, _p, count: hang_up if count > 100 else None
+    broken = log(records)
+    assert broken.logged + len(broken.failed) + broken.not_sent == 400
+    assert broken.logged >= 80
+    assert "No answer from" in broken.stopped
+    service.fault = None
+    rest = log(records)
+    assert rest.complete
+    assert len(service.rows) == 400
+
+
+def test_a_service_that_is_out_of_order_ends_the_run(service, log):
+    service.fault = lambda method, _p, _c: (
+        (lambda handler: service.error(handler, 500, "INTERNAL", "oops")) if method == "POST" else None
+    )
+    result = log([{"content": f"User: {number}"} for number in range(500)])
+    assert result.logged == 0
+    assert "oops" in result.stopped
+    assert len(result.failed) + result.not_sent == 500
+    assert result.not_sent >= 400
+
+
+def test_a_wrong_key_or_prompt_is_raised(log):
+    with pytest.raises(InvalidApiKey):
+        log([{"content": "User: a"}], key="sk-other", ledger=False)
+    with pytest.raises(NotFound):
+        log([{"content": "User: a"}], prompt_id="nobody")
+
+
+def test_lost_answers_and_failures_leave_every_conversation_there_once(service, log):
+    def fault(method, _path, count):
+        if method == "POST" and count % 3 == 0:
+            return hang_up
+        return None
+
+    service.fault = fault
+    result = log([{"content": f"User: {number}"} for number in range(200)])
+    assert (result.logged, result.complete) == (200, True)
+    assert len(service.rows) == len({row["content"] for row in service.rows}) == 200
+
+
+def test_the_agent_scheme_names_the_link_agent_id():
+    body = json.loads(one({"content": "User: a"}, link="agentId").body)
+    assert body["agentId"] == "p1"
+    assert "promptId" not in body
+
+
+def test_a_ledger_that_cannot_be_used_warns_and_logging_goes_on(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    with pytest.warns(LedgerWarning, match="cannot be used"):
+        ledger = Ledger(blocked / "ledger.sqlite3", account_id="a", prompt_id="p")
+    ledger.add("k", "c")
+    assert ledger.known(["k"]) == {}
+    ledger.close()
+
+
+def test_a_ledger_file_that_is_none_warns(tmp_path):
+    file = tmp_path / "ledger.sqlite3"
+    file.write_bytes(b"this is no database, whatever its name says" * 100)
+    with pytest.warns(LedgerWarning):
+        Ledger(file, account_id="a", prompt_id="p").close()
+
+
+def test_the_ledger_holds_neither_content_nor_keys(service, log, tmp_path):
+    log([{"content": "User: very private", "idempotency_key": "mail@example.com"}])
+    raw = (tmp_path / "ledger.sqlite3").read_bytes()
+    assert b"private" not in raw
+    assert b"example" not in raw
+    with sqlite3.connect(tmp_path / "ledger.sqlite3") as connection:
+        assert connection.execute("SELECT count(*) FROM logged").fetchone() == (1,)
+    connection.close()
+
+
+def test_ledgers_of_accounts_and_prompts_are_apart(tmp_path):
+    file = tmp_path / "ledger.sqlite3"
+    first = Ledger(file, account_id="a", prompt_id="p")
+    first.add("k", "c")
+    first.close()
+    for account, prompt, there in (("a", "p", True), ("b", "p", False), ("a", "q", False)):
+        ledger = Ledger(file, account_id=account, prompt_id=prompt)
+        assert bool(ledger.known(["k"])) is there
+        ledger.close()
+
+
+def test_the_ledger_lies_in_the_configured_folder(tmp_path):
+    assert ledger_path({"PROMPTLIFT_DATA": str(tmp_path)}).parent == tmp_path
+    assert ledger_path({}).name == "logged.sqlite3"

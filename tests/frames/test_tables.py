@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from promptlift import frames
+
+UTC_US = "datetime64[us, UTC]"
+DTYPES = {
+    "conversations": {
+        "conversation_id": "str",
+        "prompt_id": "str",
+        "status": "category",
+        "has_insights": "boolean",
+        "created_at": UTC_US,
+        "started_at": UTC_US,
+        "llm_model": "str",
+        "company_name": "str",
+        "content": "str",
+        "sentiment": "category",
+        "sentiment_score": "float64",
+        "task_completed": "boolean",
+        "topics": "object",
+        "summary": "str",
+        "issues": "object",
+        "insights_at": UTC_US,
+        "analyser": "str",
+    },
+    "messages": {
+        "conversation_id": "str",
+        "turn": "Int64",
+        "role": "category",
+        "content": "str",
+        "sent_at": UTC_US,
+        "model": "str",
+        "tokens": "Int64",
+    },
+    "prompts": {
+        "prompt_id": "str",
+        "name": "str",
+        "status": "category",
+        "llm_model": "str",
+        "description": "str",
+        "tags": "object",
+        "temperature": "float64",
+        "max_tokens": "Int64",
+        "objective": "str",
+        "content": "str",
+        "created_at": UTC_US,
+        "updated_at": UTC_US,
+    },
+}
+ROW = {
+    "id": "c1",
+    "promptId": "p1",
+    "status": "completed",
+    "hasInsights": True,
+    "createdAt": "2026-01-02T03:04:05.678Z",
+    "llmModel": "m",
+    "newField": {"nobody": "knows"},
+    "content": json.dumps(
+        {
+            "messages": [
+                {"role": "user", "content": "hi", "timestamp": "2026-01-01T10:00:05+02:00"},
+                {
+                    "role": "assistant",
+                    "content": "yo",
+                    "timestamp": "2026-01-01T08:00:00Z",
+                    "tokens": 3,
+                    "model": "m",
+                },
+            ]
+        }
+    ),
+    "insights": {
+        "sentiment": "negative",
+        "sentimentScore": -1,
+        "taskCompleted": False,
+        "topics": ["a", "b"],
+        "summary": "s",
+        "issues": [{"title": "t", "severity": "low", "evidence": None}],
+        "createdAt": "2026-01-03T00:00:00Z",
+        "analyser": "lexicon",
+    },
+}
+
+
+def conversations(rows, **options):
+    return frames.conversations_table(rows, insights=True, content=True, **options)
+
+
+def dtypes(frame):
+    return {name: str(dtype) for name, dtype in frame.dtypes.items()}
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [ROW], [{"id": "c2"}], [{"id": "c3", "insights": None, "content": None}]]
+)
+def test_the_dtypes_are_the_same_whatever_the_rows(rows):
+    assert dtypes(conversations(rows)[0]) == DTYPES["conversations"]
+    assert dtypes(frames.messages_table(rows)[0]) == DTYPES["messages"]
+    assert dtypes(frames.prompts_table(rows)[0]) == DTYPES["prompts"]
+    columns = [name for name in DTYPES["conversations"] if name != "content"]
+    insight_columns = ["conversation_id", *columns[columns.index("sentiment") :]]
+    assert list(frames.insights_table(rows)[0]) == insight_columns
+
+
+def test_the_categories_are_fixed():
+    frame, _ = conversations([])
+    assert list(frame["status"].cat.categories) == ["completed", "abandoned", "in_progress"]
+    assert set(frame["sentiment"].cat.categories) == {"positive", "neutral", "negative"}
+
+
+def test_values_come_over_as_they_are():
+    frame, warnings = conversations([ROW])
+    row = frame.iloc[0]
+    assert warnings == {}
+    assert (row["conversation_id"], row["prompt_id"], row["status"]) == ("c1", "p1", "completed")
+    assert row["created_at"] == pd.Timestamp("2026-01-02T03:04:05.678Z")
+    assert row["insights_at"] == pd.Timestamp("2026-01-03T00:00:00Z")
+    assert (row["sentiment"], row["sentiment_score"], row["task_completed"]) == ("negative", -1.0, False)
+    assert row["topics"] == ["a", "b"]
+    assert row["issues"] == [{"title": "t", "severity": "low", "evidence": None}]
+    assert "newField" not in frame
+
+
+def test_started_at_is_the_services_else_the_transcripts_else_created_at():
+    stated = {**ROW, "startedAt": "2025-12-24T00:00:00Z"}
+    plain = {**ROW, "content": "User: hi"}
+    starts = conversations([stated, ROW, plain])[0]["started_at"]
+    assert list(starts) == [
+        pd.Timestamp("2025-12-24T00:00:00Z"),
+        pd.Timestamp("2026-01-01T08:00:00Z"),
+        pd.Timestamp("2026-01-02T03:04:05.678Z"),
+    ]
+    without = frames.conversations_table([ROW])[0]["started_at"]
+    assert list(without) == [pd.Timestamp("2026-01-02T03:04:05.678Z")]
+
+
+def test_agent_rows_have_a_prompt_id_too():
+    frame, _ = frames.conversations_table([{"id": "c1", "agentId": "a1"}])
+    assert list(frame["prompt_id"]) == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "column", "bad"),
+    [
+        ("status", "status", "finished"),
+        ("status", "status", 5),
+        ("hasInsights", "has_insights", "yes"),
+        ("hasInsights", "has_insights", 1),
+        ("createdAt", "created_at", "yesterday"),
+        ("createdAt", "created_at", 1_700_000_000),
+        ("createdAt", "created_at", "99999-01-01T00:00:00Z"),
+        ("createdAt", "created_at", ""),
+        ("llmModel", "llm_model", ["m"]),
+        ("content", "content", {"messages": []}),
+    ],
+)
+def test_a_bad_value_is_missing_and_counted(wire, column, bad):
+    frame, warnings = conversations([ROW, {**ROW, wire: bad}])
+    assert frame[column].isna().tolist() == [False, True]
+    assert warnings[column] == 1
+    assert dtypes(frame) == DTYPES["conversations"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "column", "bad"),
+    [
+        ("sentiment", "sentiment", "meh"),
+        ("sentimentScore", "sentiment_score", "0.5"),
+        ("sentimentScore", "sentiment_score", True),
+        ("taskCompleted", "task_completed", 0),
+        ("topics", "topics", "billing"),
+        ("issues", "issues", {"title": "x"}),
+        ("createdAt", "insights_at", "2026-13-45"),
+    ],
+)
+def test_a_bad_insight_is_missing_and_counted(wire, column, bad):
+    frame, warnings = conversations([{**ROW, "insights": {**ROW["insights"], wire: bad}}])
+    assert frame[column].isna().tolist() == [True]
+    assert warnings[column] == 1
+
+
+def test_insights_that_are_no_object_are_counted():
+    frame, warnings = conversations([{**ROW, "insights": "good"}])
+    assert frame["sentiment"].isna().all()
+    assert warnings == {"insights": 1}
+
+
+def test_only_judged_conversations_are_in_the_insights_table():
+    frame, _ = frames.insights_table([ROW, {"id": "c2"}, {"id": "c3", "insights": None}])
+    assert list(frame["conversation_id"]) == ["c1"]
+
+
+def test_messages_are_in_order_with_their_turn():
+    plain = {"id": "c2", "content": "Customer: hi\nthere\nAgent: hello"}
+    frame, warnings = frames.messages_table([ROW, plain])
+    assert list(frame["conversation_id"]) == ["c1", "c1", "c2", "c2"]
+    assert list(frame["turn"]) == [0, 1, 0, 1]
+    assert list(frame["role"]) == ["user", "assistant"] * 2
+    assert list(frame["content"]) == ["hi", "yo", "hi\nthere", "hello"]
+    assert frame["tokens"].tolist()[1] == 3
+    assert frame["sent_at"].iloc[0] == pd.Timestamp("2026-01-01T08:00:05Z")
+    assert warnings == {}
+
+
+@pytest.mark.parametrize("content", [None, 5, "no label", "{", '{"messages": 5}', '{"messages": [5]}', "{}"])
+def test_content_that_cannot_be_read_gives_no_rows_and_is_counted(content):
+    frame, warnings = frames.messages_table([{"id": "c1", "content": content}, ROW])
+    assert list(frame["conversation_id"]) == ["c1", "c1"]
+    assert warnings == {"unreadable_content": 1}
+
+
+@pytest.mark.parametrize("bad", [1.5, "3", 2**70, True])
+def test_a_token_count_that_is_none_is_missing(bad):
+    message = {"role": "user", "content": "x", "tokens": bad}
+    frame, warnings = frames.messages_table([{"id": "c", "content": json.dumps({"messages": [message]})}])
+    assert frame["tokens"].isna().all()
+    assert warnings == {"tokens": 1}
+
+
+def test_who_judged_is_told():
+    def analyser(*names):
+        rows = [{**ROW, "insights": {**ROW["insights"], "analyser": name}} for name in names]
+        return frames.analyser_of(conversations(rows)[0])
+
+    assert analyser("lexicon", "lexicon") == "lexicon"
+    assert analyser("llm:gpt-4o", "llm:other") == "llm"
+    assert analyser("lexicon", "llm:gpt-4o") == "mixed"
+    assert analyser(None) is None
+    assert frames.analyser_of(frames.conversations_table([ROW])[0]) is None
+
+
+def test_texts_with_any_character_survive():
+    text = 'null \x00 emoji 🙂 rtl \u202e quote " newline \n'
+    assert conversations([{**ROW, "content": text}])[0]["content"][0] == text

@@ -1,0 +1,57 @@
+"""Importing the package costs nothing: what is heavy is loaded when it is used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "pandas",
+    "numpy",
+    "httpx",
+    "matplotlib",
+    "pyarrow",
+    "scipy",
+    "fastapi",
+    "sqlalchemy",
+    "dbos",
+    "tqdm",
+)
+
+
+def loaded_by(code: str) -> set[str]:
+    program = f"{code}\nimport json, sys\nprint(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import promptlift",
+        "import promptlift.schema",
+        "import promptlift.errors",
+        "import promptlift; promptlift.events; promptlift.errors",
+        "import promptlift; dir(promptlift)",
+    ],
+)
+def test_the_ground_floor_loads_nothing_heavy(code):
+    assert loaded_by(code) == set()
+
+
+def test_connecting_loads_no_tables():
+    code = "import promptlift; promptlift.connect('http://localhost:1', 'key')"
+    assert loaded_by(code) == {"httpx"}
+
+
+def test_every_lazy_name_can_be_loaded():
+    import promptlift
+
+    for name in promptlift.__all__:
+        assert getattr(promptlift, name) is not None
+    assert set(promptlift.__all__) <= set(dir(promptlift))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = promptlift.nothing
