@@ -63,6 +63,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     import IPython
     import IPython.display
 
+    plt.switch_backend("agg")  # before the stand-in: a first use of pyplot would register with a real shell
     made = Kernel()
     monkeypatch.setattr(IPython, "get_ipython", lambda: made)
     monkeypatch.setattr(IPython.display, "display", made.display)
