@@ -146,9 +146,19 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
             lambda: list((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")), what="JupyterLab starts"
         )
         server = json.loads(next((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")).read_text())
-        contents = f"{server['url']}api/contents?token=t"
-        with urllib.request.urlopen(contents, timeout=30) as answer:
-            names = {item["name"] for item in json.load(answer)["content"]}
+        found = []
+
+        def is_listed():
+            # The file with the address is there a moment before the server listens.
+            try:
+                with urllib.request.urlopen(f"{server['url']}api/contents?token=t", timeout=30) as answer:
+                    found.extend(item["name"] for item in json.load(answer)["content"])
+            except OSError:
+                return False
+            return True
+
+        wait_until(is_listed, what="JupyterLab answers")
+        names = set(found)
         assert {"01-first-look.ipynb", "02-your-own-logs.ipynb"} <= names
         service_pid = DataFolder(data).read_record().pid
         assert is_running(service_pid)
