@@ -34,6 +34,17 @@ WORDS = (
 READER = """
 import json, resource, sys, time
 import promptlift
+
+
+def peak_kilobytes():
+    # ru_maxrss starts at the size of the process that started this one; VmHWM is of this one alone.
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 base_url, key, content = sys.argv[1:]
 with promptlift.connect(base_url, key, progress=False) as lift:
     started = time.perf_counter()
@@ -43,7 +54,7 @@ about = table.attrs["promptlift"]
 print(json.dumps({
     "rows": len(table), "distinct": int(table["conversation_id"].nunique()), "requests": about["requests"],
     "complete": about["complete"], "judged": int(table["task_completed"].notna().sum()), "seconds": seconds,
-    "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    "peak_mb": peak_kilobytes() / 1024,
 }))
 """
 
