@@ -59,6 +59,7 @@ def test_plain_text_becomes_turns(text, turns):
     [
         ("", "content is empty"),
         (" \n\t\ufeff", "content is empty"),
+        ("\x1f\xa0\u2003", "content is empty"),
         (
             "hello there",
             "line 1: no role label; use one of the pairs User/Assistant, Human/AI, Customer/Agent",

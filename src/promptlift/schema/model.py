@@ -69,8 +69,17 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
+def _describe_agent_id(schema: dict[str, Any]) -> None:
+    schema["properties"]["agentId"] = {
+        "anyOf": [{"type": "string"}, {"type": "null"}],
+        "description": "The same in the agent scheme",
+    }
+
+
 class LinkedModel(ApiModel):
     """A resource or view of one prompt: ``prompt_id`` in Python, whichever scheme the wire speaks."""
+
+    model_config = ConfigDict(json_schema_extra=_describe_agent_id)
 
     prompt_id: str | None = None
 

@@ -31,6 +31,15 @@ class Prompt(ApiModel):
     updated_at: UtcTime | None = None
 
 
+class PromptChange(ApiModel):
+    """Answer of ``PATCH /prompts/:id``."""
+
+    id: str
+    name: str
+    content: str
+    updated_at: UtcTime | None = None
+
+
 class PromptCreate(RequestModel):
     """Body of ``POST /prompts``."""
 
@@ -153,9 +162,45 @@ class PromptInsightsView(LinkedModel):
     recommendations: list[str] = Field(default_factory=list)
 
 
+class FleetIntelligence(ApiModel):
+    """An agent among all agents of the account."""
+
+    agents: int
+    """Agents with judged conversations."""
+    rank: int | None = None
+    """Place by task completion, 1 is the best."""
+    task_completion_rate: float | None = None
+    """Percent, over all agents."""
+
+
+class BusinessImpact(ApiModel):
+    """What went wrong in the period."""
+
+    failed_conversations: int
+    failed_rate: float | None = None
+    """Percent of judged conversations that have ended."""
+    abandoned_conversations: int
+
+
+class AgentIssue(TopIssue):
+    """An issue and how many of its conversations failed."""
+
+    failed_conversations: int
+
+
+class AgentInsightsView(PromptInsightsView):
+    """Answer of ``GET /agents/:id/insights``."""
+
+    # unspecified: the answer beyond these three names.
+    fleet_intelligence: FleetIntelligence | None = None
+    business_impact: BusinessImpact | None = None
+    issues: list[AgentIssue] = Field(default_factory=list)
+
+
 class StepFailures(LinkedModel):
     """Answer of ``GET /agents/:id/step-failures``."""
 
     period: Period | None = None
+    total_failures: int | None = None
     # unspecified: the shape of the answer. One record a turn number at which conversations failed.
     steps: list[dict[str, Any]] = Field(default_factory=list)

@@ -216,6 +216,8 @@ def _parse_plain(text: str) -> Transcript:
         elif line.strip():
             pairs = ", ".join("/".join(p) for p in LABEL_PAIRS)
             raise TranscriptError(f"line {number}: no role label; use one of the pairs {pairs}")
+    if not turns:
+        raise TranscriptError("content is empty")
     return Transcript(
         messages=[Message(role=role, content="\n".join(lines).strip()) for role, lines in turns]
     )

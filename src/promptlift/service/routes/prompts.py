@@ -12,7 +12,9 @@ from promptlift.schema.naming import SCHEMES, Scheme
 from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompts import (
     PROMPT_STATUSES,
+    AgentInsightsView,
     Prompt,
+    PromptChange,
     PromptCreate,
     PromptInsightsView,
     PromptStatusView,
@@ -99,7 +101,7 @@ class _Prompts:
             "PATCH",
             one,
             self.update,
-            answer=Prompt,
+            answer=PromptChange,
             body=PromptUpdate,
             errors=("LIMIT_EXCEEDED",),
             summary=f"Change a {noun}",
@@ -128,7 +130,7 @@ class _Prompts:
             "GET",
             f"{one}/insights",
             self.insights,
-            answer=PromptInsightsView,
+            answer=AgentInsightsView if noun == "agent" else PromptInsightsView,
             query=days,
             summary=f"Insights of a {noun}",
             operation=f"get_{noun}_insights",

@@ -1,0 +1,525 @@
+"""Every endpoint: the wire has exactly the fields of the specification, and the client gives the same values."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agreement import shapes
+from agreement.shapes import differences
+from agreement.wire import OFFERED, SPECIFIED, description
+from promptlift.schema.limits import PLANS
+from promptlift.schema.settings import Settings
+
+COVERED = {}
+
+HAPPY = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
+ANGRY = "User: This is terrible, it never works!\nAssistant: I cannot help with that.\nUser: Awful. I want a human."
+
+
+def covers(*endpoints):
+    """Say which endpoints a case is for."""
+
+    def mark(function):
+        for endpoint in endpoints:
+            COVERED.setdefault(endpoint, []).append(function.__name__)
+        return function
+
+    return mark
+
+
+def both(method, path):
+    """The same endpoint in both schemes."""
+    return [f"{method} /{segment}{path}" for segment in ("prompts", "agents")]
+
+
+def same(model, body):
+    """Whether a typed answer holds what was on the wire, under the name of the prompt scheme."""
+    expected = dict(body)
+    if "agentId" in expected and "promptId" not in expected:
+        expected["promptId"] = expected.pop("agentId")
+    return model.to_wire() == expected
+
+
+@pytest.fixture
+def root(wire):
+    return f"/{wire.scheme.segment}"
+
+
+@pytest.fixture
+def judged(wire):
+    """A prompt with three conversations that have insights, and their ids."""
+    prompt_id = wire.add_prompt(objective="Solve the customer's problem.")
+    start = datetime.now(UTC) - timedelta(days=2)
+    timed = {
+        "messages": [
+            {"role": "user", "content": "Where is my order?", "timestamp": start.isoformat()},
+            {
+                "role": "assistant",
+                "content": "It arrives today.",
+                "timestamp": (start + timedelta(seconds=4)).isoformat(),
+            },
+        ]
+    }
+    ids = [
+        wire.log(prompt_id, HAPPY),
+        wire.log(prompt_id, ANGRY, status="abandoned"),
+        wire.log(prompt_id, json.dumps(timed), llmModel="my-own-model", companyName="Ümlaut GmbH"),
+    ]
+    wire.wait_for_insights(prompt_id)
+    return prompt_id, ids
+
+
+@covers(*both("POST", ""))
+def test_create_prompt(wire, client, root):
+    sent = {
+        "name": "Support ☎",
+        "content": "You are\nkind.",
+        "llmModel": "gpt-4o",
+        "description": "d",
+        "tags": ["a", "b c"],
+        "temperature": 0.5,
+        "maxTokens": 100,
+        "objective": "o",
+    }
+    answer = wire.ask("POST", root, sent)
+    assert answer.status == 201
+    assert differences(answer.body, shapes.PROMPT_CREATED) == []
+    assert answer.body["status"] == "active"
+    kept = wire.get(f"{root}/{answer.body['id']}")
+    assert {**kept, **sent} == kept
+
+    created = client.prompts.create(
+        name="Support ☎",
+        content="You are\nkind.",
+        llm_model="gpt-4o",
+        description="d",
+        tags=["a", "b c"],
+        temperature=0.5,
+        max_tokens=100,
+        objective="o",
+    )
+    assert set(created.to_wire()) == set(answer.body)
+    again = wire.get(f"{root}/{created.id}")
+    for name in ("id", "createdAt", "updatedAt"):
+        again.pop(name), kept.pop(name)
+    assert again == kept
+
+
+@covers(*both("GET", ""))
+def test_list_prompts(wire, client, root):
+    ids = [wire.add_prompt(tags=[f"t{n % 2}"], description=f"d{n}") for n in range(3)]
+    body = wire.get(root)
+    assert differences(body["pagination"], shapes.PAGINATION) == []
+    assert set(body) == {"data", "pagination"}
+    assert [item["id"] for item in body["data"]] == ids[::-1]
+    for item in body["data"]:
+        assert differences(item, shapes.PROMPT_LISTED) == []
+    assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
+    assert same(client.prompts.list(), body)
+    tagged = wire.get(f"{root}?tags=t0&limit=1&offset=1&status=active")
+    assert [item["id"] for item in tagged["data"]] == [ids[0]]
+    assert tagged["pagination"] == {"total": 2, "limit": 1, "offset": 1}
+    assert same(client.prompts.list(tags=["t0"], limit=1, offset=1, status="active"), tagged)
+
+
+@covers(*both("GET", "/{id}"))
+def test_get_prompt(wire, client, root):
+    for fields in (
+        {},
+        {"tags": ["x"], "temperature": 2, "maxTokens": 1, "objective": "o", "description": "d"},
+    ):
+        prompt_id = wire.add_prompt(**fields)
+        body = wire.get(f"{root}/{prompt_id}")
+        assert differences(body, shapes.PROMPT) == []
+        assert {**body, **fields} == body
+        assert same(client.prompts.get(prompt_id), body)
+
+
+def test_a_prompt_is_the_same_under_both_names(wire):
+    prompt_id = wire.add_prompt()
+    assert wire.get(f"/prompts/{prompt_id}") == wire.get(f"/agents/{prompt_id}")
+    assert wire.get("/prompts")["data"] == wire.get("/agents")["data"]
+
+
+@covers(*both("PATCH", "/{id}"))
+def test_update_prompt(wire, client, root):
+    prompt_id = wire.add_prompt(tags=["x"], temperature=1, description="d")
+    before = wire.get(f"{root}/{prompt_id}")
+    answer = wire.ask("PATCH", f"{root}/{prompt_id}", {"name": "New", "temperature": None, "status": "draft"})
+    assert answer.status == 200
+    assert differences(answer.body, shapes.PROMPT_UPDATED) == []
+    after = wire.get(f"{root}/{prompt_id}")
+    assert after == {
+        **before,
+        "name": "New",
+        "temperature": None,
+        "status": "draft",
+        "updatedAt": answer.body["updatedAt"],
+    }
+    changed = client.prompts.update(prompt_id, content="Other", tags=[], llm_model="gpt-4o-mini")
+    assert set(changed.to_wire()) == set(answer.body)
+    again = wire.get(f"{root}/{prompt_id}")
+    assert {name for name in again if again[name] != after[name]} <= {
+        "content",
+        "tags",
+        "llmModel",
+        "updatedAt",
+    }
+    assert (again["content"], again["tags"], again["llmModel"]) == ("Other", [], "gpt-4o-mini")
+    assert changed.content == "Other"
+
+
+@covers(*both("DELETE", "/{id}"))
+def test_delete_prompt(wire, client, root):
+    first, second = wire.add_prompt(), wire.add_prompt()
+    conversation = wire.log(first)
+    answer = wire.ask("DELETE", f"{root}/{first}")
+    assert answer.status == 200
+    assert differences(answer.body, shapes.DONE) == []
+    assert answer.body == {"success": True, "message": f"{wire.scheme.noun} deleted"}
+    assert wire.ask("GET", f"{root}/{first}").status == 404
+    assert wire.get(f"/conversations/{conversation}")["promptId"] == first
+    done = client.prompts.delete(second)
+    assert done.to_wire() == answer.body
+    assert wire.get(root)["data"] == []
+
+
+@covers(*both("GET", "/{id}/status"))
+def test_prompt_status(wire, client, root, judged):
+    prompt_id, _ = judged
+    body = wire.get(f"{root}/{prompt_id}/status")
+    assert differences(body, shapes.STATUS_VIEW) == []
+    assert body["id"] == prompt_id
+    assert body["metrics"]["conversationCount"] == 3
+    assert 0 <= body["metrics"]["taskCompletionRate"] <= 100
+    assert -1 <= body["metrics"]["avgSentiment"] <= 1
+    assert same(client.prompts.status(prompt_id), body)
+
+
+@covers(*both("GET", "/{id}/status"))
+def test_prompt_status_without_conversations(wire, client, root):
+    prompt_id = wire.add_prompt()
+    body = wire.get(f"{root}/{prompt_id}/status")
+    assert differences(body, shapes.STATUS_VIEW) == []
+    assert body["metrics"] == {"conversationCount": 0, "taskCompletionRate": None, "avgSentiment": None}
+    assert same(client.prompts.status(prompt_id), body)
+
+
+@covers(*both("GET", "/{id}/insights"))
+@pytest.mark.parametrize(("query", "days"), [("", 30), ("?days=7", 7), ("?days=90", 90), ("?days=all", None)])
+def test_prompt_insights(wire, client, root, judged, query, days):
+    prompt_id, ids = judged
+    body = wire.get(f"{root}/{prompt_id}/insights{query}")
+    shape = {wire.scheme.link: shapes.text, **shapes.INSIGHTS_VIEW}
+    if wire.scheme.name == "agent":
+        shape |= shapes.AGENT_EXTRAS
+    assert differences(body, shape) == []
+    assert body[wire.scheme.link] == prompt_id
+    # "all" begins with the first conversation, which started a little more than two days ago.
+    assert body["period"]["days"] == (3 if days is None else days)
+    assert body["summary"] == {
+        "totalConversations": 3,
+        "completedConversations": 2,
+        "abandonedConversations": 1,
+        "completionRate": pytest.approx(200 / 3),
+    }
+    judged_views = [wire.get(f"/conversations/{one}/insights") for one in ids]
+    metrics = body["metrics"]
+    completed = [view["taskCompleted"] for view in judged_views]
+    assert metrics["taskCompletion"]["rate"] == pytest.approx(100 * sum(completed) / 3)
+    assert metrics["sentiment"]["average"] == pytest.approx(
+        sum(v["sentimentScore"] for v in judged_views) / 3
+    )
+    assert metrics["sentiment"]["distribution"] == {
+        name: sum(view["sentiment"] == name for view in judged_views)
+        for name in ("positive", "neutral", "negative")
+    }
+    assert metrics["avgResponseTime"] == pytest.approx(4.0)
+    assert metrics["avgConversationLength"] == pytest.approx(8 / 3)
+    typed = client.prompts.insights(prompt_id, days="all" if days is None else days)
+    expected = wire.get(f"{root}/{prompt_id}/insights{query}")
+    assert typed.prompt_id == prompt_id
+    got = typed.to_wire()
+    for view in (got, expected):
+        view.pop("period")
+        view.pop("promptId", None), view.pop("agentId", None)
+    assert got == expected
+
+
+def test_a_prompt_without_conversations_has_an_insights_view_too(wire, client, root):
+    prompt_id = wire.add_prompt()
+    for days in ("7", "30", "90", "all"):
+        body = wire.get(f"{root}/{prompt_id}/insights?days={days}")
+        assert body["summary"]["totalConversations"] == 0
+        assert body["summary"]["completionRate"] is None
+        assert body["period"]["from"] <= body["period"]["to"]
+        assert client.prompts.insights(prompt_id, days=days).summary.total_conversations == 0
+
+
+@covers(*both("POST", "/{id}/insights/regenerate"))
+def test_regenerate_insights_of_a_prompt(wire, client, root, judged):
+    prompt_id, ids = judged
+    before = {one: wire.get(f"/conversations/{one}/insights")["createdAt"] for one in ids}
+    answer = wire.ask("POST", f"{root}/{prompt_id}/insights/regenerate")
+    assert answer.status == 200
+    assert differences(answer.body, shapes.REGENERATED) == []
+    assert answer.body["success"] is True
+    assert answer.body["queued"] == 3
+    wait_for_newer(wire, before)
+    done = client.agents.regenerate_insights(prompt_id)
+    assert done.to_wire() == answer.body
+
+
+def wait_for_newer(wire, before):
+    from service_process import wait_until
+
+    wait_until(
+        lambda: all(
+            wire.get(f"/conversations/{one}/insights")["createdAt"] > seen for one, seen in before.items()
+        ),
+        what="new insights",
+    )
+
+
+@covers(*both("GET", "/{id}/step-failures"))
+def test_step_failures(wire, client, root, judged):
+    prompt_id, ids = judged
+    body = wire.get(f"{root}/{prompt_id}/step-failures")
+    assert differences(body, {wire.scheme.link: shapes.text, **shapes.STEP_FAILURES}) == []
+    assert body["period"]["days"] == 30
+    assert [(step["step"], step["reached"]) for step in body["steps"]] == [(1, 3), (2, 2)]
+    failed = sum(not wire.get(f"/conversations/{one}/insights")["taskCompleted"] for one in ids)
+    assert body["totalFailures"] == failed == sum(step["failures"] for step in body["steps"])
+    typed = client.agents.step_failures(prompt_id)
+    assert typed.prompt_id == prompt_id
+    assert typed.steps == body["steps"]
+
+
+@covers("POST /conversations")
+def test_create_conversation(wire, client):
+    prompt_id = wire.add_prompt()
+    link = wire.scheme.link
+    sent = {
+        link: prompt_id,
+        "content": HAPPY,
+        "status": "in_progress",
+        "llmModel": "anything at all",
+        "companyName": "Ümlaut",
+        "idempotencyKey": "k1",
+    }
+    answer = wire.ask("POST", "/conversations", sent)
+    assert answer.status == 201
+    assert differences(answer.body, {**shapes.CONVERSATION_CREATED, link: shapes.text}) == []
+    assert (answer.body[link], answer.body["status"]) == (prompt_id, "in_progress")
+    again = wire.ask("POST", "/conversations", sent)
+    assert (again.status, again.body) == (200, answer.body)
+    kept = wire.get(f"/conversations/{answer.body['id']}")
+    assert {**kept, **sent} == kept
+    created = client.conversations.create(
+        prompt_id=prompt_id,
+        content=HAPPY,
+        status="in_progress",
+        llm_model="anything at all",
+        company_name="Ümlaut",
+        idempotency_key="k1",
+    )
+    assert same(created, answer.body)
+
+
+@pytest.mark.parametrize("link", ["promptId", "agentId"])
+def test_both_links_are_accepted_and_answered_as_they_came(new_account, link):
+    wire = new_account()
+    prompt_id = wire.add_prompt()
+    answer = wire.ask("POST", "/conversations", {link: prompt_id, "content": HAPPY})
+    assert answer.status == 201
+    assert set(answer.body) == {"id", link, "status", "createdAt"}
+    assert answer.body["status"] == "completed"
+
+
+@covers("GET /conversations")
+def test_list_conversations(wire, client, judged):
+    prompt_id, ids = judged
+    waiting = wire.add_prompt()
+    link = wire.scheme.link
+    body = wire.get("/conversations")
+    assert set(body) == {"data", "pagination"}
+    assert differences(body["pagination"], shapes.PAGINATION) == []
+    for item in body["data"]:
+        assert differences(item, shapes.CONVERSATION_LISTED) == []
+    assert [item["id"] for item in body["data"]] == ids[::-1]
+    assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
+    assert same(client.conversations.list(), body)
+    wanted = wire.get(f"/conversations?{link}={prompt_id}&status=abandoned&hasInsights=true&limit=5&offset=0")
+    assert [item["id"] for item in wanted["data"]] == [ids[1]]
+    assert wanted["pagination"] == {"total": 1, "limit": 5, "offset": 0}
+    typed = client.conversations.list(
+        prompt_id=prompt_id, status="abandoned", has_insights=True, limit=5, offset=0
+    )
+    assert same(typed, wanted)
+    assert wire.get(f"/conversations?{link}={waiting}")["data"] == []
+    assert wire.get("/conversations?hasInsights=false")["data"] == []
+
+
+@covers("GET /conversations")
+def test_list_conversations_with_insights_and_content(wire, client, judged):
+    _, ids = judged
+    body = wire.get("/conversations?includeInsights=true&includeContent=true")
+    for item in body["data"]:
+        assert (
+            differences(item, {k: v for k, v in shapes.CONVERSATION.items() if k != "idempotencyKey"}) == []
+        )
+        assert item["insights"] == wire.get(f"/conversations/{item['id']}/insights")
+    assert body["data"][2]["content"] == HAPPY
+    assert same(client.conversations.list(include_insights=True, include_content=True), body)
+    assert len(ids) == 3
+
+
+@covers("GET /conversations/{id}")
+def test_get_conversation(wire, client, judged):
+    prompt_id, ids = judged
+    for one, content in zip(ids, (HAPPY, ANGRY), strict=False):
+        body = wire.get(f"/conversations/{one}")
+        assert differences(body, shapes.CONVERSATION) == []
+        assert (body["promptId"], body["agentId"]) == (prompt_id, prompt_id)
+        assert body["content"] == content
+        assert body["insights"]["conversationId"] == one
+        assert same(client.conversations.get(one), body)
+        assert wire.get(f"/conversations/{one}?includeInsights=true") == body
+        without = wire.get(f"/conversations/{one}?includeInsights=false")
+        assert without == {name: value for name, value in body.items() if name != "insights"}
+        assert same(client.conversations.get(one, include_insights=False), without)
+
+
+def test_a_conversation_starts_and_ends_with_its_messages(wire, judged):
+    _, ids = judged
+    timed, untimed = wire.get(f"/conversations/{ids[2]}"), wire.get(f"/conversations/{ids[0]}")
+    sent = [message["timestamp"] for message in json.loads(timed["content"])["messages"]]
+    assert [timed["startedAt"][:23], timed["endedAt"][:23]] == [moment[:23] for moment in sent]
+    assert untimed["startedAt"] == untimed["endedAt"] == untimed["createdAt"]
+
+
+@covers("GET /conversations/{id}/insights")
+def test_conversation_insights(wire, client, judged):
+    _, ids = judged
+    for one in ids:
+        body = wire.get(f"/conversations/{one}/insights")
+        assert differences(body, shapes.INSIGHTS) == []
+        assert body["conversationId"] == one
+        assert -1 <= body["sentimentScore"] <= 1
+        assert 0 <= body["quality"] <= 100
+        assert body["analyser"] == "lexicon"
+        assert same(client.conversations.insights(one), body)
+
+
+@covers("POST /conversations/{id}/insights/regenerate")
+def test_regenerate_insights_of_a_conversation(wire, client, judged):
+    _, ids = judged
+    before = {ids[0]: wire.get(f"/conversations/{ids[0]}/insights")["createdAt"]}
+    answer = wire.ask("POST", f"/conversations/{ids[0]}/insights/regenerate")
+    assert answer.status == 200
+    assert differences(answer.body, shapes.REGENERATED) == []
+    assert answer.body["queued"] == 1
+    wait_for_newer(wire, before)
+    assert client.conversations.regenerate_insights(ids[0]).to_wire() == answer.body
+
+
+@covers("GET /settings")
+def test_get_settings(wire, client):
+    body = wire.get("/settings")
+    assert differences(body, shapes.SETTINGS) == []
+    defaults = Settings().model_dump(mode="json", by_alias=True)
+    defaults["general"]["name"] = "Agreement"
+    assert body == defaults
+    assert same(client.settings.get(), body)
+
+
+@covers("PATCH /settings")
+def test_update_settings(wire, client):
+    before = wire.get("/settings")
+    change = {"general": {"kpis": "CSAT ↑", "name": "Neu"}, "optimization": {"simulation": {"maxTurns": 1}}}
+    answer = wire.ask("PATCH", "/settings", change)
+    assert answer.status == 200
+    assert differences(answer.body, {"success": shapes.flag, "settings": shapes.SETTINGS}) == []
+    before["general"] |= change["general"]
+    before["optimization"]["simulation"]["maxTurns"] = 1
+    assert answer.body == {"success": True, "settings": before}
+    assert wire.get("/settings") == before
+    assert wire.get("/account")["name"] == "Neu"
+    typed = client.settings.update(optimization={"autoDeploy": {"enabled": True}})
+    before["optimization"]["autoDeploy"]["enabled"] = True
+    assert typed.to_wire() == before == wire.get("/settings")
+
+
+def test_an_empty_change_of_settings_changes_nothing(wire):
+    before = wire.get("/settings")
+    for change in ({}, {"general": {}}, {"optimization": {"simulation": {}, "autoDeploy": {}}}):
+        assert wire.ask("PATCH", "/settings", change).body == {"success": True, "settings": before}
+
+
+@covers("GET /account")
+@pytest.mark.parametrize("plan", ["free", "pro", "enterprise"])
+def test_account(new_account, connect, plan):
+    wire = new_account(plan)
+    body = wire.get("/account")
+    assert differences(body, shapes.ACCOUNT) == []
+    assert body["id"] == wire.account
+    assert body["plan"] == {
+        "name": plan,
+        "limits": {
+            "prompts": PLANS[plan].prompts,
+            "optimizationsPerMonth": PLANS[plan].optimizations_per_month,
+            "conversationsPerMonth": PLANS[plan].conversations_per_month,
+        },
+    }
+    assert same(connect(wire).account.get(), body)
+
+
+@covers("GET /usage")
+@pytest.mark.parametrize("plan", ["free", "enterprise"])
+def test_usage(new_account, connect, plan):
+    wire = new_account(plan)
+    prompt_id = wire.add_prompt()
+    wire.log(prompt_id)
+    wire.log(prompt_id)
+    body = wire.get("/usage")
+    assert differences(body, shapes.USAGE) == []
+    assert body["period"]["start"][8:] == "01T00:00:00.000Z"
+    assert body["period"]["end"][8:] == "01T00:00:00.000Z"
+    assert body["period"]["start"] < wire.get(f"/prompts/{prompt_id}")["createdAt"] < body["period"]["end"]
+    limits = PLANS[plan]
+    assert body["prompts"] == {"used": 1, "limit": limits.prompts}
+    assert body["optimizations"] == {"used": 0, "limit": limits.optimizations_per_month, "running": 0}
+    assert body["conversations"] == {"used": 2, "limit": limits.conversations_per_month}
+    assert body["tokens"] == {"used": 0, "limit": None}
+    assert same(connect(wire).usage.get(), body)
+
+
+def test_every_endpoint_of_the_specification_has_a_case():
+    """House rule: an endpoint without an agreement case between client and service does not exist."""
+    assert set(SPECIFIED) | set(OFFERED) == set(COVERED)
+
+
+def test_the_service_has_these_endpoints_and_no_others(service):
+    """House rule: what the service answers is in the specification, or in the list of what we offer beyond it."""
+    paths = description(service.base_url)["paths"]
+    answered = {
+        f"{method.upper()} {path.removeprefix('/api/v1')}"
+        for path, methods in paths.items()
+        for method in methods
+    }
+    assert answered == set(SPECIFIED) | set(OFFERED)
+
+
+def test_the_client_has_these_endpoints(client):
+    """House rule: the client's table of endpoints has every path of the specification."""
+    from promptlift.client.endpoints import ENDPOINTS
+
+    known = {
+        f"{endpoint.method} {endpoint.path.replace('{segment}', segment)}"
+        for endpoint in ENDPOINTS.values()
+        for segment in ("prompts", "agents")
+    }
+    assert set(SPECIFIED) <= known

@@ -1,0 +1,204 @@
+"""Requests as bytes on a real socket, and answers that are checked against the service's own description."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator
+
+from promptlift.schema.naming import SCHEMES, Scheme
+from service_process import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+METHODS = ("GET", "POST", "PATCH", "DELETE")
+# The endpoints of the specification that exist so far, by method and path.
+SPECIFIED = (
+    "GET /prompts",
+    "POST /prompts",
+    "GET /prompts/{id}",
+    "PATCH /prompts/{id}",
+    "DELETE /prompts/{id}",
+    "GET /prompts/{id}/status",
+    "GET /prompts/{id}/insights",
+    "GET /agents",
+    "POST /agents",
+    "GET /agents/{id}",
+    "PATCH /agents/{id}",
+    "GET /agents/{id}/insights",
+    "POST /agents/{id}/insights/regenerate",
+    "GET /agents/{id}/step-failures",
+    "POST /conversations",
+    "GET /conversations",
+    "GET /conversations/{id}",
+    "GET /conversations/{id}/insights",
+    "POST /conversations/{id}/insights/regenerate",
+    "GET /settings",
+    "PATCH /settings",
+    "GET /account",
+    "GET /usage",
+)
+# What the embedded service offers beyond it: each scheme has what the other one has.
+OFFERED = (
+    "DELETE /agents/{id}",
+    "GET /agents/{id}/status",
+    "POST /prompts/{id}/insights/regenerate",
+    "GET /prompts/{id}/step-failures",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.raw)
+
+    @property
+    def error(self) -> Any:
+        return self.body["error"]
+
+
+@dataclass
+class Wire:
+    """Sends requests of one account.
+
+    Every answer must be JSON, and valid for what ``/openapi.json`` says of its endpoint and status.
+    """
+
+    base_url: str
+    key: str
+    account: str = ""
+    scheme: Scheme = SCHEMES["prompt"]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: bytes | None = None,
+        headers: dict[str, str | None] | None = None,
+    ) -> Answer:
+        """Send a request; ``raw`` is a body that is sent as it is. A header of ``None`` is left out."""
+        parts = urlsplit(self.base_url)
+        sent = {"Authorization": f"Bearer {self.key}", **self.headers, **(headers or {})}
+        payload = raw if raw is not None or body is None else json.dumps(body).encode()
+        if payload is not None:
+            sent.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        try:
+            connection.request(
+                method,
+                parts.path + path,
+                payload,
+                {name: value for name, value in sent.items() if value is not None},
+            )
+            response = connection.getresponse()
+            answer = Answer(
+                response.status,
+                {name.lower(): value for name, value in response.getheaders()},
+                response.read(),
+            )
+        finally:
+            connection.close()
+        if method != "HEAD":
+            described(self.base_url, method, path, answer)
+        return answer
+
+    def get(self, path: str) -> Any:
+        """Body of a GET that succeeds."""
+        answer = self.ask("GET", path)
+        assert answer.status == 200, answer
+        return answer.body
+
+    def add_prompt(self, **fields: Any) -> str:
+        """Create a prompt and give its id."""
+        body = {"name": "Support", "content": "You help.", "llmModel": "gpt-4o", **fields}
+        answer = self.ask("POST", f"/{self.scheme.segment}", body)
+        assert answer.status == 201, answer
+        return str(answer.body["id"])
+
+    def log(self, prompt_id: str, content: str = "User: hi\nAssistant: hello", **fields: Any) -> str:
+        """Log a conversation and give its id."""
+        answer = self.ask(
+            "POST", "/conversations", {self.scheme.link: prompt_id, "content": content, **fields}
+        )
+        assert answer.status == 201, answer
+        return str(answer.body["id"])
+
+    def wait_for_insights(self, prompt_id: str) -> None:
+        """Wait until no conversation of a prompt is without insights."""
+        path = f"/conversations?promptId={prompt_id}&hasInsights=false&limit=1"
+        wait_until(lambda: self.get(path)["pagination"]["total"] == 0, what="all conversations have insights")
+
+
+@cache
+def description(base_url: str) -> dict[str, Any]:
+    """``/openapi.json`` of a service."""
+    connection = http.client.HTTPConnection(urlsplit(base_url).netloc, timeout=60)
+    try:
+        connection.request("GET", "/openapi.json")
+        response = connection.getresponse()
+        assert response.status == 200
+        document: dict[str, Any] = json.loads(response.read())
+        return document
+    finally:
+        connection.close()
+
+
+@cache
+def validator(base_url: str, path: str, method: str, status: int) -> Draft202012Validator | None:
+    """What a described answer must look like; ``None`` when it is not described."""
+    document = description(base_url)
+    answer = document["paths"].get(path, {}).get(method.lower(), {}).get("responses", {}).get(str(status))
+    if answer is None:
+        return None
+    schema = answer["content"]["application/json"]["schema"]
+    return Draft202012Validator({**schema, "components": document["components"]})
+
+
+def template_of(path: str) -> str:
+    """Path of the specification that a request path stands for."""
+    segments = path.partition("?")[0].strip("/").split("/")
+    if len(segments) > 1:
+        segments[1] = "{id}"
+    return "/" + "/".join(segments)
+
+
+def described(base_url: str, method: str, path: str, answer: Answer) -> None:
+    """Check an answer against the description of its endpoint, or against the one error shape."""
+    assert answer.headers["content-type"] == "application/json", answer
+    found = validator(base_url, f"/api/v1{template_of(path)}", method, answer.status)
+    if found is None:
+        assert answer.status in (404, 405), (
+            f"{method} {path} answered {answer.status}, which is not described"
+        )
+        found = validator(base_url, "/api/v1/account", "GET", 401)
+        assert found is not None
+    problems = [f"{list(error.absolute_path)}: {error.message}" for error in found.iter_errors(answer.body)]
+    assert not problems, (method, path, answer.status, problems)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted path and value of everything in a decoded answer; lists are ``[]``."""
+    if isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from leaves(inner, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list) and value:
+        for inner in value:
+            yield from leaves(inner, f"{path}[]")
+    else:
+        yield path, value
