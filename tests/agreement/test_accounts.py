@@ -1,0 +1,85 @@
+"""Accounts see nothing of each other, and revoked keys open nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement.wire import OFFERED, SPECIFIED
+from promptlift.service import keys
+from promptlift.service.settings import ServiceSettings
+from service_process import wait_until
+
+
+@pytest.mark.parametrize("endpoint", [endpoint for endpoint in SPECIFIED + OFFERED if "{id}" in endpoint])
+def test_the_ids_of_another_account_are_not_found(new_account, endpoint):
+    method, path = endpoint.split()
+    mine, theirs = new_account(), new_account()
+    prompt_id = theirs.add_prompt()
+    conversation = theirs.log(prompt_id)
+    theirs.wait_for_insights(prompt_id)
+    target = conversation if path.startswith("/conversations") else prompt_id
+    before = (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))
+    answer = mine.ask(method, path.replace("{id}", target), {"name": "stolen"} if method == "PATCH" else None)
+    missing = mine.ask(
+        method, path.replace("{id}", "none"), {"name": "stolen"} if method == "PATCH" else None
+    )
+    assert answer.status == 404
+    assert answer.raw == missing.raw
+    assert before == (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))
+
+
+def test_nothing_can_be_logged_to_the_prompt_of_another_account(new_account):
+    mine, theirs = new_account(), new_account()
+    prompt_id = theirs.add_prompt()
+    for link in ("promptId", "agentId"):
+        answer = mine.ask("POST", "/conversations", {link: prompt_id, "content": "User: hi"})
+        assert answer.status == 404
+    assert theirs.get("/conversations")["data"] == []
+
+
+def test_lists_usage_and_settings_are_the_accounts_own(new_account):
+    mine, theirs = new_account(), new_account()
+    prompt_id = theirs.add_prompt(tags=["t"])
+    theirs.log(prompt_id)
+    theirs.ask("PATCH", "/settings", {"general": {"name": "Theirs", "kpis": "secret"}})
+    assert mine.get("/prompts")["pagination"]["total"] == 0
+    assert mine.get("/prompts?tags=t")["data"] == []
+    assert mine.get("/conversations")["pagination"]["total"] == 0
+    assert mine.get(f"/conversations?promptId={prompt_id}")["pagination"]["total"] == 0
+    usage = mine.get("/usage")
+    assert (usage["prompts"]["used"], usage["conversations"]["used"]) == (0, 0)
+    assert mine.get("/settings")["general"]["kpis"] == ""
+    assert mine.get("/account")["name"] == "Agreement"
+    assert theirs.get("/account")["name"] == "Theirs"
+
+
+def test_an_agents_fleet_is_of_its_own_account(new_account):
+    mine, theirs = new_account(), new_account()
+    for wire in (mine, theirs):
+        prompt_id = wire.add_prompt()
+        wire.log(prompt_id)
+        wire.wait_for_insights(prompt_id)
+    assert (
+        mine.get(f"/agents/{mine.get('/agents')['data'][0]['id']}/insights")["fleetIntelligence"]["agents"]
+        == 1
+    )
+
+
+def test_a_revoked_key_is_refused_soon(service, new_account, database):
+    wire = new_account()
+    settings = ServiceSettings(data=service.data)
+    made = keys.create_key(settings, name="for a colleague")
+    first = new_account()
+    first.key = made.key
+    assert first.ask("GET", "/account").status == 200
+    (shown,) = [key for key in keys.list_keys(settings) if key.prefix == made.prefix]
+    assert (shown.name, shown.revoked_at) == ("for a colleague", None)
+    assert made.key not in repr(made)
+    assert made.key not in str(keys.list_keys(settings))
+    assert keys.revoke_key(settings, made.prefix)
+    wait_until(lambda: first.ask("GET", "/account").status == 401, what="the key is refused", seconds=2)
+    assert not keys.revoke_key(settings, made.prefix)
+    assert wire.ask("GET", "/account").status == 200
+    (shown,) = [key for key in keys.list_keys(settings) if key.prefix == made.prefix]
+    assert shown.revoked_at is not None
+    assert shown.last_used_at is not None

@@ -1,0 +1,218 @@
+"""Every error that a client can meet: the body on the wire, and the exception that it becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement.wire import METHODS, OFFERED, SPECIFIED
+from promptlift import errors
+
+ENDPOINTS = SPECIFIED + OFFERED
+BAD_KEY = "INVALID_API_KEY"
+IDS = ("prm_none", "cnv_none", "x", "..", "%20", "a" * 500, "é", "' OR 1=1 --", "%00", "\u202e")
+
+
+def same(error, answer):
+    """Whether an exception says what was on the wire."""
+    body = answer.error
+    return (error.status, error.code, error.message, error.details) == (
+        answer.status,
+        body["code"],
+        body["message"],
+        body.get("details", {}),
+    )
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_without_a_key_every_endpoint_refuses(new_account, endpoint):
+    method, path = endpoint.split()
+    wire = new_account()
+    for header in (None, "Bearer not-a-key", f"Basic {wire.key}"):
+        answer = wire.ask(method, path.replace("{id}", "x"), headers={"Authorization": header})
+        assert (answer.status, answer.error["code"]) == (401, BAD_KEY)
+        assert set(answer.error) == {"code", "message"}
+        assert "invalid" in answer.error["message"]
+        assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_wrong_key_is_the_clients_error_too(wire, connect):
+    wire.key = "test_wrong_key_0123456789"
+    answer = wire.ask("GET", "/account")
+    with pytest.raises(errors.InvalidApiKey) as caught:
+        connect(wire).account.get()
+    assert same(caught.value, answer)
+    assert wire.key not in str(caught.value)
+
+
+@pytest.mark.parametrize("endpoint", [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint])
+def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account, endpoint):
+    method, path = endpoint.split()
+    kind = {"prompts": "Prompt", "agents": "Agent", "conversations": "Conversation"}[path.split("/")[1]]
+    body = {"name": "n"} if method == "PATCH" else None
+    answer = new_account().ask(method, path.replace("{id}", "cnv_0123456789abcdef01234567"), body)
+    assert (answer.status, answer.body) == (
+        404,
+        {"error": {"code": "NOT_FOUND", "message": f"{kind} not found"}},
+    )
+
+
+@pytest.mark.parametrize("identifier", IDS)
+def test_hostile_ids_are_not_found_by_the_client_either(client, wire, identifier):
+    for call in (
+        client.prompts.get,
+        client.prompts.status,
+        client.prompts.insights,
+        client.prompts.delete,
+        client.conversations.get,
+        client.conversations.insights,
+        client.conversations.regenerate_insights,
+        client.agents.step_failures,
+        client.agents.regenerate_insights,
+    ):
+        with pytest.raises(errors.NotFound) as caught:
+            call(identifier)
+        assert (caught.value.status, caught.value.code) == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("suffix", ["/status", "/insights", "/step-failures", "/../../account"])
+def test_an_id_with_a_slash_is_not_another_endpoint(client, wire, suffix):
+    prompt_id = wire.add_prompt()
+    with pytest.raises(errors.NotFound):
+        client.prompts.get(prompt_id + suffix)
+    with pytest.raises(errors.NotFound):
+        client.prompts.delete(prompt_id + suffix)
+    assert client.prompts.get(prompt_id).id == prompt_id
+
+
+def test_insights_that_are_not_there_yet_are_not_found(new_account, connect, start_service):
+    # An endpoint that nobody listens at: no insights come.
+    running = start_service(
+        env={"PROMPTLIFT_LLM_BASE_URL": "http://127.0.0.1:1/v1", "PROMPTLIFT_LLM_MODEL": "m"}
+    )
+    wire = new_account()
+    wire.base_url, wire.key = running.base_url, running.key
+    conversation = wire.log(wire.add_prompt())
+    answer = wire.ask("GET", f"/conversations/{conversation}/insights")
+    assert answer.status == 404
+    assert answer.error["code"] == "NOT_FOUND"
+    assert answer.error["message"] == "Insights not found: they are not ready yet"
+    with pytest.raises(errors.NotFound) as caught:
+        connect(wire).conversations.insights(conversation)
+    assert same(caught.value, answer)
+    whole = wire.get(f"/conversations/{conversation}")
+    assert (whole["hasInsights"], whole["insights"]) == (False, None)
+
+
+def test_a_prompt_that_is_not_there_cannot_be_logged_to(wire, client):
+    body = {wire.scheme.link: "prm_none", "content": "User: hi"}
+    answer = wire.ask("POST", "/conversations", body)
+    assert (answer.status, answer.error["message"]) == (404, f"{wire.scheme.noun} not found")
+    with pytest.raises(errors.NotFound) as caught:
+        client.conversations.create(prompt_id="prm_none", content="User: hi")
+    assert same(caught.value, answer)
+
+
+def test_missing_fields_are_named_as_the_specification_says(wire):
+    answer = wire.ask("POST", f"/{wire.scheme.segment}", {})
+    assert answer.status == 400
+    assert answer.error["code"] == "VALIDATION_ERROR"
+    assert answer.error["details"] == dict.fromkeys(("name", "content", "llmModel"), "Required field")
+    answer = wire.ask("POST", "/conversations", {})
+    assert answer.error["details"] == {"content": "Required field"}
+    answer = wire.ask("POST", "/conversations", {"content": "User: hi"})
+    assert answer.error["details"] == {"promptId": "Required field"}
+
+
+def test_an_invalid_model_is_told_under_its_field(wire, client):
+    body = {"name": "n", "content": "c", "llmModel": "gpt-44o"}
+    answer = wire.ask("POST", f"/{wire.scheme.segment}", body)
+    assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
+    assert "did you mean gpt-4o" in answer.error["details"]["llmModel"]
+    with pytest.raises(errors.ValidationError) as caught:
+        client.prompts.create(name="n", content="c", llm_model="gpt-44o")
+    assert same(caught.value, answer)
+
+
+def test_content_that_cannot_be_read_is_told_under_content(wire, client):
+    prompt_id = wire.add_prompt()
+    answer = wire.ask("POST", "/conversations", {wire.scheme.link: prompt_id, "content": "no labels"})
+    assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
+    with pytest.raises(errors.ValidationError) as caught:
+        client.conversations.create(prompt_id=prompt_id, content="no labels")
+    assert same(caught.value, answer)
+
+
+def test_content_that_is_too_large_is_told_under_content(wire, client):
+    prompt_id = wire.add_prompt()
+    content = "User: x\n" * 501
+    answer = wire.ask("POST", "/conversations", {wire.scheme.link: prompt_id, "content": content})
+    assert (answer.status, answer.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    with pytest.raises(errors.ContentTooLarge) as caught:
+        client.conversations.create(prompt_id=prompt_id, content=content)
+    assert same(caught.value, answer)
+
+
+def test_settings_out_of_bounds_are_told_by_dotted_path(wire):
+    change = {
+        "optimization": {"simulation": {"maxTurns": 0}, "variantsPerGeneration": 6, "novel": 1},
+        "x": {},
+    }
+    answer = wire.ask("PATCH", "/settings", change)
+    assert answer.status == 400
+    assert answer.error == {
+        "code": "VALIDATION_ERROR",
+        "message": "Invalid value: optimization.variantsPerGeneration, optimization.simulation.maxTurns, "
+        "optimization.novel, x",
+        "details": {
+            "optimization.simulation.maxTurns": "must be at least 1",
+            "optimization.variantsPerGeneration": "must be at most 5",
+            "optimization.novel": "Unknown field",
+            "x": "Unknown field",
+        },
+    }
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "status=gone", "limit=ten"])
+def test_a_parameter_out_of_range_is_told_under_its_name(wire, client, query):
+    name, _, value = query.partition("=")
+    for path, call in (
+        (f"/{wire.scheme.segment}", client.prompts.list),
+        ("/conversations", client.conversations.list),
+    ):
+        answer = wire.ask("GET", f"{path}?{query}")
+        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
+        assert set(answer.error["details"]) == {name}
+        with pytest.raises(errors.ValidationError) as caught:
+            call(**{name: value})
+        assert caught.value.details == answer.error["details"]
+
+
+def test_days_are_those_of_the_specification(wire, client):
+    prompt_id = wire.add_prompt()
+    answer = wire.ask("GET", f"/{wire.scheme.segment}/{prompt_id}/insights?days=31")
+    assert (answer.status, answer.error["details"]) == (400, {"days": "must be one of 7, 30, 90, all"})
+    with pytest.raises(errors.ValidationError) as caught:
+        client.prompts.insights(prompt_id, days=31)
+    assert same(caught.value, answer)
+
+
+@pytest.mark.parametrize("path", sorted({endpoint.split()[1] for endpoint in ENDPOINTS}))
+def test_another_method_is_refused_and_the_allowed_ones_are_named(new_account, path):
+    wire = new_account()
+    allowed = [method for method in METHODS if f"{method} {path}" in ENDPOINTS]
+    for method in ("PUT", "OPTIONS", "TRACE", *(method for method in METHODS if method not in allowed)):
+        answer = wire.ask(method, path.replace("{id}", "x"))
+        assert (answer.status, answer.error["code"]) == (405, "METHOD_NOT_ALLOWED")
+        assert answer.error["message"] == f"{method} is not possible here; allowed: {', '.join(allowed)}"
+        assert answer.headers["allow"] == ", ".join(allowed)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "", "/prompt", "/prompts/", "/prompts//status", "/webhooks/x/y", "/v1/prompts"]
+)
+def test_an_unknown_route_is_not_found_in_the_same_shape(new_account, path):
+    answer = new_account().ask("GET", path)
+    assert (answer.status, answer.body) == (
+        404,
+        {"error": {"code": "NOT_FOUND", "message": "No such path; the API lies under /api/v1"}},
+    )

@@ -1,0 +1,107 @@
+"""Lists: limits, offsets, order and totals."""
+
+from __future__ import annotations
+
+import pytest
+
+LISTS = ("/prompts", "/agents", "/conversations")
+
+
+@pytest.fixture(scope="module")
+def count():
+    return 23
+
+
+@pytest.fixture
+def lists(new_account, count):
+    """An account with some prompts and as many conversations; gives ids, newest first, by list."""
+    wire = new_account()
+    prompts = [wire.add_prompt(name=f"n{n}") for n in range(count)]
+    conversations = [
+        wire.log(prompts[n % 2], status=("completed", "abandoned", "in_progress")[n % 3])
+        for n in range(count)
+    ]
+    return wire, {"/prompts": prompts[::-1], "/agents": prompts[::-1], "/conversations": conversations[::-1]}
+
+
+def ids(body):
+    return [item["id"] for item in body["data"]]
+
+
+def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists, count):
+    wire, expected = lists
+    for path in LISTS:
+        first = wire.get(path)
+        assert first["pagination"] == {"total": count, "limit": 20, "offset": 0}
+        assert ids(first) == expected[path][:20]
+        for limit in (1, 7, 100):
+            offsets = range(0, count + limit, limit)
+            pages = [wire.get(f"{path}?limit={limit}&offset={offset}") for offset in offsets]
+            assert [one for page in pages for one in ids(page)] == expected[path]
+            assert [page["pagination"] for page in pages] == [
+                {"total": count, "limit": limit, "offset": offset} for offset in offsets
+            ]
+
+
+@pytest.mark.parametrize("offset", [23, 24, 1_000_000, 2**53])
+def test_beyond_the_end_a_page_is_empty_and_the_total_is_right(lists, count, offset):
+    wire, _ = lists
+    for path in LISTS:
+        body = wire.get(f"{path}?offset={offset}&limit=5")
+        assert body == {"data": [], "pagination": {"total": count, "limit": 5, "offset": offset}}
+
+
+def test_the_total_is_that_of_the_filters(lists, count):
+    wire, expected = lists
+    even = expected["/prompts"][-1]
+    of_even = [one for n, one in enumerate(expected["/conversations"][::-1]) if n % 2 == 0][::-1]
+    body = wire.get(f"/conversations?promptId={even}&limit=3&offset=2")
+    assert (ids(body), body["pagination"]["total"]) == (of_even[2:5], len(of_even))
+    abandoned = [one for n, one in enumerate(expected["/conversations"][::-1]) if n % 3 == 1][::-1]
+    body = wire.get("/conversations?status=abandoned&limit=100")
+    assert (ids(body), body["pagination"]["total"]) == (abandoned, len(abandoned))
+    both = [one for one in of_even if one in abandoned]
+    body = wire.get(f"/conversations?status=abandoned&agentId={even}&limit=1")
+    assert (ids(body), body["pagination"]["total"]) == (both[:1], len(both))
+    with_insights, without = (
+        wire.get(f"/conversations?hasInsights={flag}")["pagination"]["total"] for flag in ("true", "false")
+    )
+    assert with_insights + without >= count
+    wire.ask("PATCH", f"/prompts/{even}", {"status": "archived", "tags": ["old"]})
+    for query, total in (
+        ("status=archived", 1),
+        ("status=active", count - 1),
+        ("tags=old,none", 1),
+        ("tags=none", 0),
+    ):
+        assert wire.get(f"/prompts?{query}")["pagination"]["total"] == total
+
+
+def test_a_row_that_comes_meanwhile_moves_the_others_and_hides_none(lists):
+    wire, expected = lists
+    first = wire.get("/conversations?limit=10")
+    newer = wire.log(expected["/prompts"][0])
+    second = wire.get("/conversations?limit=10&offset=10")
+    assert ids(second)[0] == ids(first)[-1]
+    assert ids(wire.get("/conversations?limit=1")) == [newer]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["0", "101", "-1", "1.5", "ten", "", "%205", "1e1", "9" * 400, "NaN", "null", "true", "%D9%A5", "%00"],
+)
+def test_a_limit_out_of_range_is_refused_on_every_list(new_account, value):
+    wire = new_account()
+    for path in LISTS:
+        answer = wire.ask("GET", f"{path}?limit={value}")
+        assert answer.status == 400
+        assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
+
+
+@pytest.mark.parametrize("value", ["-1", "1.5", "x", "", "9007199254740993", "9" * 400, "+1"])
+def test_an_offset_out_of_range_is_refused_on_every_list(new_account, value):
+    wire = new_account()
+    for path in LISTS:
+        answer = wire.ask("GET", f"{path}?offset={value}")
+        assert answer.status == 400
+        assert answer.error["details"] == {"offset": f"must be a whole number from 0 to {2**53}"}
