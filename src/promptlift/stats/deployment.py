@@ -1,0 +1,222 @@
+"""Whether a deployed fix holds in production: failures before against failures after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from promptlift.stats.evidence import check_counts
+from promptlift.stats.looks import look_multipliers
+from promptlift.stats.multiplicity import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "CHECKPOINTS",
+    "Deployment",
+    "DeploymentStatus",
+    "IssueCounts",
+    "IssueResult",
+    "Reduction",
+    "checkpoint",
+    "deployment_verdict",
+    "failure_reduction",
+]
+
+DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
+
+# Conversations after the fix at which it is judged.
+CHECKPOINTS: Final = (30, 60, 120)
+_WANTED: Final = 0.50
+_WORSE_P: Final = 0.05
+
+
+class IssueCounts(NamedTuple):
+    """Conversations with an issue, and all of them, before and after a fix."""
+
+    issue: str
+    before_fail: int
+    before_n: int
+    after_fail: int
+    after_n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Reduction of a failure rate, fractions; 1 means gone, below 0 means more failures.
+
+    Attributes
+    ----------
+    estimate
+        1 - rate after / rate before; ``None`` without failures before or without conversations.
+    low, high
+        Ends of the exact conditional interval; ``low`` is ``None`` where it is not bounded.
+    p_worse
+        Exact one-sided p of "the rate has risen".
+    """
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p_worse: float
+
+
+@dataclass(frozen=True, slots=True)
+class IssueResult:
+    """One issue of a deployment: its reduction, and p of "worse" adjusted over the issues."""
+
+    issue: str
+    reduction: Reduction
+    p_worse_holm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Verdict on a deployed fix.
+
+    Attributes
+    ----------
+    status
+        ``verified``, ``not_fixed``, ``regressed``, ``confounded``, or ``pending``: no event yet.
+    reduction
+        Over all issues together; ``None`` when confounded.
+    issues
+        One result an issue.
+    check
+        1 to 3 for the check at 30, 60 or 120 conversations after the fix; ``None`` before the first.
+    """
+
+    status: DeploymentStatus
+    reduction: Reduction | None
+    issues: tuple[IssueResult, ...]
+    check: int | None
+
+
+def checkpoint(after_n: int) -> int | None:
+    """Number of the last check that is due after so many conversations; ``None`` before the first."""
+    due = sum(after_n >= needed for needed in CHECKPOINTS)
+    return due or None
+
+
+def failure_reduction(
+    before_fail: int, before_n: int, after_fail: int, after_n: int, *, check: int = 1
+) -> Reduction:
+    """Reduction of a failure rate with an exact interval that survives three checks.
+
+    Given all failures, those after the fix are binomial with a share that only the ratio of the two rates
+    sets (Przyborowski and Wilenski 1940). Clopper and Pearson's limits of that share give limits of the
+    ratio. Each side has the error of one of three Pocock-type looks at 90 %: z 2.00, 1.99, 1.98. The number
+    of conversations before and after counts, so that a quiet week is no fix.
+
+    Parameters
+    ----------
+    before_fail, before_n, after_fail, after_n
+        Conversations with the failure, and all of them, before and after.
+    check
+        1 to 3.
+
+    Raises
+    ------
+    ValueError
+        When a count is negative, not whole or above its n, or ``check`` is not 1 to 3.
+
+    References
+    ----------
+    J. Przyborowski and H. Wilenski (1940), Homogeneity of results in testing samples from Poisson series.
+    Biometrika 31, 313-323.
+    """
+    from scipy.special import bdtrc, betaincinv, ndtr  # noqa: PLC0415  (rates never need it)
+
+    before_fail, before_n, after_fail, after_n = check_counts(
+        before_fail=before_fail, before_n=before_n, after_fail=after_fail, after_n=after_n
+    )
+    if before_fail > before_n or after_fail > after_n:
+        raise ValueError("failures must not be more than conversations.")
+    if not 1 <= check <= len(CHECKPOINTS):
+        raise ValueError(f"check must be 1 to {len(CHECKPOINTS)}, not {check!r}.")
+    if before_n == 0 or after_n == 0:
+        return Reduction(None, None, None, 1.0)
+    side = float(ndtr(-look_multipliers(len(CHECKPOINTS))[check - 1]))
+    exposure = before_n / after_n
+    estimate = 1.0 - after_fail / before_fail * exposure if before_fail else None
+    low, high = None, 1.0
+    if before_fail:
+        share = float(betaincinv(after_fail + 1, before_fail, 1.0 - side))
+        low = 1.0 - share / (1.0 - share) * exposure if share < 1.0 else None
+    if after_fail:
+        share = float(betaincinv(after_fail, before_fail + 1, side))
+        high = 1.0 - share / (1.0 - share) * exposure
+    p_worse = (
+        float(bdtrc(after_fail - 1, before_fail + after_fail, after_n / (before_n + after_n)))
+        if after_fail
+        else 1.0
+    )
+    return Reduction(estimate, low, high, p_worse)
+
+
+def deployment_verdict(
+    issues: Sequence[IssueCounts],
+    *,
+    edited: bool = False,
+    previously_verified: bool = False,
+    deadline_passed: bool = False,
+) -> Deployment:
+    """Judge a deployed fix at one of its checks.
+
+    Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
+    above 0. Not fixed: the upper end is below 50 %, or the deadline passed. Regressed, for a fix that was
+    verified: an issue has become more frequent, p below 0.05 after Holm. Otherwise no event yet.
+
+    Parameters
+    ----------
+    issues
+        Counts of every issue. For a fix that was verified give the conversations on which it was verified as
+        "before" and the later ones as "after".
+    edited
+        The prompt was changed independently since: nothing can be said.
+    previously_verified
+        Ask whether a verified fix is regressing.
+    deadline_passed
+        No more conversations are waited for.
+
+    Raises
+    ------
+    ValueError
+        When there is no issue, or a count is impossible.
+    """
+    if not issues:
+        raise ValueError("a deployment verdict needs at least one issue.")
+    if edited:
+        return Deployment("confounded", None, (), None)
+    # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
+    check = checkpoint(min(counts.after_n for counts in issues))
+    at = check or 1
+    single = [failure_reduction(*counts[1:], check=at) for counts in issues]
+    adjusted = holm([reduction.p_worse for reduction in single])
+    results = tuple(
+        IssueResult(counts.issue, reduction, float(p))
+        for counts, reduction, p in zip(issues, single, adjusted, strict=True)
+    )
+    pooled = failure_reduction(*(sum(counts[part] for counts in issues) for part in range(1, 5)), check=at)  # type: ignore[misc]
+    status = _status(
+        pooled,
+        worst=float(adjusted.min()),
+        due=check is not None,
+        previously_verified=previously_verified,
+        deadline_passed=deadline_passed,
+    )
+    return Deployment(status, pooled, results, check)
+
+
+def _status(
+    pooled: Reduction, *, worst: float, due: bool, previously_verified: bool, deadline_passed: bool
+) -> DeploymentStatus:
+    if previously_verified:
+        return "regressed" if due and worst < _WORSE_P else "verified"
+    fell = pooled.estimate is not None and pooled.estimate > _WANTED
+    if due and fell and pooled.low is not None and pooled.low > 0.0:
+        return "verified"
+    if deadline_passed or (due and pooled.high is not None and pooled.high < _WANTED):
+        return "not_fixed"
+    return "pending"

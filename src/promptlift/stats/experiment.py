@@ -1,0 +1,476 @@
+"""The decision of an optimization as a pure state machine: which cells run next, and who wins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+
+from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
+from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
+from promptlift.stats.guardrails import GUARDRAIL_MARGINS, guardrail
+from promptlift.stats.pairs import analyse_pairs
+from promptlift.stats.passes import Cell, Outcome, Pass, table_of_columns, table_of_outcomes
+from promptlift.stats.shrinkage import PRIOR_SD_POINTS
+from promptlift.stats.tally import PairTally
+from promptlift.stats.verdict import Progress, Verdict, dropped_warnings, variant_stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptlift.stats.budget import Mode
+    from promptlift.stats.evidence import ConfidenceMode
+    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.pairs import PairAnalysis
+    from promptlift.stats.passes import Stage
+    from promptlift.stats.tally import Measured
+    from promptlift.stats.verdict import Estimand, Reason, Status, VariantStats
+
+__all__ = ["Cell", "Experiment", "Outcome", "Pass"]
+
+_STATE_VERSION: Final = 1
+# Purposes of the random numbers of one pass, so that none depends on another.
+_ORDER, _TIES = 0, 1
+
+
+@dataclass(slots=True)
+class _Confirmation:
+    """One finalist against the original."""
+
+    arm: int
+    max_looks: int
+    tally: PairTally
+    trace: list[float]
+
+    @property
+    def look(self) -> int:
+        return len(self.trace)
+
+
+class Experiment:
+    """Screening picks one finalist, confirmation on fresh cells decides.
+
+    Ask `next_pass` what to run, give `record` what happened, until `next_pass` answers ``None``. `verdict`
+    answers at any time. Nothing here knows a model, a clock or a database; the same seed and the same
+    outcomes give the same run. The data of the screening are never used to judge the finalist: choosing and
+    judging on the same data is what makes winners too good to be true.
+
+    Parameters
+    ----------
+    variant_count
+        Variants beside the original, 1 to 5. One variant needs no screening.
+    mode
+        ``exploratory`` (one screening pass, at most 6 passes of confirmation) or ``validation`` (successive
+        halving, twice the iterations less four).
+    confidence_mode
+        ``low``, ``moderate`` or ``high``: a winner needs confidence 0.80, 0.90 or 0.95.
+    persona_count, scenarios_per_simulation
+        A pass has their product of cells.
+    max_iterations
+        Budget; see `confirm_passes`.
+    seed
+        Of the order of arms and of ties.
+    estimand
+        ``population``: every pass draws new personas. ``panel``: the same personas in every pass, each time
+        with new scenarios; the result is valid for them only.
+    max_finalists
+        How many finalists may be confirmed one after the other within the budget, each next one against a
+        doubled threshold.
+    prior_sd_points
+        For the expected lift; see `prior_sd_from`.
+
+    Raises
+    ------
+    ValueError
+        When a setting is unknown or out of range.
+
+    Examples
+    --------
+    >>> run = Experiment(1, "exploratory", "moderate", seed=7)
+    >>> while (step := run.next_pass()) is not None:
+    ...     run.record(
+    ...         Outcome(cell.number, arm, completed=arm == 1 or cell.number % 2 == 0)
+    ...         for cell in step.cells
+    ...         for arm in step.arms
+    ...     )
+    >>> verdict = run.verdict()
+    >>> verdict.status, verdict.reason, verdict.winner, round(verdict.analysis.lift, 1)
+    ('winner', 'threshold', 1, 87.5)
+    """
+
+    def __init__(
+        self,
+        variant_count: int = 3,
+        mode: Mode = "exploratory",
+        confidence_mode: ConfidenceMode = "moderate",
+        persona_count: int = 5,
+        scenarios_per_simulation: int = 3,
+        max_iterations: int = 10,
+        seed: int = 0,
+        *,
+        estimand: Estimand = "population",
+        max_finalists: int = 1,
+        prior_sd_points: float = PRIOR_SD_POINTS,
+    ) -> None:
+        self._keep = screening_plan(variant_count, mode, max_iterations)
+        self._confirm_passes = confirm_passes(mode, max_iterations)
+        e_threshold(confidence_mode)
+        for name, value in (
+            ("persona_count", persona_count),
+            ("scenarios_per_simulation", scenarios_per_simulation),
+            ("max_finalists", max_finalists),
+        ):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value!r}.")
+        if seed < 0:
+            raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}.")
+        if estimand not in {"population", "panel"}:
+            raise ValueError(f"estimand must be population or panel, not {estimand!r}.")
+        self.variant_count = variant_count
+        self.mode: Mode = mode
+        self.confidence_mode: ConfidenceMode = confidence_mode
+        self.persona_count = persona_count
+        self.scenarios_per_simulation = scenarios_per_simulation
+        self.max_iterations = max_iterations
+        self.seed = seed
+        self.estimand: Estimand = estimand
+        self.max_finalists = max_finalists
+        self.prior_sd_points = prior_sd_points
+
+        self._passes = 0
+        self._conversations = 0
+        self._status: Status = "running"
+        self._reason: Reason | None = None
+        self._active = list(range(1, variant_count + 1))
+        # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
+        self._reserve: list[int] = []
+        self._screened_out: dict[int, int] = {}
+        self._screen = {arm: PairTally() for arm in self._active} if self._keep else {}
+        self._confirmations: list[_Confirmation] = []
+        self._pending: Pass | None = None
+        if not self._keep:
+            self._confirm(1)
+
+    def next_pass(self) -> Pass | None:
+        """Say which arms run on which cells next; the same answer until `record`, ``None`` at the end."""
+        if self._status != "running":
+            return None
+        if self._pending is None:
+            self._pending = self._draw_pass()
+        return self._pending
+
+    def _draw_pass(self) -> Pass:
+        stage = self._stage
+        arms = (0, *(self._active if stage == "screen" else (self._confirmations[-1].arm,)))
+        personas, scenarios = self.persona_count, self.scenarios_per_simulation
+        first_cell = self._passes * personas * scenarios
+        first_persona = 0 if self.estimand == "panel" else self._passes * personas
+        draws = self._random(_ORDER).random((personas * scenarios, len(arms)))
+        orders = draws.argsort(axis=1).tolist()
+        cells = tuple(
+            Cell(
+                number=first_cell + at,
+                persona=first_persona + at // scenarios,
+                scenario=first_cell + at,
+                order=tuple([arms[place] for place in order]),
+            )
+            for at, order in enumerate(orders)
+        )
+        return Pass(self._passes + 1, stage, arms, cells)
+
+    def _random(self, purpose: int) -> np.random.Generator:
+        """Random numbers of this pass: they depend on nothing that came before, so a resumed run has them."""
+        return np.random.default_rng((self.seed, self._passes, purpose))
+
+    @property
+    def _stage(self) -> Stage:
+        return "confirm" if self._confirmations else "screen"
+
+    def record(self, outcomes: Iterable[Outcome]) -> None:
+        """Take what happened in the pass that `next_pass` gave, and decide.
+
+        All of it at once: a pass that was left half done says nothing, because conversations that end early
+        are other ones than those that take long. Every arm of every cell has exactly one outcome; the order
+        does not matter.
+
+        Raises
+        ------
+        ValueError
+            When the experiment has ended, or an outcome is missing, double, not of this pass, or no outcome.
+            Nothing is recorded then.
+        """
+        step = self._expected_pass()
+        self._take(*table_of_outcomes(step, outcomes))
+
+    def record_table(
+        self,
+        completed: Sequence[Sequence[bool | None]],
+        *,
+        sentiment: Sequence[Sequence[float | None]] | None = None,
+        quality: Sequence[Sequence[float | None]] | None = None,
+        personas: Sequence[int | str] | None = None,
+    ) -> None:
+        """Do what `record` does, for outcomes that are already a table.
+
+        Parameters
+        ----------
+        completed, sentiment, quality
+            One row a cell and one column an arm, in the order of the pass.
+        personas
+            Who talked in each cell; by default the draws of the cells.
+
+        Raises
+        ------
+        ValueError
+            When the experiment has ended or a shape does not fit. Nothing is recorded then.
+        """
+        step = self._expected_pass()
+        if personas is None:
+            personas = [cell.persona for cell in step.cells]
+        elif len(personas) != len(step.cells):
+            raise ValueError(f"personas must have {len(step.cells)} values, one a cell.")
+        self._take(table_of_columns(step, completed, sentiment, quality), personas)
+
+    def _expected_pass(self) -> Pass:
+        step = self.next_pass()
+        if step is None:
+            raise ValueError(f"the experiment has ended ({self._reason}); nothing more can be recorded.")
+        return step
+
+    def _take(self, table: Sequence[Sequence[Measured]], personas: Sequence[int | str]) -> None:
+        arms = self._expected_pass().arms
+        screening = self._stage == "screen"
+        tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
+        for persona, row in zip(personas, table, strict=True):
+            original = row[0]
+            for tally, measured in zip(tallies, row[1:], strict=True):
+                tally.add(persona, measured, original)
+        self._passes += 1
+        self._conversations += len(table) * len(arms)
+        self._pending = None
+        if screening:
+            self._leave_out()
+        else:
+            self._decide()
+
+    def _leave_out(self) -> None:
+        """Keep the best variants after a screening pass; the last one kept is the finalist."""
+        # Equal differences are told apart by chance, so that no position is favoured.
+        chance = self._random(_TIES).permutation(self.variant_count + 1)
+        ranked = sorted(
+            self._active, key=lambda arm: (self._screen[arm].mean_difference, chance[arm]), reverse=True
+        )
+        keep = self._keep[self._passes - 1]
+        self._screened_out.update(dict.fromkeys(ranked[keep:], self._passes))
+        self._reserve = ranked[keep:] + self._reserve
+        self._active = sorted(ranked[:keep])
+        if self._passes == len(self._keep):
+            self._confirm(ranked[0])
+
+    def _confirm(self, arm: int) -> None:
+        """Begin the confirmation of a finalist with what is left of the budget."""
+        used = sum(confirmation.look for confirmation in self._confirmations)
+        self._confirmations.append(_Confirmation(arm, self._confirm_passes - used, PairTally(), []))
+
+    def _decide(self) -> None:
+        """Stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
+        confirmation = self._confirmations[-1]
+        tally = confirmation.tally
+        log_e = mcnemar_log_e_value(tally.n10, tally.n01)
+        confirmation.trace.append(confidence_from_log(log_e))
+        if log_e >= math.log(self._e_needed) - 1e-12:
+            harmed = any(rail.verdict == "harmed" for rail in self._guardrails(tally))
+            if harmed:
+                self._fail("guardrail")
+            else:
+                self._status, self._reason = "winner", "threshold"
+        elif confirmation.look >= 2 and is_futile(tally.n10, tally.n01, tally.n, self.mode):
+            self._fail("futility")
+        elif confirmation.look >= confirmation.max_looks:
+            self._fail("budget")
+
+    def _fail(self, reason: Reason) -> None:
+        """End without a winner, or go on with the next best variant where that was asked for."""
+        confirmation = self._confirmations[-1]
+        more = len(self._confirmations) < self.max_finalists and self._reserve
+        if more and confirmation.look < confirmation.max_looks:
+            self._confirm(self._reserve.pop(0))
+        else:
+            self._status, self._reason = "no_winner", reason
+
+    def stop(self) -> None:
+        """End now. A winner that was already found stays; otherwise there is none, and all data stay."""
+        if self._status == "running":
+            self._status, self._reason = "no_winner", "stopped"
+            self._pending = None
+
+    @property
+    def _e_needed(self) -> float:
+        return e_threshold(self.confidence_mode, attempt=max(len(self._confirmations), 1))
+
+    def verdict(self) -> Verdict:
+        """Everything that is known now: the decision, the numbers of every variant, progress, warnings."""
+        last = self._confirmations[-1] if self._confirmations else None
+        analysis = self._analysis(last) if last is not None and last.look else None
+        winner = last.arm if last is not None and self._status == "winner" else None
+        needed = self._e_needed
+        return Verdict(
+            status=self._status,
+            reason=self._reason,
+            winner=winner,
+            finalist=last.arm if last is not None else None,
+            analysis=analysis,
+            confidence_needed=needed / (1.0 + needed),
+            trace=tuple(last.trace) if last is not None else (),
+            variants=tuple(self._variant(arm, winner) for arm in range(1, self.variant_count + 1)),
+            guardrails=self._guardrails(last.tally) if last is not None and last.look else (),
+            progress=self._progress(),
+            estimand=self.estimand,
+            attempt=max(len(self._confirmations), 1),
+            n_dropped=last.tally.dropped if last is not None else 0,
+            warnings=self._warnings(last, analysis),
+            budget_pairs=self._confirm_passes * self.persona_count * self.scenarios_per_simulation,
+        )
+
+    def _analysis(self, confirmation: _Confirmation) -> PairAnalysis:
+        # unspecified: the diagnostic by persona in a panel. There the personas are fixed, so that what sets
+        # them apart is no error of the result.
+        clusters = confirmation.tally.completed_by_persona() if self.estimand == "population" else None
+        return analyse_pairs(
+            *confirmation.tally.counts,
+            look=max(confirmation.look, 1),
+            max_looks=confirmation.max_looks,
+            prior_sd_points=self.prior_sd_points,
+            clusters=clusters,
+        )
+
+    @staticmethod
+    def _guardrails(tally: PairTally) -> tuple[Guardrail, ...]:
+        return tuple(
+            guardrail(name, tally.differences_by_persona(name), margin=margin)
+            for name, margin in GUARDRAIL_MARGINS.items()
+        )
+
+    def _variant(self, arm: int, winner: int | None) -> VariantStats:
+        for confirmation in self._confirmations:
+            if confirmation.arm == arm:
+                return variant_stats(
+                    arm,
+                    confirmation.tally,
+                    stage="confirm",
+                    analysis=self._analysis(confirmation),
+                    prior_sd_points=self.prior_sd_points,
+                    is_winner=arm == winner,
+                    is_finalist=confirmation is self._confirmations[-1],
+                    screened_out_after=self._screened_out.get(arm),
+                )
+        left = self._screened_out.get(arm)
+        return variant_stats(
+            arm,
+            self._screen[arm],
+            stage="screen",
+            # Being left out is a look that ended the data, so the interval is made for as many looks.
+            look=max(left or min(self._passes, len(self._keep)), 1),
+            max_looks=len(self._keep),
+            prior_sd_points=self.prior_sd_points,
+            screened_out_after=left,
+        )
+
+    def _progress(self) -> Progress:
+        active, screening = self.variant_count, 0
+        for keep in self._keep:
+            screening += 1 + active
+            active = keep
+        cells = self.persona_count * self.scenarios_per_simulation
+        return Progress(
+            stage=self._stage,
+            passes_done=self._passes,
+            passes_max=len(self._keep) + self._confirm_passes,
+            conversations_done=self._conversations,
+            conversations_max=cells * (screening + 2 * self._confirm_passes),
+        )
+
+    def _warnings(self, last: _Confirmation | None, analysis: PairAnalysis | None) -> tuple[str, ...]:
+        warnings: list[str] = []
+        if last is not None:
+            warnings += dropped_warnings(last.tally)
+        if analysis is not None and analysis.clustered:
+            warnings.append("Pairs of one persona go together; the interval is the wider one by persona.")
+        if analysis is not None and analysis.n and analysis.lift is None:
+            warnings.append("The original completed no task, so the lift in percent is not defined.")
+        if self.estimand == "panel":
+            warnings.append("Fixed personas: the result is valid for them, not for users in general.")
+        return tuple(warnings)
+
+    def to_state(self) -> dict[str, Any]:
+        """Everything as plain JSON. `from_state` goes on exactly as this object would."""
+        return {
+            "version": _STATE_VERSION,
+            "settings": {
+                "variant_count": self.variant_count,
+                "mode": self.mode,
+                "confidence_mode": self.confidence_mode,
+                "persona_count": self.persona_count,
+                "scenarios_per_simulation": self.scenarios_per_simulation,
+                "max_iterations": self.max_iterations,
+                "seed": self.seed,
+                "estimand": self.estimand,
+                "max_finalists": self.max_finalists,
+                "prior_sd_points": self.prior_sd_points,
+            },
+            "passes": self._passes,
+            "conversations": self._conversations,
+            "status": self._status,
+            "reason": self._reason,
+            "active": list(self._active),
+            "reserve": list(self._reserve),
+            "screened_out": sorted([arm, after] for arm, after in self._screened_out.items()),
+            "screen": [[arm, tally.to_state()] for arm, tally in self._screen.items()],
+            "confirmations": [
+                {
+                    "arm": confirmation.arm,
+                    "max_looks": confirmation.max_looks,
+                    "tally": confirmation.tally.to_state(),
+                    "trace": list(confirmation.trace),
+                }
+                for confirmation in self._confirmations
+            ],
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Rebuild an experiment from `to_state`.
+
+        Raises
+        ------
+        ValueError
+            When the state is of another version, or not complete.
+        """
+        if state.get("version") != _STATE_VERSION:
+            raise ValueError(
+                f"the state has version {state.get('version')!r}, this promptlift reads {_STATE_VERSION}."
+            )
+        try:
+            run = cls(**state["settings"])
+            run._restore(state)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the state is not complete: {error}.") from error
+        return run
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._passes = state["passes"]
+        self._conversations = state["conversations"]
+        self._status = state["status"]
+        self._reason = state["reason"]
+        self._active = list(state["active"])
+        self._reserve = list(state["reserve"])
+        self._screened_out = dict(state["screened_out"])
+        self._screen = {arm: PairTally.from_state(tally) for arm, tally in state["screen"]}
+        self._confirmations = [
+            _Confirmation(
+                saved["arm"], saved["max_looks"], PairTally.from_state(saved["tally"]), list(saved["trace"])
+            )
+            for saved in state["confirmations"]
+        ]

@@ -1,0 +1,157 @@
+"""Everything that a pair table says, in one result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlift.stats.evidence import (
+    check_counts,
+    confidence_from_log,
+    mcnemar_e_value,
+    mcnemar_log_e_value,
+)
+from promptlift.stats.effect import lift, lift_interval, lift_points
+from promptlift.stats.shrinkage import PRIOR_SD_POINTS, expected_lift
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptlift.stats.effect import CompletedInCluster
+
+__all__ = ["PairAnalysis", "analyse_pairs"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairAnalysis:
+    """A variant against the original on the same cells.
+
+    Attributes
+    ----------
+    n11, n10, n01, n00
+        Pairs in which both, only the variant, only the original, neither completed the task.
+    n
+        All pairs.
+    p1, p0
+        Completion rates of variant and original on these pairs, fractions; ``None`` without pairs.
+    lift, lift_low, lift_high, lift_expected
+        Relative change in percent: measured, ends of the interval, to expect. ``None`` where unknown or not
+        bounded.
+    lift_points, lift_points_low, lift_points_high, lift_points_expected
+        The same in percentage points.
+    interval_level, look, max_looks, multiplier
+        Level of the interval, which of how many looks, and its number of standard errors.
+    standard_error_points
+        Standard error of ``lift_points``.
+    clustered
+        Whether the standard error groups pairs by persona because they go together.
+    e_value, log_e_value, confidence
+        Evidence that the variant is better; ``confidence = e_value / (1 + e_value)``.
+    """
+
+    n11: int
+    n10: int
+    n01: int
+    n00: int
+    n: int
+    p1: float | None
+    p0: float | None
+    lift: float | None
+    lift_low: float | None
+    lift_high: float | None
+    lift_expected: float | None
+    lift_points: float | None
+    lift_points_low: float | None
+    lift_points_high: float | None
+    lift_points_expected: float | None
+    interval_level: float
+    look: int
+    max_looks: int
+    multiplier: float
+    standard_error_points: float | None
+    clustered: bool
+    e_value: float
+    log_e_value: float
+    confidence: float
+
+
+def analyse_pairs(
+    n11: int,
+    n10: int,
+    n01: int,
+    n00: int,
+    *,
+    look: int = 1,
+    max_looks: int = 1,
+    level: float = 0.90,
+    prior_sd_points: float = PRIOR_SD_POINTS,
+    clusters: Iterable[CompletedInCluster] | None = None,
+) -> PairAnalysis:
+    """Lift, interval, expected lift, e-value and confidence of a pair table.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00
+        Pairs in which both, only the variant, only the original, neither completed the task.
+    look, max_looks
+        Which of how many planned looks this is.
+    level
+        Coverage of the interval over all looks together.
+    prior_sd_points
+        Standard deviation of true effects in percentage points, for the expected lift.
+    clusters
+        Pairs by persona; see `lift_interval`.
+
+    Raises
+    ------
+    ValueError
+        When a count is negative or not whole, or ``level`` or ``look`` is out of range.
+
+    Examples
+    --------
+    >>> result = analyse_pairs(60, 12, 12, 66)
+    >>> result.lift, round(result.confidence, 6)
+    (0.0, 0.385206)
+    """
+    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    n = n11 + n10 + n01 + n00
+    interval = lift_interval(
+        n11, n10, n01, n00, level=level, look=look, max_looks=max_looks, clusters=clusters
+    )
+    expected = expected_lift(
+        n11,
+        n10,
+        n01,
+        n00,
+        prior_sd_points=prior_sd_points,
+        standard_error_points=interval.standard_error_points,
+    )
+    log_e = mcnemar_log_e_value(n10, n01)
+    relative = lift(n11, n10, n01, n00)
+    return PairAnalysis(
+        n11=n11,
+        n10=n10,
+        n01=n01,
+        n00=n00,
+        n=n,
+        p1=(n11 + n10) / n if n else None,
+        p0=(n11 + n01) / n if n else None,
+        lift=relative,
+        # Without a completed task of the original there is no relative lift, so it has no interval either.
+        lift_low=interval.low if relative is not None else None,
+        lift_high=interval.high if relative is not None else None,
+        lift_expected=expected.percent,
+        lift_points=lift_points(n11, n10, n01, n00),
+        lift_points_low=interval.points_low,
+        lift_points_high=interval.points_high,
+        lift_points_expected=expected.points,
+        interval_level=interval.level,
+        look=look,
+        max_looks=max_looks,
+        multiplier=interval.multiplier,
+        standard_error_points=interval.standard_error_points,
+        clustered=interval.clustered,
+        e_value=mcnemar_e_value(n10, n01),
+        log_e_value=log_e,
+        confidence=confidence_from_log(log_e),
+    )

@@ -1,0 +1,185 @@
+"""What a number of pairs can find: smallest lift, pairs needed, and the power behind both."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from promptlift.stats.evidence import log_e_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["USUAL_DISCORDANCE", "pairs_needed", "power_of_pairs", "smallest_findable_points"]
+
+# Share of pairs in which exactly one arm completes, where personas and scenarios differ as they usually do.
+USUAL_DISCORDANCE: Final = 0.28
+_PAIRS_MAX: Final = 200_000
+
+
+def power_of_pairs(
+    n: int, points: float, *, discordance: float = USUAL_DISCORDANCE, e_threshold: float | None = None
+) -> float:
+    """Probability to find a true difference with ``n`` pairs, looked at once.
+
+    Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
+    Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
+    summed over all numbers of discordant pairs. Looks before the last one find a little more, stopping early
+    when it is hopeless finds a little less.
+
+    Parameters
+    ----------
+    n
+        Number of pairs.
+    points
+        True difference in percentage points, above 0.
+    discordance
+        Share of pairs in which exactly one arm completes. Raised to the difference where it is smaller,
+        because a difference needs discordant pairs.
+    e_threshold
+        E-value that has to be reached.
+
+    References
+    ----------
+    R. J. Connor (1987), Sample size for testing differences in proportions for the paired-sample design.
+    Biometrics 43, 207-211.
+    """
+    _check(points=points, discordance=discordance)
+    if n < 1:
+        return 0.0
+    difference = points / 100.0
+    discordance = max(discordance, difference)
+    if e_threshold is None:
+        return _power_of_z(n, difference, discordance)
+    return _power_of_e(n, difference, discordance, e_threshold)
+
+
+def smallest_findable_points(
+    n: int, *, discordance: float = USUAL_DISCORDANCE, power: float = 0.80, e_threshold: float | None = None
+) -> float | None:
+    """Smallest true difference in percentage points that ``n`` pairs find with the given power.
+
+    See `power_of_pairs` for what "find" means. This is an aid for planning and for saying why no winner was
+    found; it says nothing about a result.
+
+    Returns
+    -------
+    float or None
+        ``None`` when not even a difference of 100 points would be found.
+
+    Examples
+    --------
+    >>> [round(smallest_findable_points(n), 1) for n in (45, 75, 150, 300, 600)]
+    [19.2, 15.0, 10.7, 7.6, 5.4]
+    """
+    low, high = 0.0, 100.0
+    if power_of_pairs(n, high, discordance=discordance, e_threshold=e_threshold) < power:
+        return None
+    while high - low > 0.01:
+        middle = (low + high) / 2.0
+        if power_of_pairs(n, middle, discordance=discordance, e_threshold=e_threshold) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def pairs_needed(
+    points: float,
+    *,
+    discordance: float = USUAL_DISCORDANCE,
+    power: float = 0.80,
+    e_threshold: float | None = None,
+) -> int | None:
+    """Pairs that find a true difference of ``points`` percentage points with the given power.
+
+    Returns
+    -------
+    int or None
+        ``None`` when the difference is not above 0, or needs more than 200,000 pairs.
+    """
+    _check(points=max(points, 0.0), discordance=discordance)
+    if points <= 0.0:
+        return None
+
+    def enough(n: int) -> bool:
+        return power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold) >= power
+
+    high = 8
+    while not enough(high):
+        high *= 2
+        if high > _PAIRS_MAX:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _check(*, points: float, discordance: float) -> None:
+    if not 0.0 <= points <= 100.0:
+        raise ValueError(f"points must lie between 0 and 100, not {points!r}.")
+    if not 0.0 <= discordance <= 1.0:
+        raise ValueError(f"discordance must be a fraction between 0 and 1, not {discordance!r}.")
+
+
+def _power_of_z(n: int, difference: float, discordance: float) -> float:
+    """Power of the one-sided test at 5 % whose standard error under the null is ``sqrt(discordance / n)``."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415  (rates never need it)
+
+    distance = difference * math.sqrt(n) - float(ndtri(0.95)) * math.sqrt(discordance)
+    spread = math.sqrt(max(discordance - difference**2, 0.0))
+    if spread == 0.0:
+        return float(distance >= 0.0)
+    return float(ndtr(distance / spread))
+
+
+def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
+    """Exact power at the last pair: over the number of discordant pairs, then over who won them."""
+    from scipy.special import bdtrc  # noqa: PLC0415  (rates never need it)
+    from scipy.stats import binom  # noqa: PLC0415  (the same)
+
+    if discordance == 0.0:
+        return 0.0
+    # Numbers of discordant pairs further out than nine standard deviations carry no weight.
+    margin = 9.0 * math.sqrt(n * discordance * (1.0 - discordance)) + 9.0
+    first = max(math.floor(n * discordance - margin), 0)
+    last = min(math.ceil(n * discordance + margin), n)
+    discordant = np.arange(first, last + 1, dtype=np.float64)
+    weights = binom.pmf(discordant, n, discordance)
+    needed = _wins_needed(_span(last), e_threshold)[first : last + 1]
+    wins = (discordance + difference) / (2.0 * discordance)
+    found = np.where(
+        needed <= discordant, bdtrc(np.minimum(needed, discordant + 1) - 1, discordant, wins), 0.0
+    )
+    return float(weights @ np.where(needed <= 0, 1.0, found))
+
+
+def _span(last: int) -> int:
+    """A power of two above ``last``, so that the searches of one call share one table."""
+    return 1 << max(last + 1, 64).bit_length()
+
+
+@lru_cache(maxsize=64)
+def _wins_needed(size: int, e_threshold: float) -> NDArray[np.float64]:
+    """For each number of discordant pairs the fewest wins whose e-value reaches the threshold.
+
+    One more than the number of discordant pairs where all of them are not enough.
+    """
+    discordant = np.arange(size, dtype=np.float64)
+    low, high = np.full(size, -1.0), discordant + 1.0
+    for _ in range(size.bit_length() + 1):
+        middle = np.floor((low + high) / 2.0)
+        open_ones = high - low > 1.0
+        tried = np.clip(middle, 0.0, discordant)
+        reached = log_e_values(tried, discordant - tried) >= math.log(e_threshold) - 1e-12
+        high = np.where(open_ones & reached, middle, high)
+        low = np.where(open_ones & ~reached, middle, low)
+    return high

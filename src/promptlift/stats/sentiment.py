@@ -1,0 +1,171 @@
+"""Two or more groups by sentiment: labels by their shares, scores by their order and their means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from promptlift.stats.intervals import check_level
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LabelTest", "ScoreTest", "label_test", "score_test"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTest:
+    """Test whether groups share their labels differently.
+
+    Attributes
+    ----------
+    p
+        1 where there is nothing to compare.
+    cramers_v
+        Size of the association, 0 to 1; ``None`` where there is nothing to compare.
+    statistic
+        Pearson's chi², without continuity correction.
+    method
+        ``chi2``, or ``permutation`` (Fisher-Freeman-Halton) where an expected count is below 5.
+    n
+        Observations.
+    """
+
+    p: float
+    cramers_v: float | None
+    statistic: float
+    method: Literal["chi2", "permutation"]
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTest:
+    """Two groups of scores.
+
+    Attributes
+    ----------
+    p
+        Two-sided Mann-Whitney p; 1 where there is nothing to compare.
+    cliffs_delta
+        Chance that a value of the first group is above one of the second, less the chance that it is below.
+    difference, low, high
+        Difference of the means, first less second, and Welch's interval; ``None`` where unknown.
+    n1, n0
+        Values of the groups.
+    """
+
+    p: float
+    cliffs_delta: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    n1: int
+    n0: int
+
+
+def label_test(counts: ArrayLike, *, permutations: int = 9999, seed: int = 0) -> LabelTest:
+    """Test a table of groups (rows) by labels (columns).
+
+    Pearson's chi² with Cramér's V. Where an expected count is below 5, the p-value is Freeman and Halton's
+    extension of Fisher's test, by random tables with the same margins.
+
+    Parameters
+    ----------
+    counts
+        Two-dimensional counts. Empty rows and columns are left out.
+    permutations, seed
+        Of the random tables.
+
+    Raises
+    ------
+    ValueError
+        When the table is not two-dimensional, or has a negative count.
+
+    References
+    ----------
+    G. H. Freeman and J. H. Halton (1951), Note on an exact treatment of contingency, goodness of fit and other
+    problems of significance. Biometrika 38, 141-149.
+    """
+    from scipy.special import chdtrc  # noqa: PLC0415  (rates never need it)
+
+    table = np.asarray(counts, np.float64)
+    if table.ndim != 2 or np.any(table < 0):
+        raise ValueError("counts must be a table of groups by labels without negative numbers.")
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    n = float(table.sum())
+    if min(table.shape) < 2:
+        return LabelTest(1.0, None, 0.0, "chi2", int(n))
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    expected = np.outer(rows, columns) / n
+    statistic = float(((table - expected) ** 2 / expected).sum())
+    v = math.sqrt(statistic / n / (min(table.shape) - 1))
+    if expected.min() >= 5.0:
+        freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+        return LabelTest(float(chdtrc(freedom, statistic)), v, statistic, "chi2", int(n))
+    p = _freeman_halton(table, rows, columns, permutations, seed)
+    return LabelTest(p, v, statistic, "permutation", int(n))
+
+
+def _freeman_halton(
+    table: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    permutations: int,
+    seed: int,
+) -> float:
+    """Share of random tables with these margins that are no more probable than the one seen."""
+    from scipy.special import gammaln  # noqa: PLC0415  (rates never need it)
+    from scipy.stats import random_table  # noqa: PLC0415  (the same)
+
+    random = np.random.default_rng(seed)
+    tables = random_table(rows.astype(int), columns.astype(int)).rvs(size=permutations, random_state=random)
+    # The probability of a table given its margins is a constant over the product of its factorials.
+    seen = float(gammaln(table + 1.0).sum())
+    drawn = gammaln(tables + 1.0).sum(axis=(1, 2))
+    return (1 + int((drawn >= seen - 1e-7).sum())) / (1 + permutations)
+
+
+def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> ScoreTest:
+    """Compare two groups of scores: Mann-Whitney with Cliff's delta, and Welch's interval of the means.
+
+    Parameters
+    ----------
+    first, second
+        Scores; NaN is left out.
+    level
+        Coverage of the interval.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415  (rates never need it)
+    from scipy.stats import mannwhitneyu  # noqa: PLC0415  (the same)
+
+    level = check_level(level)
+    a, b = _known(first), _known(second)
+    n1, n0 = len(a), len(b)
+    if not n1 or not n0:
+        return ScoreTest(1.0, None, None, None, None, n1, n0)
+    difference = float(a.mean() - b.mean())
+    if np.ptp(np.concatenate([a, b])) == 0.0:
+        return ScoreTest(1.0, 0.0, 0.0, None, None, n1, n0)
+    ranked = mannwhitneyu(a, b, alternative="two-sided")
+    delta = 2.0 * float(ranked.statistic) / (n1 * n0) - 1.0
+    low = high = None
+    if n1 > 1 and n0 > 1:
+        v1, v0 = float(a.var(ddof=1)) / n1, float(b.var(ddof=1)) / n0
+        if v1 + v0 > 0.0:
+            freedom = (v1 + v0) ** 2 / (v1**2 / (n1 - 1) + v0**2 / (n0 - 1))
+            half = float(stdtrit(freedom, 0.5 + level / 2.0)) * math.sqrt(v1 + v0)
+            low, high = difference - half, difference + half
+    return ScoreTest(float(ranked.pvalue), delta, difference, low, high, n1, n0)
+
+
+def _known(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, np.float64).ravel()
+    return array[~np.isnan(array)]

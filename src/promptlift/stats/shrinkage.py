@@ -1,0 +1,112 @@
+"""What a measured lift lets one expect: shrinkage toward no change."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from promptlift.stats.evidence import check_counts
+from promptlift.stats.effect import lift_interval, lift_points
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["HISTORY_NEEDED", "PRIOR_SD_POINTS", "ExpectedLift", "expected_lift", "prior_sd_from"]
+
+PRIOR_SD_POINTS: Final = 10.0
+HISTORY_NEEDED: Final = 20
+
+
+class ExpectedLift(NamedTuple):
+    """Lift to expect in production, in percentage points and in percent; ``None`` where it is unknown."""
+
+    points: float | None
+    percent: float | None
+
+
+def expected_lift(
+    n11: int,
+    n10: int,
+    n01: int,
+    n00: int,
+    *,
+    prior_sd_points: float = PRIOR_SD_POINTS,
+    standard_error_points: float | None = None,
+) -> ExpectedLift:
+    """Lift to expect in production: the measured one, drawn toward 0 by as much as it is uncertain.
+
+    ``points × prior² / (prior² + se²)``, the posterior mean under a normal prior around no change. The
+    measured lift of a winner is too high on average, because it was picked for being high; this one is not.
+
+    Parameters
+    ----------
+    n11, n10, n01, n00
+        Pairs in which both, only the variant, only the original, neither completed the task.
+    prior_sd_points
+        Standard deviation of true effects in percentage points; see `prior_sd_from`.
+    standard_error_points
+        Standard error of the difference where a better one is known; by default that of `lift_interval`.
+
+    Raises
+    ------
+    ValueError
+        When a count is negative or not whole, or the prior's deviation is negative.
+
+    Examples
+    --------
+    >>> round(expected_lift(84, 31, 14, 21).points, 6)
+    9.516849
+    """
+    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    if not prior_sd_points >= 0.0:
+        raise ValueError(f"prior_sd_points must be a number of at least 0, not {prior_sd_points!r}.")
+    points = lift_points(n11, n10, n01, n00)
+    if standard_error_points is None:
+        standard_error_points = lift_interval(n11, n10, n01, n00).standard_error_points
+    if points is None or standard_error_points is None:
+        return ExpectedLift(None, None)
+    expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
+    original = n11 + n01
+    n = original + n10 + n00
+    return ExpectedLift(expected, 100.0 * expected / (100.0 * original / n) if original else None)
+
+
+def prior_sd_from(history: Sequence[tuple[float, float]]) -> float:
+    """Standard deviation of an account's true effects, from its own confirmed optimizations.
+
+    DerSimonian and Laird's estimate of the variance between optimizations, cut at 0.
+
+    Parameters
+    ----------
+    history
+        ``(lift_points, standard_error_points)`` of every confirmed optimization, those without a winner
+        included: leaving them out would make the account look better than it is.
+
+    Returns
+    -------
+    float
+        In percentage points. 10 while there are fewer than 20 optimizations.
+
+    Raises
+    ------
+    ValueError
+        When a standard error is not above 0.
+
+    References
+    ----------
+    R. DerSimonian and N. Laird (1986), Meta-analysis in clinical trials. Controlled Clinical Trials 7,
+    177-188.
+    """
+    if len(history) < HISTORY_NEEDED:
+        return PRIOR_SD_POINTS
+    effects, errors = np.array(history, np.float64).T
+    if not np.all(errors > 0):
+        raise ValueError("every standard_error_points in history must be above 0.")
+    weights = 1.0 / errors**2
+    total = float(weights.sum())
+    mean = float(weights @ effects) / total
+    q = float(weights @ (effects - mean) ** 2)
+    between = (q - (len(effects) - 1)) / (total - float((weights**2).sum()) / total)
+    return math.sqrt(max(between, 0.0))

@@ -1,0 +1,348 @@
+"""What an experiment says: the decision, every variant's numbers, and why there is no winner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal
+
+from promptlift.stats.differences import sign_test_p
+from promptlift.stats.pairs import analyse_pairs
+from promptlift.stats.planning import pairs_needed, smallest_findable_points
+
+if TYPE_CHECKING:
+    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.pairs import PairAnalysis
+    from promptlift.stats.passes import Stage
+    from promptlift.stats.tally import PairTally
+
+__all__ = [
+    "Estimand",
+    "Progress",
+    "Reason",
+    "Status",
+    "VariantStats",
+    "Verdict",
+    "WhyNoWinner",
+    "dropped_warnings",
+    "variant_stats",
+    "why_no_winner",
+]
+
+Status = Literal["running", "winner", "no_winner"]
+Reason = Literal["threshold", "futility", "budget", "guardrail", "stopped"]
+Estimand = Literal["population", "panel"]
+
+_POWER: Final = 0.80
+_DROPPED_SHARE: Final = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class VariantStats:
+    """One variant against the original on its own stage.
+
+    Attributes
+    ----------
+    arm
+        Number of the variant, from 1.
+    stage
+        ``confirm`` for finalists, else ``screen``. The two stages ran on different cells: not comparable.
+    is_winner, is_finalist
+        Whether it won, whether it is the (last) finalist.
+    screened_out_after
+        Number of the pass after which it was left out; ``None`` when it never was.
+    analysis
+        Pair table, rates, lift, interval. Its ``confidence`` means nothing for a variant that was only
+        screened; use the one here.
+    confidence, e_value
+        Of the confirmation; ``None`` for a variant that was only screened.
+    sentiment, quality, original_sentiment, original_quality
+        Means over the pairs in which both arms have the metric; ``None`` without any.
+    n_pairs, n_dropped
+        Pairs that count, and pairs lost to infrastructure errors.
+    warnings
+        What to know before trusting the numbers.
+    """
+
+    arm: int
+    stage: Stage
+    is_winner: bool
+    is_finalist: bool
+    screened_out_after: int | None
+    analysis: PairAnalysis
+    confidence: float | None
+    e_value: float | None
+    sentiment: float | None
+    quality: float | None
+    original_sentiment: float | None
+    original_quality: float | None
+    n_pairs: int
+    n_dropped: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an experiment is.
+
+    Attributes
+    ----------
+    stage
+        The stage of the pass that comes next, or of the last one.
+    passes_done, passes_max
+        Passes recorded, and the most there can be. Most runs stop earlier.
+    conversations_done, conversations_max
+        The same in simulated conversations, those lost to errors included.
+    """
+
+    stage: Stage
+    passes_done: int
+    passes_max: int
+    conversations_done: int
+    conversations_max: int
+
+    @property
+    def fraction(self) -> float:
+        """Share of the most that can be spent."""
+        return self.conversations_done / self.conversations_max
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNoWinner:
+    """Why no winner was found, in numbers and in words.
+
+    Attributes
+    ----------
+    reason
+        Why the experiment ended.
+    n_pairs
+        Pairs of the confirmation.
+    lift_points
+        Measured difference in percentage points; ``None`` without pairs.
+    confidence, confidence_needed
+        Reached, and needed to win.
+    smallest_findable_points
+        Smallest true difference that this many pairs find with 80 %; ``None`` when none is.
+    budget_pairs, budget_findable_points
+        Pairs of the full budget of a confirmation, and the smallest difference they find with 80 %.
+    pairs_needed
+        Pairs that find a true difference of the measured size with 80 %; ``None`` when it is not above 0.
+    discordance
+        Share of pairs in which exactly one arm completed, as used in these numbers.
+    text
+        The same in words.
+    """
+
+    reason: Reason
+    n_pairs: int
+    lift_points: float | None
+    confidence: float | None
+    confidence_needed: float
+    smallest_findable_points: float | None
+    budget_pairs: int
+    budget_findable_points: float | None
+    pairs_needed: int | None
+    discordance: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """State of an experiment at one moment.
+
+    Attributes
+    ----------
+    status
+        ``running``, ``winner`` or ``no_winner``.
+    reason
+        Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail`` or ``stopped``; ``None`` while
+        running.
+    winner, finalist
+        Numbers of the winning variant and of the last finalist; ``None`` where there is none.
+    analysis
+        The finalist against the original, confirmation pairs only; ``None`` before the first of them.
+    confidence_needed
+        Confidence from which on this finalist wins.
+    trace
+        Confidence after every pass of the confirmation of this finalist.
+    variants
+        Every variant on its own stage, in the order of their numbers.
+    guardrails
+        Sentiment and quality of the finalist.
+    progress
+        How far it is.
+    estimand
+        ``population``: valid for users in general. ``panel``: for these personas only.
+    attempt
+        1 for the first finalist, 2 for the second.
+    n_dropped
+        Pairs of the confirmation lost to infrastructure errors.
+    warnings
+        What to know before trusting the numbers.
+    budget_pairs
+        Pairs of the full budget of a confirmation.
+    """
+
+    status: Status
+    reason: Reason | None
+    winner: int | None
+    finalist: int | None
+    analysis: PairAnalysis | None
+    confidence_needed: float
+    trace: tuple[float, ...]
+    variants: tuple[VariantStats, ...]
+    guardrails: tuple[Guardrail, ...]
+    progress: Progress
+    estimand: Estimand
+    attempt: int
+    n_dropped: int
+    warnings: tuple[str, ...]
+    budget_pairs: int
+
+    @property
+    def winner_selected(self) -> bool:
+        """Whether there is a winner."""
+        return self.winner is not None
+
+    @property
+    def confidence(self) -> float:
+        """Confidence that the finalist is better; 0.5 before the first pair of the confirmation."""
+        return self.analysis.confidence if self.analysis is not None else 0.5
+
+    @cached_property
+    def why_no_winner(self) -> WhyNoWinner | None:
+        """Why there is no winner; ``None`` while running or with one. Computed when first asked for."""
+        if self.status != "no_winner" or self.reason is None:
+            return None
+        return why_no_winner(
+            self.reason,
+            self.analysis,
+            confidence_needed=self.confidence_needed,
+            budget_pairs=self.budget_pairs,
+            harmed=tuple(rail.name for rail in self.guardrails if rail.verdict == "harmed"),
+        )
+
+
+def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
+    """Warnings about pairs that infrastructure errors took: many of them, or more of one arm."""
+    warnings = []
+    asked = tally.n + tally.dropped
+    if tally.dropped > _DROPPED_SHARE * asked:
+        warnings.append(
+            f"{tally.dropped} of {asked} pairs were lost to infrastructure errors, more than 10 %."
+        )
+    if sign_test_p(tally.dropped_variant, tally.dropped_original) < 0.05:
+        warnings.append(
+            f"Infrastructure errors hit the arms differently: {tally.dropped_variant} pairs lost by the "
+            f"variant alone, {tally.dropped_original} by the original alone."
+        )
+    return tuple(warnings)
+
+
+def variant_stats(
+    arm: int,
+    tally: PairTally,
+    *,
+    stage: Stage,
+    analysis: PairAnalysis | None = None,
+    look: int = 1,
+    max_looks: int = 1,
+    prior_sd_points: float,
+    is_winner: bool = False,
+    is_finalist: bool = False,
+    screened_out_after: int | None = None,
+) -> VariantStats:
+    """Numbers of one variant from its tally; ``analysis`` where it was already made."""
+    if analysis is None:
+        analysis = analyse_pairs(
+            *tally.counts, look=look, max_looks=max_looks, prior_sd_points=prior_sd_points
+        )
+    sentiment, original_sentiment = tally.sentiment.means()
+    quality, original_quality = tally.quality.means()
+    confirmed = stage == "confirm"
+    return VariantStats(
+        arm=arm,
+        stage=stage,
+        is_winner=is_winner,
+        is_finalist=is_finalist,
+        screened_out_after=screened_out_after,
+        analysis=analysis,
+        confidence=analysis.confidence if confirmed else None,
+        e_value=analysis.e_value if confirmed else None,
+        sentiment=sentiment,
+        quality=quality,
+        original_sentiment=original_sentiment,
+        original_quality=original_quality,
+        n_pairs=tally.n,
+        n_dropped=tally.dropped,
+        warnings=dropped_warnings(tally),
+    )
+
+
+def why_no_winner(
+    reason: Reason,
+    analysis: PairAnalysis | None,
+    *,
+    confidence_needed: float,
+    budget_pairs: int,
+    harmed: tuple[str, ...] = (),
+) -> WhyNoWinner:
+    """Explain an end without a winner: what could have been found, and what it would have taken.
+
+    Power is that of one look at the last pair for the e-value needed; see `power_of_pairs`. The share of
+    discordant pairs is the one of the futility rule, ``(n10 + n01 + 1)/(n + 3)``.
+    """
+    e_needed = confidence_needed / (1.0 - confidence_needed)
+    n = analysis.n if analysis is not None else 0
+    discordant = analysis.n10 + analysis.n01 if analysis is not None else 0
+    discordance = (discordant + 1) / (n + 3)
+    points = analysis.lift_points if analysis is not None else None
+    confidence = analysis.confidence if analysis is not None else None
+    findable = (
+        smallest_findable_points(n, discordance=discordance, power=_POWER, e_threshold=e_needed)
+        if n
+        else None
+    )
+    within_budget = smallest_findable_points(
+        budget_pairs, discordance=discordance, power=_POWER, e_threshold=e_needed
+    )
+    needed = (
+        pairs_needed(points, discordance=discordance, power=_POWER, e_threshold=e_needed)
+        if points is not None and points > 0.0
+        else None
+    )
+    words = [_first_sentence(reason, confidence, confidence_needed, harmed)]
+    if points is not None:
+        words.append(f"Measured over {n} pairs: {points:+.1f} points.")
+        if findable is not None:
+            words.append(
+                f"With {n} pairs the smallest true difference found in 80 % of runs is {findable:.1f} points."
+            )
+        if needed is not None:
+            words.append(f"A true difference of {points:.1f} points needs about {needed} pairs.")
+    return WhyNoWinner(
+        reason=reason,
+        n_pairs=n,
+        lift_points=points,
+        confidence=confidence,
+        confidence_needed=confidence_needed,
+        smallest_findable_points=findable,
+        budget_pairs=budget_pairs,
+        budget_findable_points=within_budget,
+        pairs_needed=needed,
+        discordance=discordance,
+        text=" ".join(words),
+    )
+
+
+def _first_sentence(reason: Reason, confidence: float | None, needed: float, harmed: tuple[str, ...]) -> str:
+    if confidence is None:
+        return "Stopped before the confirmation began, so nothing is known about the finalist."
+    reached = f"Confidence reached {confidence:.2f}, {needed:.2f} was needed."
+    if reason == "futility":
+        return f"Stopped early: a difference worth going on for had become unlikely. {reached}"
+    if reason == "guardrail":
+        return f"The variant completes more tasks but lowers {' and '.join(harmed) or 'a second metric'}."
+    if reason == "stopped":
+        return f"Stopped by request. {reached}"
+    return f"The budget was used up. {reached}"
