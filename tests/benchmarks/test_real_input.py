@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import matplotlib as mpl
 import pytest
-from service_process import ServiceProcess, wait_until
-from shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
 
 import promptlift
+from service_process import ServiceProcess, wait_until
+from shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
 
 if TYPE_CHECKING:
     from promptlift.workspace import Workspace
@@ -30,9 +31,13 @@ MESSAGE_FIELDS = ("role", "content", "timestamp", "model", "tokens")
 
 
 def _content(row: dict[str, Any]) -> str:
-    messages = [{name: m[name] for name in MESSAGE_FIELDS if m.get(name) is not None} for m in row["messages"]]
+    messages = [
+        {name: m[name] for name in MESSAGE_FIELDS if m.get(name) is not None} for m in row["messages"]
+    ]
     metadata = {name: row["metadata"][name] for name in ("channel", "language") if row["metadata"].get(name)}
-    return json.dumps({"messages": messages, "metadata": {**metadata, "sourceId": row["sourceId"]}}, ensure_ascii=False)
+    return json.dumps(
+        {"messages": messages, "metadata": {**metadata, "sourceId": row["sourceId"]}}, ensure_ascii=False
+    )
 
 
 def log_everything(lift: Workspace, limit: int | None) -> dict[str, dict[str, dict[str, Any]]]:
@@ -134,10 +139,14 @@ def main(folder: Path) -> None:
             clock.append(time.perf_counter())
             draw_and_report(lift, logged, folder)
             clock.append(time.perf_counter())
-        spent = [after - before for before, after in zip(clock, clock[1:], strict=False)]
+        spent = [after - before for before, after in pairwise(clock)]
         count = sum(map(len, logged.values()))
         print(f"{count} conversations of {len(logged)} prompts, {messages} messages: every text the same")
-        print("seconds: log {:.1f}, wait for insights {:.1f}, read and compare {:.1f}, draw {:.1f}".format(*spent))
+        print(
+            "seconds: log {:.1f}, wait for insights {:.1f}, read and compare {:.1f}, draw {:.1f}".format(
+                *spent
+            )
+        )
     finally:
         service.stop()
 
