@@ -36,11 +36,13 @@ def check_demo(folder: Path, output: str) -> None:
 def test_the_demo_shows_both_prompts_and_leaves_only_its_files(tmp_path):
     out, temporary = tmp_path / "out", tmp_path / "tmp"
     temporary.mkdir()
-    done = promptlift_command("demo", "--out", out, env={"TMPDIR": str(temporary)}, cwd=tmp_path)
+    home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "home" / "data")}
+    done = promptlift_command("demo", "--out", out, env={"TMPDIR": str(temporary), **home}, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     check_demo(out, done.stdout)
     assert sorted(path.name for path in out.iterdir()) == ["overview.png", "report.html"]
     assert not [path for path in temporary.iterdir() if path.name.startswith("promptlift")]
+    assert not list((tmp_path / "home").rglob("*promptlift*"))
     rows = re.findall(
         r"^Support assistant (v[12]) +(\d+) +(\d+)% \((\d+)% to (\d+)%\)", done.stdout, re.MULTILINE
     )

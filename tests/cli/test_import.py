@@ -100,7 +100,7 @@ def test_files_that_are_missing_or_unknown_are_told_and_the_others_go_in(env, li
     missing = tmp_path / "missing.jsonl"
     done = promptlift_command("import", missing, odd, EXPORT, "--prompt", "Import some", env=env)
     assert done.returncode == 1
-    assert f"{missing}: " in done.stdout
+    assert f"{missing}: There is no file" in done.stdout
     assert f"{odd}: " in done.stdout
     assert f"logged {CONVERSATIONS}" in done.stdout
 

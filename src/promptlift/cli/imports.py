@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Self
 
 import typer
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.cli.target import Target
-    from promptlift.workspace import Workspace
+    from promptlift.workspace import LogResult, Workspace
 
 # The prompt of an import has to name a model; this one is in every catalogue.
 _ANY_MODEL = "gpt-4o-mini"
@@ -53,22 +54,72 @@ def run_import(
     if file_format is not None and file_format not in transcripts.FORMATS:
         known = ", ".join(transcripts.FORMATS)
         raise typer.BadParameter(f"there is no format {file_format!r}; known: {known}", param_hint="--format")
-    readings = {file: _read(file, file_format) for file in files}
+    complete, any_there = True, False
+    # One file after the other: an export may be large, and what was logged of the first is in whatever the second is.
+    with Destination(target, prompt=prompt, model=model) as destination:
+        for file in files:
+            reading = _read(file, file_format)
+            if reading.format:
+                _say(_found(file, reading))
+            if reading.conversations and not dry_run:
+                result = destination.log(reading)
+                _say(f"  logged {result.logged}, already there {result.already_there}")
+                for failure in result.failed:
+                    _say(f"  not logged: {failure}")
+                complete = complete and not result.failed
+            _tell(reading)
+            any_there = any_there or bool(reading.conversations)
+            complete = complete and not reading.problems
     if dry_run:
-        for file, reading in readings.items():
-            _say(_found(file, reading))
-            _tell(reading)
         _say("Nothing was logged: this was a dry run.")
-        complete = not any(reading.problems for reading in readings.values())
-    elif not any(reading.conversations for reading in readings.values()):
-        for file, reading in readings.items():
-            _say(_found(file, reading))
-            _tell(reading)
-        complete = False
-    else:
-        complete = _log_all(readings, prompt=prompt, model=model, target=target)
-    if not complete:
+    elif not any_there:
+        _say("There was nothing to log.")
+    if not complete or not any_there:
         raise typer.Exit(1)
+
+
+class Destination:
+    """The prompt that an import goes to. The service is asked for, and the prompt made, when there is something to log.
+
+    Parameters
+    ----------
+    target
+        Service to log to.
+    prompt
+        Name or id of the prompt; one of that name is made when there is none.
+    model
+        Model of a prompt that is made; ``None`` is the one that most conversations of the first file name.
+    """
+
+    def __init__(self, target: Target, *, prompt: str, model: str | None) -> None:
+        self._target = target
+        self._prompt = prompt
+        self._model = model
+        self._lift: Workspace | None = None
+        self._prompt_id: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lift is not None:
+            self._lift.close()
+
+    def log(self, reading: Reading) -> LogResult:
+        """Log the conversations of a file.
+
+        Parameters
+        ----------
+        reading
+            What was read.
+        """
+        if self._lift is None:
+            self._lift = self._target.open()
+        if self._prompt_id is None:
+            self._prompt_id = find_prompt(self._lift.prompts(), self._prompt) or _make_prompt(
+                self._lift, self._prompt, self._model, reading
+            )
+        return self._lift.log(reading, prompt_id=self._prompt_id)
 
 
 def _read(file: Path, file_format: str | None) -> Reading:
@@ -78,30 +129,11 @@ def _read(file: Path, file_format: str | None) -> Reading:
         return Reading(problems=[Problem(str(file), None, str(error))])
 
 
-def _log_all(readings: dict[Path, Reading], *, prompt: str, model: str | None, target: Target) -> bool:
-    complete = True
-    with target.open() as lift:
-        prompt_id = find_prompt(lift.prompts(), prompt)
-        if prompt_id is None:
-            prompt_id = _make_prompt(lift, prompt, model, readings)
-        for file, reading in readings.items():
-            _say(_found(file, reading))
-            if reading.conversations:
-                result = lift.log(reading, prompt_id=prompt_id)
-                _say(f"  logged {result.logged}, already there {result.already_there}")
-                for failure in result.failed:
-                    _say(f"  not logged: {failure}")
-                complete = complete and not result.failed
-            _tell(reading)
-            complete = complete and not reading.problems
-    return complete
-
-
-def _make_prompt(lift: Workspace, name: str, model: str | None, readings: dict[Path, Reading]) -> str:
-    conversations = [item for reading in readings.values() for item in reading.conversations]
-    named = Counter(item.llm_model for item in conversations if item.llm_model)
+def _make_prompt(lift: Workspace, name: str, model: str | None, reading: Reading) -> str:
+    named = Counter(item.llm_model for item in reading.conversations if item.llm_model)
     wanted = model or (named.most_common(1)[0][0] if named else _ANY_MODEL)
-    content = f"The text of this prompt is not known. It was made by an import of {len(conversations)} conversations."
+    source = PurePath(reading.conversations[0].file).name
+    content = f"The text of this prompt is not known. It was made by the import of {source}."
     try:
         made = lift.client.prompts.create(name=name, content=content, llm_model=wanted)
     except ValidationError as error:
@@ -112,12 +144,12 @@ def _make_prompt(lift: Workspace, name: str, model: str | None, readings: dict[P
         )
         made = lift.client.prompts.create(name=name, content=content, llm_model=_ANY_MODEL)
     _say(f"New prompt {name!r} ({made.id})")
-    return str(made.id)
+    return made.id
 
 
 def _found(file: Path, reading: Reading) -> str:
     count = len(reading.conversations)
-    return f"{file}: {reading.format or 'not recognised'}, {count} conversation{'s' * (count != 1)}"
+    return f"{file}: {reading.format}, {count} conversation{'s' * (count != 1)}"
 
 
 def _tell(reading: Reading) -> None:
@@ -125,8 +157,9 @@ def _tell(reading: Reading) -> None:
         _say(f"  dropped {field} ({count} record{'s' * (count != 1)})")
     for note in reading.notes:
         _say(f"  {note}")
+    indent = "  " if reading.format else ""
     for problem in reading.problems:
-        _say(f"  {problem}")
+        _say(f"{indent}{problem}")
 
 
 def _say(line: str) -> None:

@@ -9,6 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from promptlift.client import configure
+from promptlift.client.ledger import FILE_NAME
 from promptlift.errors import ServiceStartError
 from promptlift.local.process import ServiceUse
 from promptlift.workspace import Workspace
@@ -42,6 +43,7 @@ class LocalWorkspace(Workspace):
             _open.setdefault(folder.path, weakref.WeakSet()).add(self)
         super().__init__(configure(use.base_url, folder.key()), progress=progress)
         self._folder_path = folder.path
+        self._ledger_file = folder.path / FILE_NAME
 
     def close(self) -> None:
         """Close all connections and give the service back; it ends when nobody else uses it."""
