@@ -17,6 +17,7 @@ from promptlift.schema.limits import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
     from types import ModuleType
 
     import pandas as pd
@@ -85,6 +86,8 @@ class Workspace:
         self.client = client or Client(config)
         self._progress = progress
         self._account_id: str | None = None
+        # Where it is remembered what was logged; None is the user's data folder.
+        self._ledger_file: Path | None = None
 
     def __repr__(self) -> str:
         config = self.client.config
@@ -287,6 +290,7 @@ class Workspace:
                 self.client.transport,
                 prompt_id,
                 account_id=account_id,
+                ledger_file=self._ledger_file,
                 progress=lambda done: move(done, len(items)),
             )
             return run.run(items)
