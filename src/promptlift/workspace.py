@@ -317,7 +317,8 @@ class Workspace:
         """Read rows, make the table, and say on it what was done; also for what an incomplete read brought."""
 
         def finished(rows: RowsRead) -> pd.DataFrame:
-            frame, warnings = make(rows.rows)
+            frame: pd.DataFrame
+            frame, warnings = _frames().build_in_parts(rows.rows, make)
             frame.attrs["promptlift"] = {
                 "table": name,
                 "rows": len(frame),

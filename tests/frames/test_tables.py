@@ -237,3 +237,17 @@ def test_who_judged_is_told():
 def test_texts_with_any_character_survive():
     text = 'null \x00 emoji 🙂 rtl \u202e quote " newline \n'
     assert conversations([{**ROW, "content": text}])[0]["content"][0] == text
+
+
+def test_a_table_made_in_parts_is_the_same_and_lets_go_of_the_rows():
+    rows = [
+        {**ROW, "id": f"c{number}", "status": "?" if number % 7 == 0 else "completed"}
+        for number in range(2500)
+    ]
+    whole, counts = conversations(rows)
+    handed_over = list(rows)
+    parts, parts_counts = frames.build_in_parts(handed_over, conversations)
+    pd.testing.assert_frame_equal(parts, whole)
+    assert dtypes(parts) == DTYPES["conversations"]
+    assert parts_counts == counts == {"status": 358}
+    assert handed_over == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # A page of 100 conversations of 512 KB each, escaped, fits.
 ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
+# Servers close an idle connection after five seconds or more; it is given up before that.
+_KEEP_ALIVE_SECONDS: Final = 4.0
+_IDLE_SECONDS: Final = 2.0
 
 
 class LineFailed(Exception):
@@ -95,10 +99,14 @@ class Lane:
             verify=shared.context,
             proxy=shared.proxy,
             trust_env=False,
-            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=4.0),
+            limits=httpx.Limits(
+                max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP_ALIVE_SECONDS
+            ),
         )
         self._socket: Any = None
-        self._extensions = {"timeout": shared.timeout, "trace": self._trace}
+        self._used_at = float("-inf")
+        self._traced = {"timeout": shared.timeout, "trace": self._trace}
+        self._untraced = {"timeout": shared.timeout}
         self._urls: dict[str, httpx.URL] = {}
 
     def exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
@@ -144,12 +152,18 @@ class Lane:
             if "?" not in target and len(self._urls) < 16:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
-        request = httpx.Request(method, url, headers=headers, content=body, extensions=self._extensions)
+        # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
+        fresh = self._socket is None or time.monotonic() - self._used_at > _IDLE_SECONDS
+        extensions = self._traced if fresh else self._untraced
+        request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
         response = self._transport.handle_request(request)
         try:
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
             response.close()
+            self._used_at = time.monotonic()
+            if response.headers.get("connection", "").lower() == "close":
+                self._socket = None
 
     def cut(self) -> None:
         """End the request that is under way in another thread, at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from promptlift.frames.columns import build_in_parts
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     CONTENT,
@@ -26,6 +27,7 @@ __all__ = [
     "MESSAGES",
     "PROMPTS",
     "analyser_of",
+    "build_in_parts",
     "conversations_table",
     "insights_table",
     "messages_table",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
 
+PART_ROWS: Final = 1000
+
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
 
 
@@ -61,9 +63,27 @@ def build(columns: Sequence[Column], values: Mapping[str, list[Any]], doubts: Do
     return pd.DataFrame(data, copy=False)
 
 
-def empty(columns: Sequence[Column]) -> pd.DataFrame:
-    """Make the table without rows."""
-    return build(columns, {column.name: [] for column in columns}, Doubts())
+def build_in_parts(
+    rows: list[Any], make: Callable[[list[Any]], tuple[pd.DataFrame, dict[str, int]]]
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make a table a part at a time, and let go of the rows on the way: long texts are not held twice.
+
+    Parameters
+    ----------
+    rows
+        Empty afterwards.
+    make
+        Makes the table of a part, with counts of unusable values.
+    """
+    frame, first = make(rows[:PART_ROWS])
+    del rows[:PART_ROWS]
+    parts, counts = [frame], Counter(first)
+    while rows:
+        frame, more = make(rows[:PART_ROWS])
+        del rows[:PART_ROWS]
+        parts.append(frame)
+        counts.update(more)
+    return (pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]), dict(counts)
 
 
 def series(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
