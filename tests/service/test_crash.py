@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+
 from service_process import ServiceProcess, wait_until
 
 if TYPE_CHECKING:
