@@ -118,7 +118,7 @@ class Workspace:
             When only a part could be read; ``.fetched`` is the table of it.
         """
         return self._table(
-            "prompts", {}, lambda: read_prompts(self.client.transport, task=Task()), _frames().prompts_table
+            "prompts", {}, lambda _: read_prompts(self.client.transport, task=Task()), _frames().prompts_table
         )
 
     def conversations(
@@ -162,7 +162,9 @@ class Workspace:
 
         filters = {"prompt_id": prompt_id, "status": status}
         wanted = Wanted(insights=insights, content=content)
-        return self._table("conversations", filters, lambda: self._read(wanted, **filters), table)
+        return self._table(
+            "conversations", filters, lambda on_part: self._read(wanted, on_part, **filters), table
+        )
 
     def messages(self, prompt_id: str | None = None) -> pd.DataFrame:
         """Give the messages of conversations, one row each.
@@ -181,7 +183,10 @@ class Workspace:
         """
         filters = {"prompt_id": prompt_id}
         return self._table(
-            "messages", filters, lambda: self._read(Wanted(content=True), **filters), _frames().messages_table
+            "messages",
+            filters,
+            lambda on_part: self._read(Wanted(content=True), on_part, **filters),
+            _frames().messages_table,
         )
 
     def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
@@ -199,8 +204,8 @@ class Workspace:
             insights_at, analyser.
         """
 
-        def read() -> RowsRead:
-            return self._read(Wanted(insights=True), prompt_id=prompt_id, has_insights=True)
+        def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
+            return self._read(Wanted(insights=True), on_part, prompt_id=prompt_id, has_insights=True)
 
         return self._table("insights", {"prompt_id": prompt_id}, read, _frames().insights_table)
 
@@ -225,7 +230,7 @@ class Workspace:
             resource, used, limit (missing when nothing is limited), running, period_start, period_end.
         """
 
-        def read() -> RowsRead:
+        def read(_: object) -> RowsRead:
             usage = self.client.usage.get().model_dump(mode="json", by_alias=True)
             return RowsRead([usage], 4, 1, complete=True)
 
@@ -303,22 +308,27 @@ class Workspace:
             self.client.transport.allow(rates.get(account.plan.name.lower()))
         return self._account_id
 
-    def _read(self, wanted: Wanted, **filters: Any) -> RowsRead:
+    def _read(
+        self, wanted: Wanted, on_part: Callable[[list[dict[str, Any]]], None], **filters: Any
+    ) -> RowsRead:
         with self._bar("conversations read", None) as move:
-            return ConversationRead(self.client.transport, wanted, progress=move, **filters).run()
+            transport = self.client.transport
+            return ConversationRead(transport, wanted, progress=move, on_part=on_part, **filters).run()
 
     def _table(
         self,
         name: str,
         filters: dict[str, Any],
-        read: Callable[[], RowsRead],
+        read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
         make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
     ) -> pd.DataFrame:
         """Read rows, make the table, and say on it what was done; also for what an incomplete read brought."""
+        parts = _frames().Parts(make)
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             frame: pd.DataFrame
-            frame, warnings = _frames().build_in_parts(rows.rows, make)
+            parts.add(rows.rows)
+            frame, warnings = parts.whole()
             frame.attrs["promptlift"] = {
                 "table": name,
                 "rows": len(frame),
@@ -334,7 +344,7 @@ class Workspace:
             return frame
 
         try:
-            rows = read()
+            rows = read(parts.add)
         except IncompleteError as error:
             if isinstance(error.fetched, RowsRead):
                 error.fetched = finished(error.fetched)

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from foreign_service import KEY, ForeignService
 
-from promptlift.client import Client, configure
+from promptlift.client import Client, configure, reading
 from promptlift.client.pace import Pace
 from promptlift.client.reading import ConversationRead, Wanted, read_prompts
 from promptlift.client.retry import RetryPolicy
@@ -221,3 +221,30 @@ def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
         got = read(client, insights=True)
     assert (len(got.rows), got.complete) == (330, True)
     assert service.refused < 60
+
+
+def test_whole_rows_are_handed_on_in_parts_and_none_twice(service, monkeypatch):
+    monkeypatch.setattr(reading, "PART_ROWS", 150)
+    service.fill(450)
+    parts = []
+    with open_client(service) as client:
+        got = read(client, on_part=lambda rows: parts.append([row["id"] for row in rows]))
+    assert [len(part) >= 150 for part in parts] == [True] * len(parts)
+    assert len(parts) >= 2
+    handed = [one for part in parts for one in part]
+    assert handed + [row["id"] for row in got.rows] == [row["id"] for row in service.rows]
+
+
+def test_a_read_that_breaks_off_still_has_the_parts_that_were_handed_on(service, monkeypatch):
+    monkeypatch.setattr(reading, "PART_ROWS", 150)
+    service.fill(450)
+    parts = []
+    service.fault = lambda _m, _p, count: (
+        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count >= 4 else None
+    )
+    with open_client(service) as client, pytest.raises(IncompleteError) as failed:
+        read(client, on_part=parts.append)
+    ids = [row["id"] for part in parts for row in part] + [row["id"] for row in failed.value.fetched.rows]
+    assert parts
+    assert len(ids) == len(set(ids)) == 294
+    assert "Read 294 of 450" in str(failed.value)

@@ -239,15 +239,24 @@ def test_texts_with_any_character_survive():
     assert conversations([{**ROW, "content": text}])[0]["content"][0] == text
 
 
-def test_a_table_made_in_parts_is_the_same_and_lets_go_of_the_rows():
+def test_a_table_made_in_parts_is_the_same():
     rows = [
         {**ROW, "id": f"c{number}", "status": "?" if number % 7 == 0 else "completed"}
         for number in range(2500)
     ]
     whole, counts = conversations(rows)
-    handed_over = list(rows)
-    parts, parts_counts = frames.build_in_parts(handed_over, conversations)
+    made = frames.Parts(conversations)
+    made.add(rows[:1700])
+    made.add([])
+    made.add(rows[1700:])
+    parts, parts_counts = made.whole()
     pd.testing.assert_frame_equal(parts, whole)
     assert dtypes(parts) == DTYPES["conversations"]
     assert parts_counts == counts == {"status": 358}
-    assert handed_over == []
+
+
+def test_a_table_of_no_parts_has_the_columns():
+    made = frames.Parts(conversations)
+    made.add([])
+    assert dtypes(made.whole()[0]) == DTYPES["conversations"]
+    assert len(made.whole()[0]) == 0

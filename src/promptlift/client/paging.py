@@ -48,7 +48,7 @@ class Walk:
     limit
         Rows to ask for.
     rows
-        Id to row, in the order of reading; only rows that are proven to be contiguous, and those found on the way.
+        Ids of the rows that were given.
     total
         As the service last gave it.
     complete
@@ -57,7 +57,7 @@ class Walk:
 
     limit: int = PAGE_ROWS
     offset: int = 0
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: set[str] = field(default_factory=set)
     total: int = 0
     done: bool = False
     complete: bool = False
@@ -95,7 +95,7 @@ class Walk:
             raise ListBroken("the list changes faster than it can be read")
         ids = [row["id"] for row in page]
         new = [row for row in page if row["id"] not in self.rows]
-        self.rows.update((row["id"], row) for row in new)
+        self.rows.update(row["id"] for row in new)
         if self._meets(ids):
             self._go_on(ids, total)
         else:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # More in flight than the service needs when it is near, and enough to hide 30 ms of way when it is not.
 DETAIL_THREADS: Final = 16
+# Rows with long texts are handed on in parts of this size.
+PART_ROWS: Final = 1_000
 # Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
 ASK_PLAN_FROM: Final = 50
 
@@ -107,6 +109,11 @@ def read_list(
 ) -> RowsRead:
     """Read a list completely.
 
+    Parameters
+    ----------
+    on_page
+        Takes the new rows of every page and the total; without it they are in the answer.
+
     Raises
     ------
     ApiError
@@ -115,6 +122,8 @@ def read_list(
         When later ones cannot; carries a :class:`RowsRead`.
     """
     walk = Walk()
+    kept: list[Row] = []
+    keep = on_page or (lambda new, _total: kept.extend(new))
     label = f"GET {path}"
     problem: str | None = None
     cause: ApiError | None = None
@@ -124,20 +133,19 @@ def read_list(
             answer = transport.send(Call("GET", path, asked, repeatable=True), task)
             rows, total, limit = list_page(answer.data, label)
             new = walk.take(rows, total=total, limit=limit)
-            if on_page is not None:
-                on_page(new, total)
+            keep(new, total)
     except ListBroken as error:
         problem = str(error)
     except ApiError as error:
         if walk.pages == 0:
             raise
         problem, cause = error.message, error
-    read = RowsRead(list(walk.rows.values()), walk.total, task.requests, walk.done and walk.complete)
+    read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)
     if problem is None and not read.complete:
         problem = "rows that the service counts do not show in its pages"
     if problem is not None:
         raise IncompleteError(
-            f"Read {len(read.rows)} of {walk.total} rows, then stopped: {problem}. "
+            f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
             "What was read is in the error's .fetched; try again for the rest.",
             fetched=read,
         ) from cause
@@ -161,6 +169,9 @@ class ConversationRead:
         Filters of the list.
     progress
         Called with rows ready and rows in total, often.
+    on_part
+        Takes rows that are whole, some thousands at a time, so that the read need not hold them all; the answer has
+        the rest.
     """
 
     def __init__(
@@ -172,12 +183,15 @@ class ConversationRead:
         status: str | None = None,
         has_insights: bool | None = None,
         progress: Progress | None = None,
+        on_part: Callable[[list[Row]], None] | None = None,
         task: Task | None = None,
     ) -> None:
         self._transport = transport
         self._wanted = wanted
         self._task = task or Task()
         self._progress = progress
+        self._on_part = on_part
+        self._handed = 0
         self._filters = query(
             **{transport.config.scheme.link: prompt_id}, status=status, hasInsights=has_insights
         )
@@ -205,7 +219,7 @@ class ConversationRead:
         try:
             return self._run(self.params())
         except ValidationError:
-            if self._rows or self.params() == self._filters:
+            if self._seen or self.params() == self._filters:
                 raise
         # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
         self._task.stop.clear()
@@ -226,11 +240,11 @@ class ConversationRead:
                 error.fetched = self._whole(complete=False)
                 raise
             except ApiError as error:
-                if not self._rows:
+                if not self._seen:
                     raise
                 fetched = self._whole(complete=False)
                 raise IncompleteError(
-                    f"Read {len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
+                    f"Read {self._handed + len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
                     "What was read is in the error's .fetched; try again for the rest.",
                     fetched=fetched,
                 ) from error
@@ -248,6 +262,19 @@ class ConversationRead:
             crew.give(row)
         self._collect(crew.ready())
         self._tell()
+        if (
+            self._on_part is not None
+            and not self._pending
+            and not self._dropped
+            and len(self._rows) >= PART_ROWS
+        ):
+            self._handed += len(self._rows)
+            self._on_part(self._rows)
+            self._rows = []
+
+    @property
+    def _seen(self) -> int:
+        return self._handed + len(self._rows)
 
     def _collect(self, results: Iterator[tuple[Row, bool | None, Exception | None]]) -> None:
         """Take what the threads have done; the first failure ends the read."""
@@ -261,7 +288,7 @@ class ConversationRead:
 
     def _tell(self) -> None:
         if self._progress is not None:
-            self._progress(len(self._rows) - len(self._pending), max(self._total, len(self._rows)))
+            self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
     def _fetch(self, row: Row, lane: Lane) -> bool:
         """Fetch what a row lacks; ``False`` when the conversation is gone."""

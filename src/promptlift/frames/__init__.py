@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptlift.frames.columns import build_in_parts
+from promptlift.frames.columns import Parts
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     CONTENT,
@@ -26,8 +26,8 @@ __all__ = [
     "INSIGHT_VALUES",
     "MESSAGES",
     "PROMPTS",
+    "Parts",
     "analyser_of",
-    "build_in_parts",
     "conversations_table",
     "insights_table",
     "messages_table",

@@ -63,27 +63,32 @@ def build(columns: Sequence[Column], values: Mapping[str, list[Any]], doubts: Do
     return pd.DataFrame(data, copy=False)
 
 
-def build_in_parts(
-    rows: list[Any], make: Callable[[list[Any]], tuple[pd.DataFrame, dict[str, int]]]
-) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make a table a part at a time, and let go of the rows on the way: long texts are not held twice.
+class Parts:
+    """A table that is made a part at a time, so that decoded rows need not be held until all are there.
 
     Parameters
     ----------
-    rows
-        Empty afterwards.
     make
-        Makes the table of a part, with counts of unusable values.
+        Makes the table of some rows, with counts of unusable values by column.
     """
-    frame, first = make(rows[:PART_ROWS])
-    del rows[:PART_ROWS]
-    parts, counts = [frame], Counter(first)
-    while rows:
-        frame, more = make(rows[:PART_ROWS])
-        del rows[:PART_ROWS]
-        parts.append(frame)
-        counts.update(more)
-    return (pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]), dict(counts)
+
+    def __init__(self, make: Callable[[list[Any]], tuple[pd.DataFrame, dict[str, int]]]) -> None:
+        self._make = make
+        self._parts: list[pd.DataFrame] = []
+        self._counts: Counter[str] = Counter()
+
+    def add(self, rows: list[Any]) -> None:
+        """Make the table of some more rows."""
+        for start in range(0, max(1, len(rows)), PART_ROWS):
+            frame, counts = self._make(rows[start : start + PART_ROWS])
+            self._parts.append(frame)
+            self._counts.update(counts)
+
+    def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
+        """Give the table of all rows, and the counts."""
+        parts = [part for part in self._parts if len(part)] or self._parts[:1]
+        frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+        return frame, {name: count for name, count in self._counts.items() if count}
 
 
 def series(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
