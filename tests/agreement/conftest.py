@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
 import promptlift
-from agreement.wire import Wire
-from promptlift.schema.naming import SCHEMES
-from promptlift.service.store import accounts
+from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
 
 if TYPE_CHECKING:
@@ -34,11 +31,7 @@ def new_account(service: ServiceProcess, database: Database) -> Callable[..., Wi
     """Make an account with a key of its own; nobody else's rows are in it."""
 
     def make(plan: str = "enterprise", scheme: str = "prompt") -> Wire:
-        key = f"test_{secrets.token_urlsafe(32)}"
-        with database.write() as connection:
-            account = accounts.create(connection, name="Agreement", email="a@example.test", plan=plan)
-            accounts.add_key(connection, account, key, name="test")
-        return Wire(service.base_url, key, account, SCHEMES[scheme])
+        return open_account(service.base_url, database, plan=plan, scheme=scheme)
 
     return make
 

@@ -118,7 +118,7 @@ def test_missing_fields_are_named_as_the_specification_says(wire):
     assert answer.error["code"] == "VALIDATION_ERROR"
     assert answer.error["details"] == dict.fromkeys(("name", "content", "llmModel"), "Required field")
     answer = wire.ask("POST", "/conversations", {})
-    assert answer.error["details"] == {"content": "Required field"}
+    assert answer.error["details"] == dict.fromkeys(("promptId", "content"), "Required field")
     answer = wire.ask("POST", "/conversations", {"content": "User: hi"})
     assert answer.error["details"] == {"promptId": "Required field"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import secrets
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,15 @@ from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator
 
-from promptlift.schema.naming import SCHEMES, Scheme
+from promptlift.schema.naming import SCHEMES, Scheme, SchemeName
+from promptlift.service.store import accounts
 from service_process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from promptlift.schema.limits import PlanName
+    from promptlift.service.store.database import Database
 
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 # The endpoints of the specification that exist so far, by method and path.
@@ -143,6 +148,17 @@ class Wire:
         """Wait until no conversation of a prompt is without insights."""
         path = f"/conversations?promptId={prompt_id}&hasInsights=false&limit=1"
         wait_until(lambda: self.get(path)["pagination"]["total"] == 0, what="all conversations have insights")
+
+
+def open_account(
+    base_url: str, database: Database, *, plan: PlanName = "enterprise", scheme: SchemeName = "prompt"
+) -> Wire:
+    """Make an account with a key of its own in the database of a service; nobody else's rows are in it."""
+    key = f"test_{secrets.token_urlsafe(32)}"
+    with database.write() as connection:
+        account = accounts.create(connection, name="Agreement", email="a@example.test", plan=plan)
+        accounts.add_key(connection, account, key, name="test")
+    return Wire(base_url, key, account, SCHEMES[scheme])
 
 
 @cache

@@ -52,8 +52,13 @@ def path_id(request: Request) -> str:
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
-async def read_body(request: Request, model: type[Body]) -> Body:
+async def read_body(request: Request, model: type[Body], *, either: Sequence[str] = ()) -> Body:
     """Read a JSON object and check it against its model.
+
+    Parameters
+    ----------
+    either
+        Names of which one is needed; told with the other problems when none is there.
 
     Raises
     ------
@@ -63,9 +68,13 @@ async def read_body(request: Request, model: type[Body]) -> Body:
     _check_type(request)
     document = decode(await _bounded(request))
     try:
-        return model.model_validate(document)
+        # By the API's names only: Python's would be unknown fields to anybody else.
+        return model.model_validate(document, by_alias=True, by_name=False)
     except PydanticError as error:
-        raise invalid(details_of(error.errors(include_url=False))) from None
+        missing = (
+            {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
+        )
+        raise invalid({**missing, **details_of(error.errors(include_url=False))}) from None
 
 
 def _check_type(request: Request) -> None:
@@ -157,6 +166,8 @@ def _message(error: ErrorDetails) -> str:
         return _TYPES[kind]
     if kind == "literal_error":
         return f"must be one of {context['expected'].replace(' or ', ', ')}".replace("'", "")
+    if kind in ("string_too_short", "too_short") and context.get("min_length") == 1:
+        return "must not be empty"
     if kind == "value_error":
         return str(context["error"])
     bounds = {
@@ -170,7 +181,8 @@ def _message(error: ErrorDetails) -> str:
     if kind in bounds:
         words, name = bounds[kind]
         unit = " characters" if kind.startswith("string") else " entries" if kind.startswith("too") else ""
-        return f"{words} {context[name]:g}{unit}"
+        bound = context[name]
+        return f"{words} {int(bound) if bound == int(bound) else bound}{unit}"
     return error["msg"]
 
 

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from promptlift.schema import limits
 from promptlift.schema.conversations import CONVERSATION_STATUSES, Conversation, ConversationCreate
 from promptlift.schema.insights import Insights, RegenerateAnswer
-from promptlift.schema.naming import SCHEMES
+from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.schema.pages import Page
 from promptlift.service import moment
 from promptlift.service.actions import insights
@@ -120,7 +120,7 @@ class _Conversations:
         )
 
     async def create(self, request: Request) -> Response:
-        body = await read_body(request, ConversationCreate)
+        body = await read_body(request, ConversationCreate, either=LINKS)
         prompt_id, scheme = _link(body)
         shape = (
             await run_in_threadpool(content.accept, body.content)
@@ -255,7 +255,5 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
 
 def _not_judged(row: AnyRow) -> Refusal:
     if row.judging == "failed":
-        return Refusal(
-            "NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})"
-        )
+        return Refusal("NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})")
     return Refusal("NOT_FOUND", "Insights not found: they are not ready yet")

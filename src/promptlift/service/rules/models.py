@@ -133,6 +133,6 @@ def problem_of(name: str, extra: Iterable[str] = ()) -> str | None:
     known = CATALOGUE | set(extra)
     if name in known:
         return None
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    near = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "GET /openapi.json names the catalogue;"
     return f"Unknown model name; {hint} PROMPTLIFT_MODELS adds names of your own"

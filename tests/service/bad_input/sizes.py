@@ -1,0 +1,98 @@
+"""Conversations and bodies that are too large."""
+
+from __future__ import annotations
+
+from .requests import HI, LARGE, LOG, PROMPT, Bad, said
+
+SIZES = [
+    Bad(
+        "501 messages",
+        "POST /conversations",
+        said(*[HI] * 501),
+        413,
+        LARGE,
+        "content has 501 messages; at most 500 are allowed",
+        {"content": "content has 501 messages; at most 500 are allowed"},
+    ),
+    Bad(
+        "501 turns of plain text",
+        "POST /conversations",
+        {**LOG, "content": "User: x\n" * 501},
+        413,
+        LARGE,
+        "content has 501 messages; at most 500 are allowed",
+        {"content": "content has 501 messages; at most 500 are allowed"},
+    ),
+    Bad(
+        "a message of 100 KB and a byte",
+        "POST /conversations",
+        said(HI, {**HI, "content": "x" * 102_401}),
+        413,
+        LARGE,
+        "messages[1] has 102401 bytes; at most 102400 are allowed",
+        {"content": "messages[1] has 102401 bytes; at most 102400 are allowed"},
+    ),
+    Bad(
+        "a message that is only over the limit in bytes",
+        "POST /conversations",
+        said({**HI, "content": "é" * 51_201}),
+        413,
+        LARGE,
+        "messages[0] has 102402 bytes; at most 102400 are allowed",
+        {"content": "messages[0] has 102402 bytes; at most 102400 are allowed"},
+    ),
+    Bad(
+        "a plain turn of 100 KB and a byte",
+        "POST /conversations",
+        {**LOG, "content": "User: " + "x" * 102_401},
+        413,
+        LARGE,
+        "messages[0] has 102401 bytes; at most 102400 are allowed",
+        {"content": "messages[0] has 102401 bytes; at most 102400 are allowed"},
+    ),
+    Bad(
+        "content of 512 KB and a byte",
+        "POST /conversations",
+        {**LOG, "content": "User: " + "x" * 524_283},
+        413,
+        LARGE,
+        "content has 524289 bytes; at most 524288 are allowed",
+        {"content": "content has 524289 bytes; at most 524288 are allowed"},
+    ),
+    Bad(
+        "content that is only over the limit in bytes",
+        "POST /conversations",
+        {**LOG, "content": "User: " + "🎈" * 131_071},
+        413,
+        LARGE,
+        "content has 524290 bytes; at most 524288 are allowed",
+        {"content": "content has 524290 bytes; at most 524288 are allowed"},
+    ),
+    Bad(
+        "a body over its limit",
+        "POST /conversations",
+        {**LOG, "content": "x" * (2 * 1024 * 1024)},
+        413,
+        LARGE,
+        "The body is over 2097152 bytes",
+        {"body": "The body is over 2097152 bytes"},
+    ),
+    Bad(
+        "a body of 8 MB",
+        "POST /prompts",
+        {**PROMPT, "content": "x" * (8 * 1024 * 1024)},
+        413,
+        LARGE,
+        "The body is over 2097152 bytes",
+        {"body": "The body is over 2097152 bytes"},
+    ),
+    Bad(
+        "a body over its limit that is no JSON",
+        "PATCH /settings",
+        b"{" * (2 * 1024 * 1024 + 1),
+        413,
+        LARGE,
+        "The body is over 2097152 bytes",
+        {"body": "The body is over 2097152 bytes"},
+    ),
+]

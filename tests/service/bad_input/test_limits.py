@@ -1,0 +1,88 @@
+"""Exactly at a limit a conversation is accepted, and a byte more is not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agreement.wire import Wire, open_account
+from promptlift.service.store.database import Database
+from shared_data import load, needs_shared
+
+
+@pytest.fixture(scope="module")
+def wire(service) -> Wire:
+    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+    opened = open_account(service.base_url, database)
+    database.close()
+    return opened
+
+
+@pytest.fixture(scope="module")
+def prompt_id(wire) -> str:
+    return wire.add_prompt()
+
+
+def status_of(wire, prompt_id, content):
+    """Status of the log request; what was accepted is there byte for byte, and what was not is not."""
+    total = wire.get("/conversations?limit=1")["pagination"]["total"]
+    body = json.dumps({"promptId": prompt_id, "content": content}, ensure_ascii=False).encode()
+    answer = wire.ask("POST", "/conversations", raw=body)
+    now = wire.get("/conversations?limit=1")["pagination"]["total"]
+    if answer.status == 201:
+        assert wire.get(f"/conversations/{answer.body['id']}")["content"] == content
+        assert now == total + 1
+    else:
+        assert answer.error["code"] == "PAYLOAD_TOO_LARGE"
+        assert now == total
+    return answer.status
+
+
+def structured(*texts):
+    return json.dumps({"messages": [{"role": "user", "content": text} for text in texts]}, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("char", ["x", "é", "🎈"])
+def test_a_message_of_exactly_100_kb(wire, prompt_id, char):
+    text = char * (102_400 // len(char.encode()))
+    assert status_of(wire, prompt_id, structured(text)) == 201
+    assert status_of(wire, prompt_id, structured(text + "x")) == 413
+
+
+def test_a_conversation_of_exactly_500_messages(wire, prompt_id):
+    assert status_of(wire, prompt_id, structured(*["x"] * 500)) == 201
+    assert status_of(wire, prompt_id, structured(*["x"] * 501)) == 413
+    assert status_of(wire, prompt_id, "User: x\n" * 500) == 201
+    assert status_of(wire, prompt_id, "User: x\n" * 501) == 413
+
+
+@pytest.mark.parametrize("char", ["x", "é", "🎈", '"', "\\"])
+def test_content_of_exactly_512_kb(wire, prompt_id, char):
+    text = char * (95_000 // len(char.encode()))
+    content = "\n".join([f"User: {text}"] * 5) + "\nUser: "
+    content += "x" * (524_288 - len(content.encode()))
+    assert status_of(wire, prompt_id, content) == 201
+    assert status_of(wire, prompt_id, content + "x") == 413
+
+
+def test_text_that_is_escaped_on_the_wire_is_measured_as_text(wire, prompt_id):
+    content = "User: " + "é" * ((102_400 - 6) // 2)
+    body = json.dumps({"promptId": prompt_id, "content": content}, ensure_ascii=True).encode()
+    assert len(body) > 3 * 100_000
+    assert wire.ask("POST", "/conversations", raw=body).status == 201
+
+
+@needs_shared
+def test_conversations_that_are_made_to_be_too_large_are_refused_and_the_others_are_kept(wire, prompt_id):
+    expected = {}
+    got = {}
+    for record in load("too-large"):
+        content = {"messages": record["messages"], "metadata": record["metadata"]}
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        assert len(text.encode()) == record["metadata"]["sizes"]["contentBytes"]
+        expected[record["sourceId"]] = record["metadata"]["expectStatus"]
+        got[record["sourceId"]] = status_of(wire, prompt_id, text)
+    assert set(expected.values()) == {201, 413, None}
+    # KB is 1,024 bytes here: what is over only with 1,000 is accepted.
+    assert got == {name: status or 201 for name, status in expected.items()}

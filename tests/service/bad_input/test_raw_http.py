@@ -1,0 +1,170 @@
+"""Garbage on the socket: the service refuses it, or lets go of it, and goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from agreement.wire import Wire, open_account
+from promptlift.service.store.database import Database
+
+HEAD = "Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def wire(service) -> Wire:
+    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+    opened = open_account(service.base_url, database)
+    database.close()
+    return opened
+
+
+def talk(wire, *parts, leave=False, hang_up=False):
+    """Send bytes as they are; gives what comes back until the service closes.
+
+    ``leave`` closes without reading an answer, ``hang_up`` says that nothing more will be sent.
+    """
+    parts = [part if isinstance(part, bytes) else part.replace("{key}", wire.key).encode() for part in parts]
+    address = urlsplit(wire.base_url)
+    received = b""
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+            if leave:
+                return b""
+            if hang_up:
+                connection.shutdown(socket.SHUT_WR)
+            while piece := connection.recv(65_536):
+                received += piece
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+    return received
+
+
+def status_of(received):
+    return int(received.split(b" ", 2)[1]) if received.startswith(b"HTTP/1.1 ") else None
+
+
+def error_of(received):
+    return json.loads(received.partition(b"\r\n\r\n")[2])["error"]
+
+
+def is_well(wire):
+    return wire.ask("GET", "/account").status == 200
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x00" * 1_000,
+        b"\xff" * 100_000,
+        b"\r\n" * 1_000,
+        b"hello\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /api/v1/account\r\n\r\n",
+        b"GET /api/v1/account HTTP/9.9\r\n\r\n",
+        b"FOO /api/v1/account HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\nx: " + b"y" * 1_000_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\n: empty name\r\n\r\n",
+        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: ten\r\n\r\n",
+        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
+        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /api/v1/prompts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n\r\n",
+        b"POST /api/v1/prompts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 500,
+        (
+            b"GET /api/v1/account HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        ),
+        b"CONNECT example.test:443 HTTP/1.1\r\nHost: example.test\r\n\r\n",
+    ],
+    ids=lambda raw: repr(raw[:40]),
+)
+def test_garbage_is_refused_or_dropped_and_the_service_goes_on(wire, garbage):
+    status = status_of(talk(wire, garbage, hang_up=True))
+    assert status is None or 400 <= status < 500
+    assert is_well(wire)
+
+
+def test_a_body_that_never_comes_to_its_end_is_let_go(wire):
+    for end in ({"leave": True}, {"hang_up": True}):
+        talk(
+            wire,
+            f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Content-Length: 1000\r\n\r\n",
+            b'{"name":',
+            **end,
+        )
+    assert is_well(wire)
+    assert wire.get("/prompts")["data"] == []
+
+
+def chunked(*chunks):
+    return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+
+
+def test_a_body_in_chunks_without_a_length_is_read(wire):
+    body = json.dumps({"name": "in chunks", "content": "c", "llmModel": "gpt-4o"}).encode()
+    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    received = talk(wire, head, chunked(body[:5], body[5:6], body[6:]))
+    assert status_of(received) == 201
+    prompt_id = json.loads(received.partition(b"\r\n\r\n")[2])["id"]
+    assert wire.get(f"/prompts/{prompt_id}")["name"] == "in chunks"
+    assert wire.ask("DELETE", f"/prompts/{prompt_id}").status == 200
+
+
+def test_chunks_without_a_length_are_bounded_too(wire):
+    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    received = talk(wire, head, chunked(*[b" " * 65_536] * 40))
+    assert status_of(received) == 413
+    assert error_of(received)["details"] == {"body": "The body is over 2097152 bytes"}
+    assert is_well(wire)
+
+
+def test_a_body_that_says_it_is_endless_is_refused_without_being_read(wire):
+    head = (
+        f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nContent-Length: 99999999999999\r\n\r\n"
+    )
+    received = talk(wire, head, b"{" * 100_000)
+    assert status_of(received) in (413, None)
+    assert is_well(wire)
+
+
+def test_a_sender_that_waits_to_be_told_to_go_on_is_told(wire):
+    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
+    received = talk(wire, head, b"{}")
+    assert b"400 Bad Request" in received
+
+
+def test_requests_on_one_connection_are_answered_in_order(wire):
+    one = f"GET /api/v1/account HTTP/1.1\r\n{HEAD}\r\n"
+    two = f"GET /api/v1/none HTTP/1.1\r\n{HEAD}\r\n"
+    last = f"GET /api/v1/usage HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n"
+    received = talk(wire, one + two + last)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", received) == [b"200", b"404", b"200"]
+
+
+def test_a_refused_body_does_not_become_the_next_request(wire):
+    hidden = f"GET /api/v1/account HTTP/1.1\r\n{HEAD}\r\n".replace("{key}", wire.key)
+    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Content-Length: {len(hidden)}\r\n\r\n"
+    last = f"GET /api/v1/usage HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n"
+    received = talk(wire, head.replace("application/json", "text/plain"), hidden, last)
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert status_of(received) == 415
+    assert received.count(b'"period"') == 1
+
+
+def test_the_log_of_the_service_has_no_traceback_after_all_of_it(service, wire):
+    assert is_well(wire)
+    assert "Traceback" not in service.log.read_text()
+    assert wire.key not in service.log.read_text()
