@@ -1,0 +1,144 @@
+"""Random requests: whatever comes, the service answers in its own words and never fails."""
+
+from __future__ import annotations
+
+import json
+import random
+from urllib.parse import quote
+
+import pytest
+
+from agreement.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
+from promptlift.service.store.database import Database
+
+REQUESTS = 250
+EXPECTED = (200, 201, 400, 404, 405, 413)
+NAMES = (
+    *(
+        "name",
+        "content",
+        "llmModel",
+        "description",
+        "tags",
+        "temperature",
+        "maxTokens",
+        "objective",
+        "status",
+    ),
+    *(
+        "promptId",
+        "agentId",
+        "companyName",
+        "idempotencyKey",
+        "general",
+        "optimization",
+        "simulation",
+        "kpis",
+    ),
+    *("autoDeploy", "enabled", "variantsPerGeneration", "maxTurns", "preferredLLM", "messages", "role", ""),
+)
+TEXTS = (
+    *(
+        "",
+        " ",
+        "a",
+        "gpt-4o",
+        "active",
+        "completed",
+        "User: hi",
+        "{}",
+        '{"messages": []}',
+        "\x00",
+        "\x1f",
+        "\ufeff",
+    ),
+    *(
+        "☃",
+        "\U0001f388" * 50,
+        "x" * 300,
+        "%s%n",
+        "../..",
+        "' OR 1=1 --",
+        "<script>",
+        "\u202e",
+        "true",
+        "null",
+        "-1",
+    ),
+    '{"messages": [{"role": "user", "content": "hi", "timestamp": "0001-01-01"}]}',
+    '{"messages": [{"role": "user", "content": "hi", "timestamp": "9999-12-31T23:59:59.999999", "tokens": 1e308}]}',
+)
+NUMBERS = (0, 1, -1, 3, 1.5, 2**31, 2**53, 2**63, 2**64, -(2**63) - 1, 10**40, 1e308, -0.0, 5e-324)
+PARAMETERS = (
+    *("limit", "offset", "status", "tags", "promptId", "agentId", "hasInsights", "includeInsights"),
+    *("includeContent", "days", "novel"),
+)
+
+
+@pytest.fixture(scope="module")
+def wire(service) -> Wire:
+    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+    opened = open_account(service.base_url, database)
+    database.close()
+    return opened
+
+
+def value(chance, depth=0):
+    kind = chance.randrange(8 if depth < 4 else 5)
+    if kind < 2:
+        return chance.choice(TEXTS)
+    if kind < 4:
+        return chance.choice(NUMBERS)
+    if kind == 4:
+        return chance.choice((None, True, False))
+    if kind == 5:
+        return [value(chance, depth + 1) for _ in range(chance.randrange(4))]
+    return {chance.choice(NAMES): value(chance, depth + 1) for _ in range(chance.randrange(6))}
+
+
+def body(chance, prompt_id):
+    good = chance.choice(
+        (
+            {"name": "n", "content": "c", "llmModel": "gpt-4o"},
+            {"promptId": prompt_id, "content": "User: hi"},
+            {"general": {"name": "n"}, "optimization": {"simulation": {"maxTurns": 3}}},
+            {},
+        )
+    )
+    changed = {**good, **{chance.choice(NAMES): value(chance) for _ in range(chance.randrange(3))}}
+    raw = json.dumps(changed).encode()
+    if chance.random() < 0.2:
+        at = chance.randrange(len(raw) + 1)
+        raw = raw[:at] + chance.randbytes(chance.randrange(3)) + raw[at + chance.randrange(3) :]
+    return raw
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
+    chance = random.Random(seed)
+    prompt_id = wire.add_prompt()
+    conversation = wire.log(prompt_id)
+    for number in range(REQUESTS):
+        method, path = chance.choice(SPECIFIED + OFFERED).split()
+        if chance.random() < 0.05:
+            method = chance.choice(METHODS)
+        identifier = chance.choice((prompt_id, prompt_id, conversation, chance.choice(TEXTS) or "x"))
+        path = path.replace("{id}", quote(identifier, safe="").replace("..", "%2E%2E"))
+        if method == "GET" and chance.random() < 0.7:
+            asked = [
+                f"{chance.choice(PARAMETERS)}={quote(chance.choice((*TEXTS, '5', '30', 'all', 'false')))}"
+                for _ in range(chance.randrange(4))
+            ]
+            path += "?" + "&".join(asked)
+        sent = None if method in ("GET", "DELETE") else body(chance, prompt_id)
+        if method == "DELETE" and prompt_id in path:
+            continue
+        answer = wire.ask(method, path, raw=sent)
+        assert answer.status in EXPECTED, (seed, number, method, path, sent, answer)
+    # Nothing that was accepted makes a list, a view or the judge stumble.
+    for listing in ("/prompts", "/agents", "/conversations"):
+        wire.get(f"{listing}?limit=100")
+    wire.get("/conversations?limit=100&includeInsights=true&includeContent=true")
+    wire.get(f"/agents/{prompt_id}/insights?days=all")
+    wire.wait_for_insights(prompt_id)
+    assert "Traceback" not in service.log.read_text()
