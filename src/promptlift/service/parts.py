@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptlift.service.rules.models import problem_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,9 +38,12 @@ class Parts:
     list_models: Callable[[], list[str]] | None = None
     _models: tuple[float, tuple[str, ...]] = field(default=(-1e9, ()), init=False)
 
-    def model_names(self) -> tuple[str, ...]:
-        """Model names that are valid beside the catalogue: the operator's and the endpoint's."""
-        if self.list_models is None:
+    def model_names(self, wanted: str) -> tuple[str, ...]:
+        """Model names that are valid beside the catalogue: the operator's and the endpoint's.
+
+        The endpoint is asked only when ``wanted`` is not known without it, so a slow one holds up nobody else.
+        """
+        if self.list_models is None or problem_of(wanted, self.settings.models) is None:
             return self.settings.models
         asked_at, names = self._models
         if time.monotonic() - asked_at > _MODELS_MEMORY_SECONDS:

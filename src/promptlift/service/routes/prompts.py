@@ -176,7 +176,7 @@ class _Prompts:
 
     async def create(self, request: Request) -> Response:
         body = await read_body(request, PromptCreate)
-        models = await run_in_threadpool(self._parts.model_names)
+        models = await run_in_threadpool(self._parts.model_names, body.llm_model)
         row = await run_in_threadpool(prompts.create, self._database, caller_of(request), body, models)
         return answer(prompts.wire(row, _CREATED), 201)
 
@@ -188,7 +188,8 @@ class _Prompts:
 
     async def update(self, request: Request) -> Response:
         body = await read_body(request, PromptUpdate)
-        models = await run_in_threadpool(self._parts.model_names) if body.llm_model is not None else ()
+        wanted = body.llm_model
+        models = () if wanted is None else await run_in_threadpool(self._parts.model_names, wanted)
         caller, prompt_id = caller_of(request), path_id(request)
         row = await run_in_threadpool(
             lambda: prompts.update(self._database, caller, self._scheme, prompt_id, body=body, models=models)
