@@ -27,6 +27,13 @@ if TYPE_CHECKING:
         newcombe,
         sign_test_p,
     )
+    from promptlift.stats.effect import (
+        LiftInterval,
+        clustered_covariance,
+        lift,
+        lift_interval,
+        lift_points,
+    )
     from promptlift.stats.evidence import (
         CONFIDENCE_THRESHOLDS,
         confidence,
@@ -37,13 +44,6 @@ if TYPE_CHECKING:
     )
     from promptlift.stats.experiment import Experiment
     from promptlift.stats.guardrails import GUARDRAIL_MARGINS, Guardrail, guardrail
-    from promptlift.stats.effect import (
-        LiftInterval,
-        clustered_covariance,
-        lift,
-        lift_interval,
-        lift_points,
-    )
     from promptlift.stats.looks import look_multiplier, look_multipliers
     from promptlift.stats.multiplicity import holm
     from promptlift.stats.pairs import PairAnalysis, analyse_pairs

@@ -97,7 +97,7 @@ class Experiment:
     ...     )
     >>> verdict = run.verdict()
     >>> verdict.status, verdict.reason, verdict.winner, round(verdict.analysis.lift, 1)
-    ('winner', 'threshold', 1, 87.5)
+    ('winner', 'threshold', 1, 100.0)
     """
 
     def __init__(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptlift.stats.effect import lift, lift_interval, lift_points
 from promptlift.stats.evidence import (
     check_counts,
     confidence_from_log,
     mcnemar_e_value,
     mcnemar_log_e_value,
 )
-from promptlift.stats.effect import lift, lift_interval, lift_points
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS, expected_lift
 
 if TYPE_CHECKING:

@@ -143,7 +143,7 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
 
 def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
     """Exact power at the last pair: over the number of discordant pairs, then over who won them."""
-    from scipy.special import bdtrc  # noqa: PLC0415  (rates never need it)
+    from scipy.special import betainc  # noqa: PLC0415  (rates never need it)
     from scipy.stats import binom  # noqa: PLC0415  (the same)
 
     if discordance == 0.0:
@@ -156,10 +156,12 @@ def _power_of_e(n: int, difference: float, discordance: float, e_threshold: floa
     weights = binom.pmf(discordant, n, discordance)
     needed = _wins_needed(_span(last), e_threshold)[first : last + 1]
     wins = (discordance + difference) / (2.0 * discordance)
-    found = np.where(
-        needed <= discordant, bdtrc(np.minimum(needed, discordant + 1) - 1, discordant, wins), 0.0
-    )
-    return float(weights @ np.where(needed <= 0, 1.0, found))
+    # P(at least m wins of d) is the incomplete beta function at (m, d - m + 1).
+    possible = (needed >= 1) & (needed <= discordant)
+    at_least = np.where(possible, needed, 1.0)
+    rest = np.where(possible, discordant - needed, 0.0) + 1.0
+    found = np.where(possible, betainc(at_least, rest, wins), 0.0)
+    return float(weights @ np.where(needed < 1, 1.0, found))
 
 
 def _span(last: int) -> int:

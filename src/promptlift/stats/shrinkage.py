@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from promptlift.stats.evidence import check_counts
 from promptlift.stats.effect import lift_interval, lift_points
+from promptlift.stats.evidence import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptlift.stats.evidence import check_counts
 from promptlift.stats.effect import CompletedInCluster
+from promptlift.stats.evidence import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

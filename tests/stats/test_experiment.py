@@ -1,0 +1,459 @@
+"""The state machine: what it asks for, how it decides, and every way it can end."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes, screening_plan
+from promptlift.stats.budget import is_futile
+
+def play(run, answer, *, most=10_000):
+    """Run to the end: ``answer(cell, arm)`` says who completes."""
+    while most and (step := run.next_pass()) is not None:
+        run.record(Outcome(cell.number, arm, answer(cell, arm)) for cell in step.cells for arm in step.arms)
+        most -= 1
+    return run.verdict()
+
+
+def chance(rates, seed):
+    """Answers with a completion rate for each arm."""
+    rng = np.random.default_rng(seed)
+    return lambda _cell, arm: bool(rng.random() < rates[arm])
+
+
+def same(_cell, _arm):
+    return True
+
+
+def only_variants(_cell, arm):
+    return arm > 0
+
+
+# What it asks for
+
+
+def test_no_cell_no_persona_and_no_scenario_is_used_twice():
+    run = Experiment(3, "validation", seed=4)
+    cells = []
+    answer = chance([0.7] * 4, 1)
+    while (step := run.next_pass()) is not None:
+        cells += step.cells
+        run.record(Outcome(c.number, a, answer(c, a)) for c in step.cells for a in step.arms)
+    assert [cell.number for cell in cells] == list(range(len(cells)))
+    assert len({cell.scenario for cell in cells}) == len(cells)
+    assert Counter(Counter(cell.persona for cell in cells).values()) == {3: len(cells) // 3}
+
+
+def test_a_panel_has_the_same_personas_with_new_scenarios_and_says_so():
+    run = Experiment(2, "exploratory", persona_count=4, scenarios_per_simulation=2, estimand="panel")
+    first = run.next_pass()
+    play(run, same, most=1)
+    second = run.next_pass()
+    assert [cell.persona for cell in first.cells] == [cell.persona for cell in second.cells]
+    assert {cell.persona for cell in first.cells} == {0, 1, 2, 3}
+    assert not {cell.scenario for cell in first.cells} & {cell.scenario for cell in second.cells}
+    assert run.verdict().estimand == "panel"
+    assert any("Fixed personas" in warning for warning in run.verdict().warnings)
+
+
+def test_a_pass_has_every_arm_on_every_cell_in_random_order():
+    step = Experiment(3, seed=9, persona_count=20, scenarios_per_simulation=20).next_pass()
+    assert step.arms == (0, 1, 2, 3)
+    assert len(step.cells) == 400
+    assert all(sorted(cell.order) == [0, 1, 2, 3] for cell in step.cells)
+    for place in range(4):
+        seen = Counter(cell.order[place] for cell in step.cells)
+        assert chisquare([seen[arm] for arm in range(4)]).pvalue > 1e-4
+
+
+def test_the_next_pass_is_the_same_until_it_is_recorded():
+    run = Experiment(3, seed=5)
+    assert run.next_pass() == run.next_pass() == Experiment(3, seed=5).next_pass()
+    assert run.next_pass() != Experiment(3, seed=6).next_pass()
+
+
+@pytest.mark.parametrize(
+    ("variants", "arms"),
+    [
+        (2, [3, 3]),
+        (3, [4, 4, 3, 3]),
+        (4, [5, 5, 3, 3]),
+        (5, [6, 6, 4, 4, 3, 3]),
+    ],
+)
+def test_validation_halves_as_listed(variants, arms):
+    run = Experiment(variants, "validation")
+    seen = []
+    answer = chance([0.6] * 6, 2)
+    while (step := run.next_pass()) is not None and step.stage == "screen":
+        seen.append(len(step.arms))
+        run.record(Outcome(c.number, a, answer(c, a)) for c in step.cells for a in step.arms)
+    assert seen == arms
+    assert len(run.next_pass().arms) == 2
+
+
+def test_one_variant_is_not_screened_and_exploratory_screens_once():
+    assert Experiment(1).next_pass().stage == "confirm"
+    run = Experiment(5)
+    assert run.next_pass().stage == "screen"
+    play(run, same, most=1)
+    assert run.next_pass().stage == "confirm"
+
+
+@pytest.mark.parametrize(
+    ("mode", "iterations", "passes"),
+    [
+        ("exploratory", 10, 6),
+        ("exploratory", 7, 6),
+        ("exploratory", 4, 3),
+        ("exploratory", 1, 1),
+        ("validation", 10, 16),
+        ("validation", 3, 2),
+        ("validation", 2, 2),
+        ("validation", 1, 1),
+        ("validation", 50, 96),
+    ],
+)
+def test_the_budget_of_the_confirmation(mode, iterations, passes):
+    assert confirm_passes(mode, iterations) == passes
+
+
+@pytest.mark.parametrize("variants", [1, 2, 3, 4])
+@pytest.mark.parametrize("iterations", range(1, 13))
+def test_validation_never_takes_more_than_two_passes_an_iteration(variants, iterations):
+    total = len(screening_plan(variants, "validation", iterations)) + confirm_passes("validation", iterations)
+    assert total <= 2 * iterations
+
+
+# How it screens
+
+
+def test_the_variant_with_the_best_paired_difference_is_the_finalist():
+    run = Experiment(4, "exploratory")
+    verdict = play(run, lambda cell, arm: arm == 3 or cell.number % 2 == 0, most=1)
+    assert verdict.finalist == 3
+
+
+def test_screening_counts_all_its_passes_and_never_the_confirmation():
+    # Variant 1 is best in pass 2, but 2 is far better in passes 1 to 4 together.
+    run = Experiment(2, "validation")
+    verdict = play(run, lambda cell, arm: arm == 2 or (arm == 1 and cell.number >= 20), most=2)
+    assert verdict.finalist == 2
+    finished = play(run, same)
+    assert finished.analysis.n10 == 0
+    assert finished.analysis.confidence == 0.5
+    assert finished.variants[1].stage == "confirm"
+    assert finished.variants[1].analysis.n == finished.analysis.n
+
+
+def test_ties_favour_no_position():
+    finalists = Counter(play(Experiment(3, seed=seed), same, most=1).finalist for seed in range(1500))
+    assert chisquare([finalists[arm] for arm in (1, 2, 3)]).pvalue > 1e-4
+
+
+def test_a_variant_whose_pairs_are_all_lost_is_no_finalist():
+    run = Experiment(2, "exploratory", seed=1)
+    verdict = play(run, lambda _cell, arm: None if arm == 1 else arm == 0, most=1)
+    assert verdict.finalist == 2
+
+
+# How it ends
+
+
+def test_a_clear_winner_is_found_at_the_threshold():
+    verdict = play(Experiment(1, confidence_mode="moderate"), only_variants)
+    assert (verdict.status, verdict.reason, verdict.winner) == ("winner", "threshold", 1)
+    assert verdict.winner_selected
+    assert verdict.confidence >= 0.90
+    assert verdict.variants[0].is_winner
+    assert verdict.why_no_winner is None
+
+
+@pytest.mark.parametrize(("mode", "needed"), [("low", 0.80), ("moderate", 0.90), ("high", 0.95)])
+def test_a_winner_is_named_at_the_first_pass_that_reaches_the_threshold(mode, needed):
+    verdict = play(Experiment(1, "validation", mode), chance([0.6, 0.8], 3))
+    assert verdict.status == "winner"
+    assert verdict.trace[-1] >= needed
+    assert max(verdict.trace[:-1]) < needed
+    assert verdict.confidence_needed == pytest.approx(needed)
+
+
+def test_a_hopeless_variant_is_given_up_at_the_second_look():
+    verdict = play(Experiment(1), lambda _cell, arm: arm == 0)
+    assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "futility", None)
+    assert len(verdict.trace) == 2
+    assert verdict.finalist == 1
+    assert not verdict.winner_selected
+    assert verdict.confidence < 0.2
+
+
+def test_a_budget_that_is_used_up_gives_no_winner():
+    # Each pass of 15: 3 wins, 2 losses; too good for futility, too little for a winner.
+    def answer(cell, arm):
+        at = cell.number % 15
+        return arm == 1 if at < 3 else arm == 0 if at < 5 else True
+
+    verdict = play(Experiment(1, max_iterations=7), answer)
+    assert (verdict.status, verdict.reason) == ("no_winner", "budget")
+    assert len(verdict.trace) == 6
+    assert verdict.analysis.n == 90
+    assert (verdict.analysis.look, verdict.analysis.max_looks) == (6, 6)
+
+
+def test_a_winner_that_harms_quality_is_withheld():
+    run = Experiment(1)
+    while (step := run.next_pass()) is not None:
+        run.record(
+            Outcome(cell.number, arm, arm == 1, sentiment=0.2, quality=80 - 10 * arm + cell.number % 3 * arm)
+            for cell in step.cells
+            for arm in step.arms
+        )
+    verdict = run.verdict()
+    assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "guardrail", None)
+    assert {rail.name: rail.verdict for rail in verdict.guardrails} == {"sentiment": "ok", "quality": "harmed"}
+    assert verdict.confidence >= 0.90
+    assert "lowers quality" in verdict.why_no_winner.text
+    assert verdict.variants[0].quality == pytest.approx(71, abs=0.1)
+    assert verdict.variants[0].original_quality == pytest.approx(80)
+
+
+def test_an_unknown_guardrail_does_not_block():
+    verdict = play(Experiment(1), only_variants)
+    assert {rail.verdict for rail in verdict.guardrails} == {"unknown"}
+    assert verdict.winner == 1
+
+
+def test_a_stop_keeps_what_was_measured():
+    run = Experiment(1)
+    play(run, chance([0.7, 0.7], 5), most=1)
+    before = run.verdict()
+    run.stop()
+    after = run.verdict()
+    assert (after.status, after.reason) == ("no_winner", "stopped")
+    assert after.analysis == before.analysis
+    assert run.next_pass() is None
+    assert "Stopped by request" in after.why_no_winner.text
+
+
+def test_a_stop_before_anything_says_that_nothing_is_known():
+    run = Experiment(3)
+    run.stop()
+    verdict = run.verdict()
+    assert (verdict.finalist, verdict.analysis, verdict.confidence) == (None, None, 0.5)
+    assert "nothing is known" in verdict.why_no_winner.text
+    assert verdict.why_no_winner.budget_findable_points is not None
+
+
+def test_a_stop_after_the_end_changes_nothing():
+    run = Experiment(1)
+    play(run, only_variants)
+    run.stop()
+    assert run.verdict().status == "winner"
+
+
+# Second finalists
+
+
+def test_a_second_finalist_is_confirmed_on_doubled_odds_within_the_same_budget():
+    run = Experiment(2, "validation", max_finalists=2)
+
+    def answer(cell, arm):
+        if run.verdict().progress.stage == "screen":
+            return arm == 1 or (arm == 2 and cell.number % 2 == 0)
+        return arm != 1
+
+    # First finalist: variant 1, which then loses; second: variant 2, which ties.
+    verdict = play(run, answer)
+    assert verdict.finalist == 2
+    assert verdict.attempt == 2
+    assert verdict.confidence_needed == pytest.approx(18 / 19)
+    assert verdict.analysis.max_looks == 16 - 2
+    assert [stats.stage for stats in verdict.variants] == ["confirm", "confirm"]
+    assert [stats.is_finalist for stats in verdict.variants] == [False, True]
+    assert verdict.progress.passes_done <= verdict.progress.passes_max
+
+
+def test_one_finalist_is_the_rule():
+    verdict = play(Experiment(2, "exploratory"), lambda cell, arm: arm > 0 if cell.number < 15 else arm == 0)
+    assert (verdict.attempt, verdict.reason) == (1, "futility")
+
+
+# What it says
+
+
+def test_the_futility_rule_by_hand():
+    # n = 30, S = 0, D = 0.1: (30 * 0.01 / 2) / var = 0.15 / var > ln 10 only when var < 0.0651.
+    assert not is_futile(4, 4, 30, "exploratory")
+    # S = -3 of 5: (0.3 + 0.15) / (6/33 - 0.01) = 2.62 > 2.30
+    assert is_futile(1, 4, 30, "exploratory")
+    # The same with D = 0.075: (0.225 + 0.084375) / 0.17182 = 1.80
+    assert not is_futile(1, 4, 30, "validation")
+    assert not is_futile(0, 0, 0, "exploratory")
+
+
+def test_the_analysis_is_that_of_the_confirmation_pairs_alone():
+    verdict = play(Experiment(3, "exploratory", seed=2), chance([0.7, 0.6, 0.7, 0.75], 7))
+    analysis, looks = verdict.analysis, len(verdict.trace)
+    assert analysis.n == 15 * looks
+    if not analysis.clustered:
+        table = (analysis.n11, analysis.n10, analysis.n01, analysis.n00)
+        assert analysis == analyse_pairs(*table, look=looks, max_looks=6)
+    assert verdict.trace[-1] == analysis.confidence
+    finalist = verdict.variants[verdict.finalist - 1]
+    assert finalist.analysis == analysis
+    assert finalist.confidence == analysis.confidence
+    others = [stats for stats in verdict.variants if stats.arm != verdict.finalist]
+    assert {(stats.stage, stats.confidence, stats.n_pairs) for stats in others} == {("screen", None, 15)}
+    assert {stats.screened_out_after for stats in others} == {1}
+
+
+def test_progress_counts_conversations_and_ends_within_its_maximum():
+    run = Experiment(3, "validation", "moderate")
+    assert run.verdict().progress.conversations_max == 15 * (4 + 4 + 3 + 3 + 2 * 16) == 690
+    assert run.verdict().progress.fraction == 0.0
+    assert run.verdict().status == "running"
+    play(run, same, most=2)
+    assert run.verdict().progress.conversations_done == 15 * 8
+    progress = play(run, chance([0.7] * 4, 3)).progress
+    assert 0 < progress.fraction <= 1
+    assert progress.passes_done <= progress.passes_max == 20
+
+
+def test_why_no_winner_says_what_could_have_been_found():
+    verdict = play(Experiment(1, max_iterations=7), lambda c, a: a == (1 if c.number % 15 < 3 else 0) or c.number % 15 > 4)
+    why = verdict.why_no_winner
+    assert why is verdict.why_no_winner
+    assert why.n_pairs == why.budget_pairs == 90
+    assert why.lift_points == pytest.approx(100 * 6 / 90)
+    assert why.smallest_findable_points == why.budget_findable_points > why.lift_points
+    assert why.pairs_needed > 90
+    assert f"{why.pairs_needed} pairs" in why.text
+    assert f"{why.smallest_findable_points:.1f} points" in why.text
+    assert why.discordance == pytest.approx((30 + 1) / 93)
+
+
+def test_a_losing_finalist_has_no_number_of_pairs_needed():
+    why = play(Experiment(1), lambda _cell, arm: arm == 0).why_no_winner
+    assert why.pairs_needed is None
+    assert why.lift_points == -100
+
+
+# Infrastructure errors
+
+
+def test_a_pair_is_dropped_on_both_sides_and_counted():
+    run = Experiment(1)
+    play(run, lambda cell, arm: None if cell.number in {0, 1} and arm == cell.number else True, most=1)
+    verdict = run.verdict()
+    assert verdict.analysis.n == 13
+    assert verdict.n_dropped == verdict.variants[0].n_dropped == 2
+    assert "more than 10 %" in verdict.warnings[0]
+    assert verdict.progress.conversations_done == 30
+
+
+def test_errors_that_hit_one_arm_more_are_a_warning():
+    run = Experiment(1, persona_count=20, scenarios_per_simulation=10)
+    play(run, lambda cell, arm: None if arm == 1 and cell.number < 6 else True, most=1)
+    assert run.verdict().n_dropped == 6
+    assert [w for w in run.verdict().warnings if "differently: 6 pairs" in w]
+    even = Experiment(1, persona_count=20, scenarios_per_simulation=10)
+    play(even, lambda cell, arm: None if arm == cell.number % 2 and cell.number < 6 else True, most=1)
+    assert even.verdict().n_dropped == 6
+    assert not even.verdict().warnings
+
+
+def test_a_pass_without_any_pair_is_no_evidence():
+    verdict = play(Experiment(2, max_iterations=4), lambda _cell, _arm: None)
+    assert (verdict.status, verdict.reason) == ("no_winner", "budget")
+    assert verdict.analysis.n == 0
+    assert verdict.confidence == 0.5
+    assert "Confidence reached 0.50" in verdict.why_no_winner.text
+
+
+def test_the_original_that_completes_nothing_leaves_the_relative_lift_undefined():
+    verdict = play(Experiment(1), only_variants)
+    assert verdict.analysis.lift is None
+    assert any("not defined" in warning for warning in verdict.warnings)
+
+
+# Bad input
+
+
+def outcomes(step, **changes):
+    return [Outcome(c.number, a, True)._replace(**changes) for c in step.cells for a in step.arms]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda all_: all_[:-1], "1 outcomes of pass 1 are missing, the first of cell 14, arm 1"),
+        (lambda all_: [*all_, all_[0]], "given twice"),
+        (lambda all_: [all_[0]._replace(cell=99), *all_[1:]], "cell 99, arm 0 is not in pass 1"),
+        (lambda all_: [all_[0]._replace(arm=7), *all_[1:]], "arm 7"),
+        (lambda all_: [all_[0]._replace(completed="yes"), *all_[1:]], "completed must be True, False or None"),
+        (lambda all_: [all_[0]._replace(completed=0.5), *all_[1:]], "completed must be"),
+        (lambda all_: [all_[0]._replace(completed=[]), *all_[1:]], "completed must be"),
+        (lambda all_: [all_[0]._replace(quality=math.nan), *all_[1:]], "quality must be a finite number"),
+    ],
+)
+def test_outcomes_that_do_not_fit_are_refused_and_nothing_is_recorded(broken, message):
+    run = Experiment(1)
+    before = run.to_state()
+    with pytest.raises(ValueError, match=message):
+        run.record(broken(outcomes(run.next_pass())))
+    assert run.to_state() == before
+    run.record(outcomes(run.next_pass()))
+    assert run.verdict().analysis.n == 15
+
+
+def test_nothing_can_be_recorded_after_the_end():
+    run = Experiment(1)
+    step = run.next_pass()
+    run.stop()
+    with pytest.raises(ValueError, match="has ended"):
+        run.record(outcomes(step))
+
+
+def test_a_table_is_the_same_as_outcomes_and_must_have_the_shape_of_the_pass():
+    by_table, by_outcome = Experiment(2, seed=3), Experiment(2, seed=3)
+    rng = np.random.default_rng(1)
+    while (step := by_table.next_pass()) is not None:
+        assert step == by_outcome.next_pass()
+        done = rng.random((15, len(step.arms))) < 0.7
+        mood = rng.normal(size=done.shape)
+        by_table.record_table(done.tolist(), sentiment=mood.tolist(), personas=[f"p{i // 3}" for i in range(15)])
+        by_outcome.record(
+            Outcome(c.number, a, done[i, j], sentiment=mood[i, j], persona=f"p{i // 3}")
+            for j, a in enumerate(step.arms)
+            for i, c in enumerate(step.cells)
+        )
+    assert by_table.to_state() == by_outcome.to_state()
+    run = Experiment(2)
+    for table, extra in (([[True] * 3] * 14, {}), ([[True] * 2] * 15, {}), ([[True] * 3] * 15, {"personas": [1]})):
+        with pytest.raises(ValueError, match="must have"):
+            run.record_table(table, **extra)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"variant_count": 0},
+        {"variant_count": 6},
+        {"mode": "quick"},
+        {"confidence_mode": "certain"},
+        {"persona_count": 0},
+        {"scenarios_per_simulation": 0},
+        {"max_iterations": 0},
+        {"seed": -1},
+        {"estimand": "sample"},
+        {"max_finalists": 0},
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        Experiment(**settings)

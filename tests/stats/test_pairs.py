@@ -1,0 +1,227 @@
+"""Lift, its interval and what to expect: worked values, hand-worked cases, statsmodels and properties."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.meta_analysis import combine_effects
+
+from promptlift.stats import (
+    PRIOR_SD_POINTS,
+    analyse_pairs,
+    clustered_covariance,
+    expected_lift,
+    lift,
+    lift_interval,
+    lift_points,
+    prior_sd_from,
+)
+from promptlift.stats.effect import CLUSTER_RATIO, CompletedInCluster
+
+count = st.integers(0, 400)
+
+
+def test_the_worked_table_in_full():
+    result = analyse_pairs(84, 31, 14, 21)
+    assert result.lift == pytest.approx(17.346939, abs=1e-6)
+    assert result.lift_points == pytest.approx(11.333333, abs=1e-6)
+    assert result.e_value == pytest.approx(11.474403, abs=1e-6)
+    assert result.confidence == pytest.approx(0.919836, abs=1e-6)
+    assert (result.lift_points_low, result.lift_points_high) == pytest.approx((3.998057, 18.370364), abs=1e-6)
+    assert (result.lift_low, result.lift_high) == pytest.approx((5.761871, 30.337395), abs=1e-6)
+    assert result.lift_points_expected == pytest.approx(9.516849, abs=1e-6)
+    assert result.n == 150
+    assert (result.p1, result.p0) == pytest.approx((115 / 150, 98 / 150))
+    assert result.lift_expected == pytest.approx(100 * result.lift_points_expected / (100 * result.p0))
+
+
+def test_the_other_worked_tables():
+    even = analyse_pairs(60, 12, 12, 66)
+    assert even.lift == 0.0
+    assert even.e_value == pytest.approx(0.626560, abs=1e-6)
+    assert even.confidence == pytest.approx(0.385206, abs=1e-6)
+    no_base = analyse_pairs(0, 4, 0, 11)
+    assert no_base.lift is None
+    assert (no_base.lift_low, no_base.lift_high, no_base.lift_expected) == (None, None, None)
+    assert no_base.lift_points == pytest.approx(100 * 4 / 15)
+    assert analyse_pairs(9, 0, 0, 6).confidence == 0.5
+
+
+def test_the_ratio_of_the_printed_rates_is_the_lift():
+    result = analyse_pairs(84, 31, 14, 21)
+    assert 100 * (result.p1 / result.p0 - 1) == pytest.approx(result.lift, abs=1e-12)
+
+
+def test_no_pairs_give_no_numbers_but_even_confidence():
+    result = analyse_pairs(0, 0, 0, 0)
+    assert result.n == 0
+    assert result.confidence == 0.5
+    unknown = (
+        result.p1,
+        result.p0,
+        result.lift,
+        result.lift_points,
+        result.lift_low,
+        result.lift_points_low,
+        result.lift_points_high,
+        result.lift_expected,
+        result.lift_points_expected,
+    )
+    assert unknown == (None,) * 9
+
+
+def test_the_interval_by_hand():
+    # (10, 6, 2, 2) + 0.5 each: N = 22, m1 = 17/22, m0 = 13/22, a11 = 10.5.
+    m1, m0, n, c = 17 / 22, 13 / 22, 22, 1.6448536269514722
+    v11, v00, v10 = m1 * (1 - m1) / n, m0 * (1 - m0) / n, (10.5 / n - m1 * m0) / n
+    half = c * math.sqrt(v11 - 2 * v10 + v00)
+    interval = lift_interval(10, 6, 2, 2)
+    assert interval.points_low == pytest.approx(100 * (m1 - m0 - half), abs=1e-9)
+    assert interval.points_high == pytest.approx(100 * (m1 - m0 + half), abs=1e-9)
+    # Fieller: at each end the scaled difference is exactly c standard errors away from zero.
+    for end in (interval.low, interval.high):
+        r = 1 + end / 100
+        assert abs(m1 - r * m0) == pytest.approx(c * math.sqrt(v11 - 2 * r * v10 + r**2 * v00), abs=1e-9)
+
+
+def test_a_later_look_of_several_is_wider():
+    once = lift_interval(84, 31, 14, 21)
+    looked = lift_interval(84, 31, 14, 21, look=6, max_looks=6)
+    assert looked.multiplier == pytest.approx(2.097, abs=5e-4)
+    assert looked.points_low < once.points_low < once.points_high < looked.points_high
+    assert looked.low < once.low < once.high < looked.high
+
+
+def test_an_interval_of_a_ratio_to_almost_nothing_is_not_bounded():
+    interval = lift_interval(0, 9, 1, 5)
+    assert (interval.low, interval.high) == (None, None)
+    assert interval.points_low < interval.points_high
+
+
+@given(count, count, count, count, st.integers(1, 6))
+def test_the_interval_encloses_the_estimate_and_mirrors(n11, n10, n01, n00, look):
+    assume(n11 + n10 + n01 + n00 > 0)
+    interval = lift_interval(n11, n10, n01, n00, look=look, max_looks=6)
+    points = lift_points(n11, n10, n01, n00)
+    assert interval.points_low <= points <= interval.points_high
+    mirrored = lift_interval(n11, n01, n10, n00, look=look, max_looks=6)
+    assert mirrored.points_low == pytest.approx(-interval.points_high, abs=1e-9)
+    assert mirrored.points_high == pytest.approx(-interval.points_low, abs=1e-9)
+    if interval.low is not None:
+        relative = lift(n11, n10, n01, n00)
+        assert relative is not None
+        assert interval.low - 1e-9 <= relative <= interval.high + 1e-9
+
+
+@given(count, count, count, count)
+def test_the_sign_of_the_interval_is_the_same_on_both_scales(n11, n10, n01, n00):
+    interval = lift_interval(n11, n10, n01, n00)
+    assume(interval.low is not None)
+    assume(min(abs(interval.points_low), abs(interval.points_high)) > 1e-6)
+    assert (interval.low > 0) == (interval.points_low > 0)
+    assert (interval.high > 0) == (interval.points_high > 0)
+
+
+@given(count, count, count, count)
+def test_the_expected_lift_lies_between_nothing_and_the_measured_one(n11, n10, n01, n00):
+    points = lift_points(n11, n10, n01, n00)
+    expected = expected_lift(n11, n10, n01, n00)
+    if points is None:
+        assert expected == (None, None)
+    else:
+        assert abs(expected.points) <= abs(points)
+        assert expected.points * points >= 0
+        assert (expected.percent is None) == (lift(n11, n10, n01, n00) is None)
+
+
+def test_a_prior_without_spread_expects_nothing_and_a_wide_one_the_measurement():
+    assert expected_lift(84, 31, 14, 21, prior_sd_points=0.0).points == 0.0
+    assert expected_lift(84, 31, 14, 21, prior_sd_points=1e6).points == pytest.approx(11.333333, abs=1e-4)
+    with pytest.raises(ValueError, match="prior_sd_points"):
+        expected_lift(84, 31, 14, 21, prior_sd_points=-1.0)
+
+
+def test_the_prior_of_an_account_is_the_one_of_statsmodels():
+    rng = np.random.default_rng(2)
+    for spread in (2.0, 8.0, 20.0):
+        errors = rng.uniform(2, 6, 40)
+        effects = rng.normal(3, spread, 40) + rng.normal(0, errors)
+        oracle = combine_effects(effects, errors**2, method_re="dl")
+        assert prior_sd_from(list(zip(effects, errors, strict=True))) == pytest.approx(
+            math.sqrt(max(oracle.tau2, 0.0)), abs=1e-9
+        )
+
+
+def test_the_prior_is_cut_at_nothing_and_waits_for_history():
+    alike = [(1.0 + 0.01 * i, 5.0) for i in range(20)]
+    assert combine_effects(*np.array([(e, s**2) for e, s in alike]).T, method_re="dl").tau2 < 0
+    assert prior_sd_from(alike) == 0.0
+    assert prior_sd_from(alike[:19]) == PRIOR_SD_POINTS == 10.0
+    with pytest.raises(ValueError, match="standard_error_points"):
+        prior_sd_from([(1.0, 0.0)] * 20)
+
+
+def test_the_covariance_by_persona_is_the_one_of_statsmodels():
+    rng = np.random.default_rng(8)
+    personas = np.repeat(np.arange(12), rng.integers(1, 7, 12))
+    leaning = rng.normal(0, 1, 12)[personas]
+    variant = rng.random(len(personas)) < 1 / (1 + np.exp(-leaning))
+    original = rng.random(len(personas)) < 1 / (1 + np.exp(0.5 - leaning))
+    ours = clustered_covariance(
+        CompletedInCluster(int((personas == g).sum()), int(variant[personas == g].sum()), int(original[personas == g].sum()))
+        for g in range(12)
+    )
+
+    def oracle(values):
+        model = OLS(values.astype(float), np.ones(len(values)))
+        return float(model.fit(cov_type="cluster", cov_kwds={"groups": personas}).bse[0]) ** 2
+
+    assert ours.v11 == pytest.approx(oracle(variant), rel=1e-9)
+    assert ours.v00 == pytest.approx(oracle(original), rel=1e-9)
+    assert ours.difference_se**2 == pytest.approx(oracle(variant.astype(float) - original), rel=1e-9)
+
+
+def test_pairs_that_go_together_by_persona_widen_the_interval_and_say_so():
+    together = [CompletedInCluster(10, 10, 0), CompletedInCluster(10, 0, 8), CompletedInCluster(10, 10, 2)]
+    plain = lift_interval(8, 12, 2, 8)
+    wide = lift_interval(8, 12, 2, 8, clusters=together)
+    assert wide.clustered
+    assert not plain.clustered
+    assert wide.standard_error_points > CLUSTER_RATIO * plain.standard_error_points
+    assert wide.points_low < plain.points_low
+    # The larger error also draws the expected lift closer to nothing.
+    assert (
+        analyse_pairs(8, 12, 2, 8, clusters=together).lift_points_expected
+        < analyse_pairs(8, 12, 2, 8).lift_points_expected
+    )
+
+
+def test_personas_that_differ_by_chance_change_nothing():
+    apart = [CompletedInCluster(1, 1, 0)] * 12 + [CompletedInCluster(1, 0, 1)] * 2 + [CompletedInCluster(1, 1, 1)] * 16
+    assert lift_interval(16, 12, 2, 0, clusters=apart) == lift_interval(16, 12, 2, 0)
+    assert lift_interval(16, 12, 2, 0, clusters=apart[:1]) == lift_interval(16, 12, 2, 0)
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_a_negative_count_is_refused_by_name(at):
+    table = [5, 5, 5, 5]
+    table[at] = -1
+    with pytest.raises(ValueError, match=("n11", "n10", "n01", "n00")[at]):
+        analyse_pairs(*table)
+
+
+def test_the_interval_covers_the_truth_at_all_looks_together():
+    """Six looks at pairs with a true difference of 8 points: about nine in ten whole histories are covered."""
+    rng = np.random.default_rng(4)
+    shares = [0.60, 0.18, 0.10, 0.12]
+    inside = 0
+    for _ in range(1500):
+        tables = rng.multinomial(15, shares, size=6).cumsum(axis=0)
+        looks = [lift_interval(*table, look=at + 1, max_looks=6) for at, table in enumerate(tables)]
+        inside += all(look.points_low <= 8 <= look.points_high for look in looks)
+    assert 0.87 < inside / 1500 < 0.94
