@@ -17,7 +17,9 @@ from promptlift.schema.model import ApiModel, RequestModel
 from promptlift.schema.naming import SCHEMES, Scheme
 from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompts import (
+    AgentInsightsView,
     Prompt,
+    PromptChange,
     PromptCreate,
     PromptInsightsView,
     PromptStatusView,
@@ -179,17 +181,12 @@ class Prompts(Group):
         return self._ask("prompts.insights", PromptInsightsView, prompt_id, params=query(days=days))
 
 
-class PromptChange(ApiModel):
-    """Answer of ``PATCH /prompts/:id``."""
-
-    id: str
-    name: str | None = None
-    content: str | None = None
-    updated_at: str | None = None
-
-
 class Agents(Prompts):
     """Agents, always under ``/agents``, with the endpoints that only they have."""
+
+    def insights(self, prompt_id: str, *, days: str | int | None = None) -> AgentInsightsView:
+        """Aggregated insights of an agent, with its place among all agents, business impact and issues."""
+        return self._ask("prompts.insights", AgentInsightsView, prompt_id, params=query(days=days))
 
     def regenerate_insights(self, agent_id: str) -> RegenerateAnswer:
         """Derive the insights of all conversations of an agent again."""

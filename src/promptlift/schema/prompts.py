@@ -35,8 +35,8 @@ class PromptChange(ApiModel):
     """Answer of ``PATCH /prompts/:id``."""
 
     id: str
-    name: str
-    content: str
+    name: str | None = None
+    content: str | None = None
     updated_at: UtcTime | None = None
 
 

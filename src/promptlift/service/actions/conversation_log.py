@@ -20,7 +20,7 @@ from promptlift.schema import limits
 from promptlift.service import moment
 from promptlift.service.failures import Refusal, not_found, quota
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import conversations, events, prompts, usage
+from promptlift.service.store import accounts, conversations, events, prompts, usage
 from promptlift.service.store.database import is_full_or_locked
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class ConversationLog:
         Raises
         ------
         Refusal
-            ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the disk.
+            ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the database.
         """
         entry.loop = asyncio.get_running_loop()
         entry.done = entry.loop.create_future()
@@ -170,7 +170,10 @@ class ConversationLog:
             now = moment.now()
             outcomes: list[Logged | Refusal | None] = [None] * len(entries)
             batch = _Batch()
-            for account in {entry.caller.account_id: entry.caller for entry in entries}.values():
+            callers = {entry.caller.account_id: entry.caller for entry in entries}
+            for _, account in sorted(
+                callers.items()
+            ):  # in one order, so that two processes never wait for each other
                 mine = [i for i, entry in enumerate(entries) if entry.caller.account_id == account.account_id]
                 _plan_account(
                     connection, account, entries=entries, mine=mine, outcomes=outcomes, batch=batch, now=now
@@ -201,7 +204,10 @@ def _plan_account(
         for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
     }
     limit = limits.PLANS[caller.plan].conversations_per_month
-    used = usage.used(connection, account_id, "conversations", now=now) if limit is not None else 0
+    used = 0
+    if limit is not None:  # no other process may count in between
+        accounts.lock(connection, account_id)
+        used = usage.used(connection, account_id, "conversations", now=now)
     added = 0
     for i in mine:
         entry = entries[i]
@@ -301,7 +307,7 @@ def _refusal_of(error: Exception) -> Refusal:
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
         _LOG.error("a conversation could not be kept: %s", error.orig)
         return Refusal(
-            "SERVICE_UNAVAILABLE", "The service cannot write to its disk right now; send it again later"
+            "SERVICE_UNAVAILABLE", "The service cannot write to its database right now; send it again later"
         )
     _LOG.exception("a conversation could not be kept", exc_info=error)
     return Refusal("INTERNAL_ERROR", "The service failed; its log says why")

@@ -75,6 +75,11 @@ def _jobs() -> InsightJobs:
     return _running
 
 
+def _said(error: Exception) -> str:
+    """The text of an error that may quote a model: no database keeps a NUL character."""
+    return str(error).replace("\x00", "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Judged:
     """A conversation with its judgement, before it is kept."""
@@ -242,7 +247,7 @@ class InsightJobs:
         asked = int((error.retry_after or 0) * moment.SECOND)
         pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
         with self._database.write() as connection:
-            judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=str(error))
+            judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=_said(error))
             self._count_tokens(connection, row, error.tokens)
 
     def _give_up_or_again(self, worker: str, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
@@ -250,9 +255,9 @@ class InsightJobs:
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
                 after = moment.now() + FIRST_PAUSE
-                judging.put_back(connection, worker, [row.id], after=after, problem=str(error))
+                judging.put_back(connection, worker, [row.id], after=after, problem=_said(error))
             else:
-                judging.give_up(connection, worker, row.id, problem=str(error))
+                judging.give_up(connection, worker, row.id, problem=_said(error))
             self._count_tokens(connection, row, getattr(error, "tokens", 0))
 
     @staticmethod
