@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes, screening_plan
 from promptlift.stats.budget import is_futile
 
+
 def play(run, answer, *, most=10_000):
     """Run to the end: ``answer(cell, arm)`` says who completes."""
     while most and (step := run.next_pass()) is not None:
@@ -215,7 +216,10 @@ def test_a_winner_that_harms_quality_is_withheld():
         )
     verdict = run.verdict()
     assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "guardrail", None)
-    assert {rail.name: rail.verdict for rail in verdict.guardrails} == {"sentiment": "ok", "quality": "harmed"}
+    assert {rail.name: rail.verdict for rail in verdict.guardrails} == {
+        "sentiment": "ok",
+        "quality": "harmed",
+    }
     assert verdict.confidence >= 0.90
     assert "lowers quality" in verdict.why_no_winner.text
     assert verdict.variants[0].quality == pytest.approx(71, abs=0.1)
@@ -325,7 +329,10 @@ def test_progress_counts_conversations_and_ends_within_its_maximum():
 
 
 def test_why_no_winner_says_what_could_have_been_found():
-    verdict = play(Experiment(1, max_iterations=7), lambda c, a: a == (1 if c.number % 15 < 3 else 0) or c.number % 15 > 4)
+    verdict = play(
+        Experiment(1, max_iterations=7),
+        lambda c, a: a == (1 if c.number % 15 < 3 else 0) or c.number % 15 > 4,
+    )
     why = verdict.why_no_winner
     assert why is verdict.why_no_winner
     assert why.n_pairs == why.budget_pairs == 90
@@ -395,7 +402,10 @@ def outcomes(step, **changes):
         (lambda all_: [*all_, all_[0]], "given twice"),
         (lambda all_: [all_[0]._replace(cell=99), *all_[1:]], "cell 99, arm 0 is not in pass 1"),
         (lambda all_: [all_[0]._replace(arm=7), *all_[1:]], "arm 7"),
-        (lambda all_: [all_[0]._replace(completed="yes"), *all_[1:]], "completed must be True, False or None"),
+        (
+            lambda all_: [all_[0]._replace(completed="yes"), *all_[1:]],
+            "completed must be True, False or None",
+        ),
         (lambda all_: [all_[0]._replace(completed=0.5), *all_[1:]], "completed must be"),
         (lambda all_: [all_[0]._replace(completed=[]), *all_[1:]], "completed must be"),
         (lambda all_: [all_[0]._replace(quality=math.nan), *all_[1:]], "quality must be a finite number"),
@@ -426,7 +436,9 @@ def test_a_table_is_the_same_as_outcomes_and_must_have_the_shape_of_the_pass():
         assert step == by_outcome.next_pass()
         done = rng.random((15, len(step.arms))) < 0.7
         mood = rng.normal(size=done.shape)
-        by_table.record_table(done.tolist(), sentiment=mood.tolist(), personas=[f"p{i // 3}" for i in range(15)])
+        by_table.record_table(
+            done.tolist(), sentiment=mood.tolist(), personas=[f"p{i // 3}" for i in range(15)]
+        )
         by_outcome.record(
             Outcome(c.number, a, done[i, j], sentiment=mood[i, j], persona=f"p{i // 3}")
             for j, a in enumerate(step.arms)
@@ -434,7 +446,11 @@ def test_a_table_is_the_same_as_outcomes_and_must_have_the_shape_of_the_pass():
         )
     assert by_table.to_state() == by_outcome.to_state()
     run = Experiment(2)
-    for table, extra in (([[True] * 3] * 14, {}), ([[True] * 2] * 15, {}), ([[True] * 3] * 15, {"personas": [1]})):
+    for table, extra in (
+        ([[True] * 3] * 14, {}),
+        ([[True] * 2] * 15, {}),
+        ([[True] * 3] * 15, {"personas": [1]}),
+    ):
         with pytest.raises(ValueError, match="must have"):
             run.record_table(table, **extra)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -45,9 +47,11 @@ def test_a_walk_leaves_the_interval_at_some_look_as_often_as_it_says():
 def test_multipliers_fall_and_grow_with_level_and_number_of_looks():
     for looks in (6, 30, 196):
         multipliers = look_multipliers(looks)
-        assert all(a > b for a, b in zip(multipliers, multipliers[1:], strict=False))
+        assert all(a > b for a, b in itertools.pairwise(multipliers))
     assert look_multipliers(30)[-1] > look_multipliers(16)[-1] > look_multipliers(6)[-1]
-    assert all(a < b for a, b in zip(look_multipliers(6, level=0.9), look_multipliers(6, level=0.95), strict=True))
+    assert all(
+        a < b for a, b in zip(look_multipliers(6, level=0.9), look_multipliers(6, level=0.95), strict=True)
+    )
 
 
 @pytest.mark.parametrize(("look", "looks"), [(0, 3), (4, 3), (1, 0)])

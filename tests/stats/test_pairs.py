@@ -173,7 +173,9 @@ def test_the_covariance_by_persona_is_the_one_of_statsmodels():
     variant = rng.random(len(personas)) < 1 / (1 + np.exp(-leaning))
     original = rng.random(len(personas)) < 1 / (1 + np.exp(0.5 - leaning))
     ours = clustered_covariance(
-        CompletedInCluster(int((personas == g).sum()), int(variant[personas == g].sum()), int(original[personas == g].sum()))
+        CompletedInCluster(
+            int((personas == g).sum()), int(variant[personas == g].sum()), int(original[personas == g].sum())
+        )
         for g in range(12)
     )
 
@@ -202,7 +204,11 @@ def test_pairs_that_go_together_by_persona_widen_the_interval_and_say_so():
 
 
 def test_personas_that_differ_by_chance_change_nothing():
-    apart = [CompletedInCluster(1, 1, 0)] * 12 + [CompletedInCluster(1, 0, 1)] * 2 + [CompletedInCluster(1, 1, 1)] * 16
+    apart = (
+        [CompletedInCluster(1, 1, 0)] * 12
+        + [CompletedInCluster(1, 0, 1)] * 2
+        + [CompletedInCluster(1, 1, 1)] * 16
+    )
     assert lift_interval(16, 12, 2, 0, clusters=apart) == lift_interval(16, 12, 2, 0)
     assert lift_interval(16, 12, 2, 0, clusters=apart[:1]) == lift_interval(16, 12, 2, 0)
 

@@ -33,10 +33,14 @@ def test_power_of_the_e_value_is_the_sum_over_all_outcomes():
         for k in range(d + 1)
         if mcnemar_e_value(k, d - k) >= threshold
     )
-    assert power_of_pairs(n, points, discordance=discordance, e_threshold=threshold) == pytest.approx(by_hand, abs=1e-12)
+    assert power_of_pairs(n, points, discordance=discordance, e_threshold=threshold) == pytest.approx(
+        by_hand, abs=1e-12
+    )
 
 
-@pytest.mark.parametrize(("passes", "target", "threshold"), [(6, 0.10, 9.0), (16, 0.075, 9.0), (16, 0.075, 4.0)])
+@pytest.mark.parametrize(
+    ("passes", "target", "threshold"), [(6, 0.10, 9.0), (16, 0.075, 9.0), (16, 0.075, 4.0)]
+)
 def test_one_look_comes_within_a_point_of_the_whole_sequential_run(passes, target, threshold):
     """Exact over every path: looks after each pass add power, stopping when hopeless takes some."""
     points = smallest_findable_points(15 * passes, e_threshold=threshold)

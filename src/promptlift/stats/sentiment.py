@@ -160,7 +160,9 @@ def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> S
     if n1 > 1 and n0 > 1:
         v1, v0 = float(a.var(ddof=1)) / n1, float(b.var(ddof=1)) / n0
         if v1 + v0 > 0.0:
-            freedom = (v1 + v0) ** 2 / (v1**2 / (n1 - 1) + v0**2 / (n0 - 1))
+            # By the share of each group: squares of tiny variances would vanish.
+            share = v1 / (v1 + v0)
+            freedom = 1.0 / (share**2 / (n1 - 1) + (1.0 - share) ** 2 / (n0 - 1))
             half = float(stdtrit(freedom, 0.5 + level / 2.0)) * math.sqrt(v1 + v0)
             low, high = difference - half, difference + half
     return ScoreTest(float(ranked.pvalue), delta, difference, low, high, n1, n0)

@@ -1,0 +1,369 @@
+"""Whole experiments against a known truth: how often the winner is one, and whether its numbers hold.
+
+A logit model with persona and scenario effects says who completes; `promptlift.stats.Experiment` decides.
+Beside it, on the same conversations, two usual ways to decide: the highest mean, and a z-test that is looked
+at after every pass.
+
+    python tests/benchmarks/truth/experiment_truth.py --runs 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import zlib
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from promptlift.stats import Experiment, holm, sign_test_p, wilson
+
+PERSONA_SD, SCENARIO_SD = 0.8, 1.2
+BASE_LOW, BASE_HIGH, RATE_MAX = 0.55, 0.90, 0.97
+PERSONAS, SCENARIOS = 5, 3
+CELLS = PERSONAS * SCENARIOS
+CONFIDENCE_MODES = ("low", "moderate", "high")
+MODES = ("exploratory", "validation")
+# "drawn": the effect of every variant is drawn from a normal distribution with this deviation.
+DRAWN_SD = 0.10
+TRUTHS: tuple[float | str, ...] = (0.0, 0.05, 0.10, 0.20, "drawn")
+
+
+@lru_cache(maxsize=1)
+def _rates_of_shifts() -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    shifts = np.linspace(-7, 9, 4001)
+    sd = math.hypot(PERSONA_SD, SCENARIO_SD)
+    rates = (weights / weights.sum()) @ (1 / (1 + np.exp(-(shifts[None, :] + sd * nodes[:, None]))))
+    return rates, shifts
+
+
+def shift_for(rate):
+    """Intercept of the logit model whose mean completion over personas and scenarios is ``rate``."""
+    rates, shifts = _rates_of_shifts()
+    return np.interp(rate, rates, shifts)
+
+
+@dataclass
+class World:
+    """The rates of one optimization, and every conversation that could be held in it."""
+
+    rates: np.ndarray
+    completed: np.ndarray  # passes x cells x arms
+
+
+def draw_world(rng: np.random.Generator, variants: int, truth: float | str, passes: int) -> World:
+    """Draw base rate, effects, personas, scenarios and outcomes. One variant at random has the effect."""
+    effects = np.zeros(variants + 1)
+    if truth == "drawn":
+        effects[1:] = rng.normal(0, DRAWN_SD, variants)
+        base = rng.uniform(BASE_LOW, BASE_HIGH)
+    else:
+        effects[rng.integers(1, variants + 1)] = truth
+        base = rng.uniform(BASE_LOW, min(BASE_HIGH, RATE_MAX - truth))
+    rates = np.clip(base + effects, 0.03, RATE_MAX)
+    cells = np.repeat(rng.normal(0, PERSONA_SD, (passes, PERSONAS)), SCENARIOS, axis=1)
+    cells += rng.normal(0, SCENARIO_SD, (passes, CELLS))
+    chance = 1 / (1 + np.exp(-(cells[:, :, None] + shift_for(rates))))
+    return World(rates, rng.random(chance.shape) < chance)
+
+
+@dataclass
+class Row:
+    """What many optimizations of one kind gave."""
+
+    truth: float | str
+    variants: int
+    mode: str
+    confidence_mode: str
+    runs: int = 0
+    winners: int = 0
+    false_winners: int = 0
+    right_winners: int = 0
+    conversations: list = field(default_factory=list)
+    reasons: dict = field(default_factory=dict)
+    lift_error: list = field(default_factory=list)  # of winners, points
+    relative_error: list = field(default_factory=list)  # of winners, percent
+    expected_error: list = field(default_factory=list)  # of winners, points
+    confidence: list = field(default_factory=list)  # of winners
+    covered: int = 0
+    relative_covered: int = 0
+    clustered: int = 0
+    variance_ratio: list = field(default_factory=list)
+    finalists: list = field(default_factory=list)
+    highest_mean_false: int = 0
+    highest_mean_right: int = 0
+    z_false: int = 0
+    z_right: int = 0
+    fixed_false: int = 0
+    fixed_right: int = 0
+    budget: int = 0
+
+    def take(self, world: World, run: Experiment) -> None:
+        """Count one finished optimization."""
+        verdict = run.verdict()
+        analysis = verdict.analysis
+        true_points = 100 * (world.rates[verdict.finalist] - world.rates[0])
+        true_lift = 100 * (world.rates[verdict.finalist] / world.rates[0] - 1)
+        self.runs += 1
+        self.reasons[verdict.reason] = self.reasons.get(verdict.reason, 0) + 1
+        self.conversations.append(verdict.progress.conversations_done)
+        self.finalists.append(verdict.finalist)
+        self.covered += analysis.lift_points_low <= true_points <= analysis.lift_points_high
+        # Where the interval of the ratio is not bounded it excludes nothing.
+        self.relative_covered += (
+            analysis.lift_low is None or analysis.lift_low <= true_lift <= analysis.lift_high
+        )
+        self.clustered += analysis.clustered
+        self.variance_ratio.append(variance_ratio(analysis))
+        if verdict.winner is not None:
+            better = true_points > 0
+            self.winners += 1
+            self.false_winners += not better
+            self.right_winners += better and world.rates[verdict.winner] == world.rates[1:].max()
+            self.lift_error.append(analysis.lift_points - true_points)
+            self.relative_error.append(analysis.lift - true_lift)
+            self.expected_error.append(analysis.lift_points_expected - true_points)
+            self.confidence.append(analysis.confidence)
+
+    def take_usual_ways(self, world: World, run: Experiment) -> None:
+        """Decide on the same conversations as others do, with the money that the experiment had."""
+        progress = run.verdict().progress
+        arms = len(world.rates)
+        spent = max(progress.conversations_done // (CELLS * arms), 1)
+        most = max(progress.conversations_max // (CELLS * arms), 1)
+        best = world.rates[1:].max()
+        picked = highest_mean(world.completed[:spent])
+        if picked:
+            self.highest_mean_false += world.rates[picked] <= world.rates[0]
+            self.highest_mean_right += world.rates[picked] == best > world.rates[0]
+        picked = z_test_with_peeking(world.completed[:most])
+        if picked:
+            self.z_false += world.rates[picked] <= world.rates[0]
+            self.z_right += world.rates[picked] == best > world.rates[0]
+        picked = fixed_size_with_holm(world.completed[:most])
+        if picked:
+            self.fixed_false += world.rates[picked] <= world.rates[0]
+            self.fixed_right += world.rates[picked] == best > world.rates[0]
+        self.budget = progress.conversations_max
+
+
+def variance_ratio(analysis) -> float:
+    """Variance of the difference without pairing over that with pairing."""
+    n = analysis.n + 2
+    m1, m0 = (analysis.n11 + analysis.n10 + 1) / n, (analysis.n11 + analysis.n01 + 1) / n
+    both = (analysis.n11 + 0.5) / n - m1 * m0
+    apart = m1 * (1 - m1) + m0 * (1 - m0)
+    return apart / (apart - 2 * both)
+
+
+def highest_mean(completed: np.ndarray) -> int | None:
+    """The arm with the highest mean; ``None`` when that is the original."""
+    means = completed.mean(axis=(0, 1))
+    return int(means.argmax()) or None
+
+
+def z_test_with_peeking(completed: np.ndarray) -> int | None:
+    """After every pass a pooled two-sample z-test at 5 % (two-sided) of the best variant."""
+    done = completed.sum(axis=1).cumsum(axis=0)
+    n = CELLS * np.arange(1, len(completed) + 1)
+    best = done[:, 1:].argmax(axis=1) + 1
+    x1, x0 = done[np.arange(len(done)), best], done[:, 0]
+    pooled = (x1 + x0) / (2 * n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (x1 - x0) / n / np.sqrt(pooled * (1 - pooled) * 2 / n)
+    crossed = np.flatnonzero(z > 1.959964)
+    return int(best[crossed[0]]) if len(crossed) else None
+
+
+def fixed_size_with_holm(completed: np.ndarray) -> int | None:
+    """All variants to the size that the whole budget allows: exact one-sided McNemar at 5 %, Holm."""
+    variants = completed[:, :, 1:]
+    wins = (variants & ~completed[:, :, :1]).sum(axis=(0, 1))
+    losses = (~variants & completed[:, :, :1]).sum(axis=(0, 1))
+    p = [
+        sign_test_p(int(lost), int(won), alternative="worse") for won, lost in zip(wins, losses, strict=True)
+    ]
+    significant = holm(p) < 0.05
+    return int(np.where(significant, wins - losses, -1).argmax()) + 1 if significant.any() else None
+
+
+def play(run: Experiment, world: World) -> None:
+    """Let an experiment ask for conversations until it has decided."""
+    while (step := run.next_pass()) is not None:
+        run.record_table(world.completed[step.number - 1][:, step.arms].tolist())
+
+
+def simulate(
+    truth: float | str,
+    variants: int,
+    mode: str,
+    *,
+    runs: int,
+    seed: int = 0,
+    confidence_modes: tuple[str, ...] = CONFIDENCE_MODES,
+) -> list[Row]:
+    """Many optimizations of one kind, one row for each confidence mode, all on the same worlds."""
+    rng = np.random.default_rng((seed, variants, zlib.crc32(f"{truth} {mode}".encode())))
+    rows = [Row(truth, variants, mode, confidence_mode) for confidence_mode in confidence_modes]
+    for number in range(runs):
+        world = draw_world(rng, variants, truth, passes=22)
+        for row in rows:
+            run = Experiment(variants, mode, row.confidence_mode, PERSONAS, SCENARIOS, seed=number)
+            play(run, world)
+            row.take(world, run)
+            row.take_usual_ways(world, run)
+    return rows
+
+
+def _simulate(job: tuple) -> list[Row]:
+    truth, variants, mode, runs, seed = job
+    return simulate(truth, variants, mode, runs=runs, seed=seed)
+
+
+def mean(values) -> float:
+    """Mean, or NaN without values."""
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def shown(value: float, digits: int = 1) -> str:
+    """A number for a table; a dash where there is none."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def table(rows: list[Row]) -> str:
+    """Rows as Markdown."""
+    head = (
+        "truth | variants | mode | confidence | false winner % | right winner % | highest mean false/right % | "
+        "z with peeking false/right % | whole budget, Holm false/right % | conversations mean (p90) | of budget % | winners' lift error, % | in points | "
+        "expected, points | coverage 90 %, points | percent | mean confidence of winners | truly better"
+    )
+    lines = [f"| {head} |", "|" + " --- |" * (head.count("|") + 1)]
+    for row in rows:
+        truth = row.truth if isinstance(row.truth, str) else f"+{100 * row.truth:.0f}" if row.truth else "A/A"
+        better = (row.winners - row.false_winners) / row.winners if row.winners else math.nan
+        cells = [
+            truth,
+            str(row.variants),
+            row.mode,
+            row.confidence_mode,
+            shown(100 * row.false_winners / row.runs),
+            shown(100 * row.right_winners / row.runs),
+            f"{100 * row.highest_mean_false / row.runs:.0f} / {100 * row.highest_mean_right / row.runs:.0f}",
+            f"{100 * row.z_false / row.runs:.0f} / {100 * row.z_right / row.runs:.0f}",
+            f"{100 * row.fixed_false / row.runs:.1f} / {100 * row.fixed_right / row.runs:.1f}",
+            f"{mean(row.conversations):.0f} ({np.quantile(row.conversations, 0.9):.0f})",
+            shown(100 * mean(row.conversations) / row.budget, 0),
+            shown(mean(row.relative_error)),
+            shown(mean(row.lift_error)),
+            shown(mean(row.expected_error)),
+            shown(100 * row.covered / row.runs),
+            shown(100 * row.relative_covered / row.runs),
+            shown(mean(row.confidence), 3),
+            shown(better, 3),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def summary(rows: list[Row]) -> str:
+    """Figures over several rows: calibration of confidence, expected lift, variance ratio, reasons."""
+    lines = [
+        "| mode | confidence | prior | winners | mean confidence | truly better | expected lift error, points | measured |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for mode in MODES:
+        for confidence_mode in CONFIDENCE_MODES:
+            mine = [row for row in rows if row.mode == mode and row.confidence_mode == confidence_mode]
+            for name, weights in (
+                ("half A/A, half +5 / +10 / +20", {0.0: 3.0, 0.05: 1.0, 0.10: 1.0, 0.20: 1.0}),
+                ("drawn, SD 10 points", {"drawn": 1.0}),
+            ):
+                parts = [(weights[row.truth] / row.runs, row) for row in mine if row.truth in weights]
+                won = sum(weight * row.winners for weight, row in parts)
+                if not won:
+                    continue
+                figures = [
+                    sum(weight * sum(values(row)) for weight, row in parts) / won
+                    for values in (
+                        lambda row: row.confidence,
+                        lambda row: [row.winners - row.false_winners],
+                        lambda row: row.expected_error,
+                        lambda row: row.lift_error,
+                    )
+                ]
+                count = sum(row.winners for _, row in parts)
+                lines.append(
+                    f"| {mode} | {confidence_mode} | {name} | {count} | {figures[0]:.3f} | {figures[1]:.3f} | "
+                    f"{figures[2]:+.2f} | {figures[3]:+.2f} |"
+                )
+    ratios = [mean(row.variance_ratio) for row in rows]
+    lines += [
+        "",
+        (
+            f"Variance without pairing over with pairing: mean {mean(ratios):.3f}, by row {min(ratios):.3f} to "
+            f"{max(ratios):.3f}."
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def operating_characteristics(rows: list[Row]) -> str:
+    """The rows that the design bounds, beside their bounds."""
+    lines = [
+        "| bound | worst row | value |",
+        "| --- | --- | --- |",
+    ]
+    for confidence_mode, bound in (("low", 20), ("moderate", 10), ("high", 5)):
+        mine = [row for row in rows if row.truth == 0.0 and row.confidence_mode == confidence_mode]
+        worst = max(mine, key=lambda row: row.false_winners / row.runs)
+        low, high = wilson(worst.false_winners, worst.runs)
+        lines.append(
+            f"| false winners, {confidence_mode}: at most {bound} % | {worst.mode}, {worst.variants} variants | "
+            f"{100 * worst.false_winners / worst.runs:.2f} % ({100 * float(low):.2f} to {100 * float(high):.2f}) |"
+        )
+    worst = min(rows, key=lambda row: row.covered / row.runs)
+    lines.append(
+        f"| coverage at least 86 % | {worst.truth}, {worst.mode}, {worst.confidence_mode}, {worst.variants} variants | "
+        f"{100 * worst.covered / worst.runs:.2f} % |"
+    )
+    for truth, bound in ((0.20, 90), (0.10, 60)):
+        for row in rows:
+            kind = (row.truth, row.mode, row.confidence_mode, row.variants)
+            if kind == (truth, "validation", "moderate", 3):
+                lines.append(
+                    f"| validation, moderate, 3 variants, +{100 * truth:.0f} found: at least {bound} % | | "
+                    f"{100 * row.right_winners / row.runs:.1f} % |"
+                )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    jobs = [
+        (truth, variants, mode, options.runs, options.seed)
+        for mode in MODES
+        for truth in TRUTHS
+        for variants in (2, 3, 4, 5)
+    ]
+    if options.jobs > 1:
+        with ProcessPoolExecutor(options.jobs) as pool:
+            found = list(pool.map(_simulate, jobs))
+    else:
+        found = [_simulate(job) for job in jobs]
+    rows = [row for part in found for row in part]
+    print(f"{options.runs} optimizations a row, seed {options.seed}.\n")
+    print(operating_characteristics(rows), "\n")
+    print(summary(rows), "\n")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()

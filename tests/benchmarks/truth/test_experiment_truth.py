@@ -1,0 +1,153 @@
+"""The bounds of the design, on fewer experiments than the full table, with exact binomial tolerance.
+
+Run `experiment_truth.py` beside this file for the full table.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chisquare, ttest_1samp
+
+# Loaded by its path: the file is also a program, and test folders are not packages.
+_SPEC = importlib.util.spec_from_file_location(
+    "experiment_truth", Path(__file__).with_name("experiment_truth.py")
+)
+truth = importlib.util.module_from_spec(_SPEC)
+sys.modules[_SPEC.name] = truth
+_SPEC.loader.exec_module(truth)
+
+# A bound is broken when the count seen would come up this rarely if it held.
+SURE = 1e-3
+FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
+
+
+def at_most(count, n, bound):
+    return binomtest(int(count), int(n), bound, alternative="greater").pvalue > SURE
+
+
+def at_least(count, n, bound):
+    return binomtest(int(count), int(n), bound, alternative="less").pvalue > SURE
+
+
+@pytest.fixture(scope="module")
+def identical():
+    """Prompts without any difference."""
+    return {
+        (mode, variants): truth.simulate(0.0, variants, mode, runs=350, seed=1)
+        for mode in truth.MODES
+        for variants in (2, 5)
+    }
+
+
+@pytest.fixture(scope="module")
+def different():
+    """One of three variants is better by 5, 10 or 20 points."""
+    return {
+        (mode, size): truth.simulate(size, 3, mode, runs=250, seed=2)
+        for mode in truth.MODES
+        for size in (0.05, 0.10, 0.20)
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Effects of three variants as the prior of the expected lift has them."""
+    return {mode: truth.simulate("drawn", 3, mode, runs=400, seed=3) for mode in truth.MODES}
+
+
+def test_identical_prompts_rarely_have_a_winner(identical):
+    for rows in identical.values():
+        for row in rows:
+            assert at_most(row.false_winners, row.runs, FALSE_WINNERS[row.confidence_mode]), row
+
+
+def test_the_usual_ways_name_one_on_the_same_conversations(identical):
+    for rows in identical.values():
+        for row in rows:
+            assert row.highest_mean_false / row.runs > 0.5
+    moderate = [row for rows in identical.values() for row in rows if row.confidence_mode == "moderate"]
+    ours, peeking = sum(row.false_winners for row in moderate), sum(row.z_false for row in moderate)
+    assert peeking > 2 * ours
+
+
+def test_the_interval_covers_the_truth(identical, different, drawn):
+    for rows in (*identical.values(), *different.values(), *drawn.values()):
+        for row in rows:
+            assert at_least(row.covered, row.runs, 0.86), row
+            assert at_least(row.relative_covered, row.runs, 0.86), row
+
+
+def test_a_real_difference_is_found(different):
+    for size, bound in ((0.20, 0.90), (0.10, 0.60)):
+        row = next(r for r in different["validation", size] if r.confidence_mode == "moderate")
+        assert at_least(row.right_winners, row.runs, bound)
+
+
+def test_winners_are_truly_better_as_often_as_confidence_says(identical, different):
+    for mode in truth.MODES:
+        for at, name in enumerate(truth.CONFIDENCE_MODES):
+            # Even prior odds: as many runs without a difference as with one.
+            nothing = [rows[at] for key, rows in identical.items() if key[0] == mode]
+            something = [rows[at] for key, rows in different.items() if key[0] == mode]
+            weight = sum(row.runs for row in something) / sum(row.runs for row in nothing)
+            false = weight * sum(row.false_winners for row in nothing) + sum(
+                row.false_winners for row in something
+            )
+            won = weight * sum(row.winners for row in nothing) + sum(row.winners for row in something)
+            said = np.mean(np.concatenate([row.confidence for row in something]))
+            assert at_least(round(won - false), round(won), said - 0.03), (mode, name)
+
+
+def test_the_expected_lift_of_winners_is_right_on_average(drawn):
+    for rows in drawn.values():
+        for row in rows:
+            errors = np.array(row.expected_error)
+            for side, bound in (("greater", 2.5), ("less", -2.5)):
+                assert ttest_1samp(errors, bound, alternative=side).pvalue > SURE
+            # The measured lift of the same winners is further off.
+            assert abs(errors.mean()) < np.mean(row.lift_error)
+
+
+def test_pairing_pays(identical, different):
+    ratios = np.concatenate(
+        [row.variance_ratio for rows in (*identical.values(), *different.values()) for row in rows]
+    )
+    assert ratios.mean() >= 1.16
+
+
+def test_no_position_is_favoured(identical):
+    for (_, variants), rows in identical.items():
+        seen = [rows[0].finalists.count(arm) for arm in range(1, variants + 1)]
+        assert chisquare(seen).pvalue > SURE
+
+
+def test_the_same_seed_gives_the_same_answer():
+    first, again = (truth.simulate(0.05, 3, "exploratory", runs=20, seed=9) for _ in range(2))
+    assert first == again
+    assert first != truth.simulate(0.05, 3, "exploratory", runs=20, seed=10)
+
+
+def test_a_winner_costs_less_than_testing_everything(different):
+    for rows in (different["validation", 0.10], different["validation", 0.20]):
+        for row in rows:
+            assert np.mean(row.conversations) < row.budget
+            assert row.right_winners >= 0.8 * row.fixed_right
+
+
+def test_the_world_has_the_rates_it_says():
+    rng = np.random.default_rng(5)
+    world = truth.draw_world(rng, 2, 0.10, passes=4000)
+    assert world.rates[1:].max() - world.rates[0] == pytest.approx(0.10)
+    assert world.completed.mean(axis=(0, 1)) == pytest.approx(world.rates, abs=0.01)
+
+
+def test_the_table_has_a_line_for_each_row():
+    rows = truth.simulate(0.0, 2, "exploratory", runs=5)
+    lines = truth.table(rows).splitlines()
+    assert len(lines) == 2 + 3
+    assert len({line.count("|") for line in lines}) == 1

@@ -1,0 +1,162 @@
+"""Deployment verdicts: the exact bound against SciPy, every status, and false verifications counted exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest, norm
+
+from promptlift.stats import (
+    CHECKPOINTS,
+    IssueCounts,
+    checkpoint,
+    deployment_verdict,
+    failure_reduction,
+    look_multipliers,
+)
+
+
+def fix(before_fail, before_n, after_fail, after_n, **options):
+    return deployment_verdict([IssueCounts("i", before_fail, before_n, after_fail, after_n)], **options)
+
+
+@pytest.mark.parametrize("check", [1, 2, 3])
+@pytest.mark.parametrize("counts", [(20, 100, 3, 60), (8, 40, 0, 30), (5, 50, 9, 120), (1, 10, 1, 30)])
+def test_the_interval_is_the_exact_conditional_one_of_scipy(counts, check):
+    before_fail, before_n, after_fail, after_n = counts
+    side = norm.sf([2.002, 1.9938, 1.9803][check - 1])
+    share = binomtest(after_fail, before_fail + after_fail).proportion_ci(1 - 2 * side, method="exact")
+    ours = failure_reduction(*counts, check=check)
+
+    def reduction(share):
+        return 1 - share / (1 - share) * before_n / after_n
+
+    assert ours.low == pytest.approx(reduction(share.high), abs=2e-3)
+    assert ours.high == pytest.approx(reduction(share.low), abs=2e-3)
+    assert ours.estimate == pytest.approx(1 - after_fail / after_n / (before_fail / before_n))
+
+
+def test_p_of_worse_is_the_conditional_binomial_one():
+    ours = failure_reduction(5, 50, 12, 60)
+    assert ours.p_worse == pytest.approx(binomtest(12, 17, 60 / 110, alternative="greater").pvalue, abs=1e-12)
+    assert failure_reduction(5, 50, 0, 60).p_worse == 1.0
+
+
+def test_the_checks_have_the_listed_quantiles():
+    assert [round(z, 2) for z in look_multipliers(len(CHECKPOINTS))] == [2.00, 1.99, 1.98]
+    assert [checkpoint(n) for n in (0, 29, 30, 59, 60, 119, 120, 999)] == [None, None, 1, 1, 2, 2, 3, 3]
+
+
+def test_exposure_counts():
+    # Half the failures in half the conversations is no reduction.
+    assert failure_reduction(20, 100, 10, 50).estimate == pytest.approx(0.0)
+    assert fix(20, 100, 10, 50).status != "verified"
+
+
+def test_every_status():
+    assert fix(40, 100, 4, 60).status == "verified"
+    assert fix(40, 100, 22, 60).status == "not_fixed"
+    assert fix(40, 100, 2, 29).status == "pending"
+    assert fix(8, 100, 2, 30).status == "pending"
+    assert fix(8, 100, 2, 30, deadline_passed=True).status == "not_fixed"
+    assert fix(40, 100, 0, 60, edited=True).status == "confounded"
+    assert fix(40, 100, 0, 60, edited=True).reduction is None
+    assert fix(4, 60, 25, 60, previously_verified=True).status == "regressed"
+    assert fix(4, 60, 5, 60, previously_verified=True).status == "verified"
+    assert fix(0, 60, 0, 60).status == "pending"
+
+
+def test_the_lower_bound_alone_or_the_point_alone_is_not_enough():
+    # Fell by 40 %, surely above 0, but not by more than half.
+    assert fix(400, 1000, 240, 1000).reduction.low > 0
+    assert fix(400, 1000, 240, 1000).status == "not_fixed"
+    # Gone so far, but 2 of 40 before may well have been chance.
+    assert fix(2, 40, 0, 30).reduction.estimate == 1.0
+    assert fix(2, 40, 0, 30).status == "pending"
+
+
+def test_worse_is_adjusted_over_the_issues():
+    worse = IssueCounts("a", 3, 60, 10, 60)
+    p = failure_reduction(3, 60, 10, 60).p_worse
+    assert p < 0.05
+    assert deployment_verdict([worse], previously_verified=True).status == "regressed"
+    others = [IssueCounts(str(i), 6, 60, 6, 60) for i in range(5)]
+    many = deployment_verdict([worse, *others], previously_verified=True)
+    assert many.issues[0].p_worse_holm == pytest.approx(6 * p)
+    assert many.status == "verified"
+
+
+def verified_share(rate_before, rate_after, before_n, checks):
+    """Chance to be verified at any of the checks, by all outcomes."""
+    total = 0.0
+    for before in range(before_n + 1):
+        weight = binom.pmf(before, before_n, rate_before)
+        if weight < 1e-9:
+            continue
+        alive = {0: 1.0}
+        last = 0
+        for after_n in checks:
+            step = after_n - last
+            last = after_n
+            following = {}
+            for fails, chance in alive.items():
+                for more in range(step + 1):
+                    following[fails + more] = following.get(fails + more, 0.0) + chance * binom.pmf(
+                        more, step, rate_after
+                    )
+            alive = {}
+            for fails, chance in following.items():
+                if chance < 1e-12:
+                    continue
+                if fix(before, before_n, fails, after_n).status == "verified":
+                    total += weight * chance
+                else:
+                    alive[fails] = chance
+    return total
+
+
+def test_a_useless_fix_is_rarely_verified():
+    assert verified_share(0.15, 0.15, 40, CHECKPOINTS[:2]) < 0.03
+    # The point rule alone, 40 before and 10 after:
+    before, after = np.arange(41), np.arange(11)
+    joint = np.outer(binom.pmf(before, 40, 0.3), binom.pmf(after, 10, 0.3))
+    fooled = joint[(after[None, :] / 10 < 0.5 * before[:, None] / 40)].sum()
+    assert fooled > 0.15
+
+
+def test_a_real_fix_is_verified_in_most_cases():
+    found = sum(
+        binom.pmf(b, 100, 0.3) * binom.pmf(a, 100, 0.075)
+        for b in range(12, 50)
+        for a in range(25)
+        if fix(b, 100, a, 100).status == "verified"
+    )
+    assert found > 0.90
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(60, 200), st.integers(60, 200), st.integers(1, 3))
+def test_the_interval_encloses_the_estimate(before_fail, after_fail, before_n, after_n, check):
+    ours = failure_reduction(before_fail, before_n, after_fail, after_n, check=check)
+    assert ours.low <= ours.estimate + 1e-12
+    assert ours.estimate <= ours.high + 1e-12 <= 1 + 1e-12
+    assert 0 <= ours.p_worse <= 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [((5, 4, 0, 10), "more than"), ((1, 4, 11, 10), "more than"), ((-1, 4, 0, 10), "before_fail")],
+)
+def test_impossible_counts_are_refused(counts, message):
+    with pytest.raises(ValueError, match=message):
+        failure_reduction(*counts)
+
+
+def test_bad_calls_are_refused_and_empty_periods_known_to_be_unknown():
+    with pytest.raises(ValueError, match="check"):
+        failure_reduction(1, 2, 1, 2, check=4)
+    with pytest.raises(ValueError, match="at least one issue"):
+        deployment_verdict([])
+    assert failure_reduction(0, 0, 3, 30).estimate is None
+    assert failure_reduction(0, 30, 3, 30).low is None

@@ -1,0 +1,37 @@
+"""Names of the room: loaded on first use, all there, none twice."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from promptlift import stats
+
+
+def test_every_name_is_there_and_listed():
+    assert len(set(stats.__all__)) == len(stats.__all__)
+    assert dir(stats) == sorted(stats.__all__)
+    for name in stats.__all__:
+        assert getattr(stats, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'p_hacking'"):
+        _ = stats.p_hacking
+
+
+@pytest.mark.parametrize("name", stats.__all__)
+def test_a_function_or_class_comes_from_its_own_module(name):
+    module = getattr(getattr(stats, name), "__module__", "promptlift.stats")
+    assert module == "promptlift.stats" or module.startswith("promptlift.stats.")
+
+
+def test_deciding_what_runs_next_needs_no_scipy():
+    code = (
+        "import sys, promptlift.stats as s; s.Experiment(3).next_pass(); "
+        "print({'scipy', 'pandas', 'sqlalchemy', 'httpx'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "set()"

@@ -1,0 +1,99 @@
+"""The regression test: what passes, what does not, and how rarely it cries wolf."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+
+from promptlift.stats import ScenarioPairs, confidence, lift_interval, regression_test
+
+FINE = [ScenarioPairs("refund", 30, 3, 2, 5), ScenarioPairs("change of seat", 25, 4, 4, 7)]
+
+
+def test_per_scenario_p_is_the_exact_binomial_with_holm():
+    scenarios = [
+        ScenarioPairs("a", 10, 1, 9, 2),
+        ScenarioPairs("b", 12, 3, 4, 2),
+        ScenarioPairs("c", 5, 6, 1, 0),
+    ]
+    result = regression_test(scenarios)
+    p = [binomtest(s.n01, s.n01 + s.n10, alternative="greater").pvalue for s in scenarios]
+    assert [scenario.p for scenario in result.scenarios] == pytest.approx(p, abs=1e-12)
+    assert [scenario.p_holm for scenario in result.scenarios] == pytest.approx(
+        list(multipletests(p, method="holm")[1]), abs=1e-12
+    )
+    assert [scenario.passed for scenario in result.scenarios] == [False, True, True]
+    assert [scenario.name for scenario in result.scenarios] == ["a", "b", "c"]
+    assert result.scenarios[0].delta == pytest.approx(100 * -8 / 22)
+    assert (result.regressed, result.passed, result.verdict) == (1, False, "regressed")
+
+
+def test_negative_differences_alone_are_no_regression():
+    result = regression_test(FINE)
+    assert result.passed
+    assert result.pooled.n == 80
+    assert result.confidence_worse == confidence(6, 7)
+
+
+def test_a_small_drop_everywhere_is_found_by_all_scenarios_together():
+    scenarios = [ScenarioPairs(f"s{i}", 8, 1, 4, 2) for i in range(10)]
+    result = regression_test(scenarios)
+    assert all(scenario.passed for scenario in result.scenarios)
+    assert result.confidence_worse >= 0.90
+    assert (result.passed, result.verdict) == (False, "regressed")
+
+
+def test_automatic_deployment_wants_proof_that_nothing_large_was_lost():
+    assert regression_test(FINE).passed
+    few = regression_test([ScenarioPairs("a", 6, 1, 1, 2)], require_non_inferiority=True)
+    assert (few.passed, few.verdict, few.non_inferior) == (False, "inconclusive", False)
+    many = regression_test([ScenarioPairs("a", 120, 24, 22, 20)], require_non_inferiority=True)
+    assert (many.passed, many.verdict, many.non_inferior) == (True, "passed", True)
+    assert many.non_inferior == (lift_interval(120, 24, 22, 20).points_low > -10)
+
+
+def test_about_170_pairs_prove_that_no_ten_points_were_lost():
+    rng = np.random.default_rng(6)
+    proven = [
+        regression_test(
+            [ScenarioPairs("a", *rng.multinomial(170, [0.55, 0.14, 0.14, 0.17]))],
+            require_non_inferiority=True,
+        ).passed
+        for _ in range(1500)
+    ]
+    assert 0.74 < np.mean(proven) < 0.86
+
+
+def test_the_power_says_what_drop_would_have_been_found():
+    small, large = regression_test(FINE), regression_test([ScenarioPairs("a", 300, 30, 30, 40)])
+    assert large.smallest_drop_found < small.smallest_drop_found
+    assert regression_test([ScenarioPairs("a", 2, 0, 0, 0)]).smallest_drop_found is None
+
+
+@pytest.mark.parametrize(("scenarios", "pairs"), [(3, 5), (15, 20)])
+def test_false_alarms_are_rare_when_nothing_changed(scenarios, pairs):
+    rng = np.random.default_rng(7)
+    runs, failed, negative = 600, 0, 0
+    for _ in range(runs):
+        tables = rng.multinomial(pairs, [0.56, 0.14, 0.14, 0.16], size=scenarios)
+        result = regression_test([ScenarioPairs(str(i), *table) for i, table in enumerate(tables)])
+        failed += not result.passed
+        negative += any(scenario.delta < 0 for scenario in result.scenarios)
+    assert failed / runs < 0.05
+    assert negative / runs > 0.6
+
+
+def test_no_pairs_pass_but_prove_nothing():
+    empty = [ScenarioPairs("a", 0, 0, 0, 0)]
+    assert regression_test(empty).passed
+    assert regression_test(empty).scenarios[0].delta == 0.0
+    assert regression_test(empty, require_non_inferiority=True).verdict == "inconclusive"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="at least one scenario"):
+        regression_test([])
+    with pytest.raises(ValueError, match="n01"):
+        regression_test([ScenarioPairs("a", 1, 1, -1, 1)])
