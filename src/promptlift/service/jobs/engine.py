@@ -7,6 +7,7 @@ are kept together or not at all.
 from __future__ import annotations
 
 import logging
+import threading
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from dbos import DBOS, DBOSClient, DBOSConfig
@@ -31,6 +32,7 @@ __all__ = ["JobEngine", "job", "job_id", "step"]
 STEPS_VERSION = "1"
 POLL_SECONDS = 0.25
 THREADS = 16
+STOP_SECONDS = 0.2
 KEEP_FINISHED_HOURS = 24
 LIVING = ("ENQUEUED", "PENDING", "DELAYED")
 
@@ -136,5 +138,10 @@ class JobEngine:
         if self._client is not None:
             self._client.destroy()
             self._client = None
-        DBOS.destroy(workflow_completion_timeout_sec=5)
+        # It waits for its own pollers, each of which sleeps for up to a second. Nothing depends on their end.
+        ending = threading.Thread(
+            target=DBOS.destroy, kwargs={"workflow_completion_timeout_sec": 0}, name="job-engine-end", daemon=True
+        )
+        ending.start()
+        ending.join(timeout=STOP_SECONDS)
         self._engine.dispose()
