@@ -140,7 +140,10 @@ class JobEngine:
             self._client = None
         # It waits for its own pollers, each of which sleeps for up to a second. Nothing depends on their end.
         ending = threading.Thread(
-            target=DBOS.destroy, kwargs={"workflow_completion_timeout_sec": 0}, name="job-engine-end", daemon=True
+            target=DBOS.destroy,
+            kwargs={"workflow_completion_timeout_sec": 0},
+            name="job-engine-end",
+            daemon=True,
         )
         ending.start()
         ending.join(timeout=STOP_SECONDS)
