@@ -467,7 +467,11 @@ def test_a_table_is_the_same_as_outcomes_and_must_have_the_shape_of_the_pass():
         {"max_iterations": 0},
         {"seed": -1},
         {"estimand": "sample"},
+        {"seed": 1.5},
+        {"persona_count": 5.0},
+        {"variant_count": "3"},
         {"max_finalists": 0},
+        {"prior_sd_points": -1.0},
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_name(settings):

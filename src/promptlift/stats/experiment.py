@@ -114,36 +114,40 @@ class Experiment:
         max_finalists: int = 1,
         prior_sd_points: float = PRIOR_SD_POINTS,
     ) -> None:
+        wholes: dict[str, tuple[object, int]] = {
+            "variant_count": (variant_count, 1),
+            "persona_count": (persona_count, 1),
+            "scenarios_per_simulation": (scenarios_per_simulation, 1),
+            "max_iterations": (max_iterations, 1),
+            "seed": (seed, 0),
+            "max_finalists": (max_finalists, 1),
+        }
+        for name, (value, least) in wholes.items():
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+        if not prior_sd_points >= 0.0:
+            raise ValueError(f"prior_sd_points must be a number of at least 0, not {prior_sd_points!r}.")
         self._keep = screening_plan(variant_count, mode, max_iterations)
         self._confirm_passes = confirm_passes(mode, max_iterations)
         e_threshold(confidence_mode)
-        for name, value in (
-            ("persona_count", persona_count),
-            ("scenarios_per_simulation", scenarios_per_simulation),
-            ("max_finalists", max_finalists),
-        ):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value!r}.")
-        if seed < 0:
-            raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}.")
         if estimand not in {"population", "panel"}:
             raise ValueError(f"estimand must be population or panel, not {estimand!r}.")
-        self.variant_count = variant_count
+        self.variant_count = int(variant_count)
         self.mode: Mode = mode
         self.confidence_mode: ConfidenceMode = confidence_mode
-        self.persona_count = persona_count
-        self.scenarios_per_simulation = scenarios_per_simulation
-        self.max_iterations = max_iterations
-        self.seed = seed
+        self.persona_count = int(persona_count)
+        self.scenarios_per_simulation = int(scenarios_per_simulation)
+        self.max_iterations = int(max_iterations)
+        self.seed = int(seed)
         self.estimand: Estimand = estimand
-        self.max_finalists = max_finalists
+        self.max_finalists = int(max_finalists)
         self.prior_sd_points = prior_sd_points
 
         self._passes = 0
         self._conversations = 0
         self._status: Status = "running"
         self._reason: Reason | None = None
-        self._active = list(range(1, variant_count + 1))
+        self._active = list(range(1, self.variant_count + 1))
         # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
         self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}

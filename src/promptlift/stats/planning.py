@@ -17,7 +17,7 @@ __all__ = ["USUAL_DISCORDANCE", "pairs_needed", "power_of_pairs", "smallest_find
 
 # Share of pairs in which exactly one arm completes, where personas and scenarios differ as they usually do.
 USUAL_DISCORDANCE: Final = 0.28
-_PAIRS_MAX: Final = 200_000
+_PAIRS_MAX: Final = 8 * 2**14
 
 
 def power_of_pairs(
@@ -99,7 +99,7 @@ def pairs_needed(
     Returns
     -------
     int or None
-        ``None`` when the difference is not above 0, or needs more than 200,000 pairs.
+        ``None`` when the difference is not above 0, or needs more than 131,072 pairs.
     """
     _check(points=max(points, 0.0), discordance=discordance)
     if points <= 0.0:
@@ -143,8 +143,7 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
 
 def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
     """Exact power at the last pair: over the number of discordant pairs, then over who won them."""
-    from scipy.special import betainc  # noqa: PLC0415  (rates never need it)
-    from scipy.stats import binom  # noqa: PLC0415  (the same)
+    from scipy.special import betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
 
     if discordance == 0.0:
         return 0.0
@@ -153,8 +152,9 @@ def _power_of_e(n: int, difference: float, discordance: float, e_threshold: floa
     first = max(math.floor(n * discordance - margin), 0)
     last = min(math.ceil(n * discordance + margin), n)
     discordant = np.arange(first, last + 1, dtype=np.float64)
-    weights = binom.pmf(discordant, n, discordance)
-    needed = _wins_needed(_span(last), e_threshold)[first : last + 1]
+    ways = gammaln(n + 1.0) - gammaln(discordant + 1.0) - gammaln(n - discordant + 1.0)
+    weights = np.exp(ways + xlogy(discordant, discordance) + xlog1py(n - discordant, -discordance))
+    needed = _wins_needed(first, last, e_threshold)
     wins = (discordance + difference) / (2.0 * discordance)
     # P(at least m wins of d) is the incomplete beta function at (m, d - m + 1).
     possible = (needed >= 1) & (needed <= discordant)
@@ -164,20 +164,15 @@ def _power_of_e(n: int, difference: float, discordance: float, e_threshold: floa
     return float(weights @ np.where(needed < 1, 1.0, found))
 
 
-def _span(last: int) -> int:
-    """A power of two above ``last``, so that the searches of one call share one table."""
-    return 1 << max(last + 1, 64).bit_length()
-
-
 @lru_cache(maxsize=64)
-def _wins_needed(size: int, e_threshold: float) -> NDArray[np.float64]:
-    """For each number of discordant pairs the fewest wins whose e-value reaches the threshold.
+def _wins_needed(first: int, last: int, e_threshold: float) -> NDArray[np.float64]:
+    """For ``first`` to ``last`` discordant pairs the fewest wins whose e-value reaches the threshold.
 
     One more than the number of discordant pairs where all of them are not enough.
     """
-    discordant = np.arange(size, dtype=np.float64)
-    low, high = np.full(size, -1.0), discordant + 1.0
-    for _ in range(size.bit_length() + 1):
+    discordant = np.arange(first, last + 1, dtype=np.float64)
+    low, high = np.full(len(discordant), -1.0), discordant + 1.0
+    for _ in range(last.bit_length() + 1):
         middle = np.floor((low + high) / 2.0)
         open_ones = high - low > 1.0
         tried = np.clip(middle, 0.0, discordant)

@@ -1,0 +1,171 @@
+"""What a comparison looked at once can find: the smallest true difference it finds four times in five."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptlift.stats.evidence import log_e_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["findable_mean", "findable_points_paired", "findable_points_unpaired"]
+
+
+def findable_points_paired(
+    n: int, *, discordance: float, e_threshold: float, alpha: float, power: float = 0.80
+) -> float | None:
+    """Smallest difference that ``n`` pairs find where both the e-value and the exact McNemar p must decide.
+
+    Exact: summed over the number of discordant pairs, then over who won them.
+
+    Parameters
+    ----------
+    n
+        Number of pairs.
+    discordance
+        Share of pairs in which exactly one completes; raised to the difference where it is smaller.
+    e_threshold, alpha
+        The e-value must reach the first, the two-sided p must be below the second.
+    power
+        Chance to find it.
+
+    Returns
+    -------
+    float or None
+        Percentage points; ``None`` when not even 100 points would be found.
+    """
+    from scipy.special import bdtrc, betainc  # noqa: PLC0415  (rates never need it)
+    from scipy.stats import binom  # noqa: PLC0415  (the same)
+
+    if n < 1:
+        return None
+    log_threshold = math.log(e_threshold) - 1e-12
+
+    def decides(wins: NDArray[np.float64], discordant: NDArray[np.float64]) -> NDArray[np.bool_]:
+        p = 2.0 * np.where(wins > 0, bdtrc(wins - 1.0, discordant.astype(int), 0.5), 1.0)
+        return (log_e_values(wins, discordant - wins) >= log_threshold) & (p < alpha)
+
+    def found(points: float) -> float:
+        difference = points / 100.0
+        share = max(discordance, difference)
+        # Numbers of discordant pairs further out than nine standard deviations carry no weight.
+        margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
+        span = np.arange(
+            max(math.floor(n * share - margin), 0),
+            min(math.ceil(n * share + margin), n) + 1,
+            dtype=np.float64,
+        )
+        needed = _fewest_wins(span, decides)
+        possible = needed <= span
+        at_least = np.where(possible, needed, 1.0)
+        rest = np.where(possible, span - needed, 0.0) + 1.0
+        chance = betainc(at_least, rest, (share + difference) / (2.0 * share))
+        return float(binom.pmf(span, n, share) @ np.where(possible, chance, 0.0))
+
+    return _smallest(found, 100.0, power)
+
+
+def findable_points_unpaired(
+    n1: int, n0: int, *, rate_control: float, alpha: float, power: float = 0.80
+) -> float | None:
+    """Smallest rise above the control's rate that two independent groups find by Fisher's exact test.
+
+    By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978), which
+    comes close to the exact test.
+
+    Parameters
+    ----------
+    n1, n0
+        Size of variant and control.
+    rate_control
+        Rate of the control, a fraction.
+    alpha
+        The two-sided p must be below it.
+    power
+        Chance to find it.
+
+    Returns
+    -------
+    float or None
+        Percentage points; ``None`` when not even a rate of 100 % would be found.
+
+    References
+    ----------
+    J. T. Casagrande, M. C. Pike and P. G. Smith (1978), An improved approximate formula for calculating sample
+    sizes for comparing two binomial distributions. Biometrics 34, 483-486.
+    """
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415  (rates never need it)
+
+    if n1 < 1 or n0 < 1:
+        return None
+    z = -float(ndtri(alpha / 2.0))
+
+    def found(points: float) -> float:
+        difference = points / 100.0
+        p1, p0 = min(rate_control + difference, 1.0), rate_control
+        mean = (n1 * p1 + n0 * p0) / (n1 + n0)
+        under_null = math.sqrt(mean * (1.0 - mean) * (1.0 / n1 + 1.0 / n0))
+        spread = math.sqrt(p1 * (1.0 - p1) / n1 + p0 * (1.0 - p0) / n0)
+        distance = difference - 0.5 * (1.0 / n1 + 1.0 / n0) - z * under_null
+        return float(ndtr(distance / spread)) if spread else float(distance > 0.0)
+
+    return _smallest(found, 100.0 * (1.0 - rate_control), power)
+
+
+def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -> float | None:
+    """Smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
+
+    Parameters
+    ----------
+    standard_error
+        Of the difference of the means.
+    alpha
+        The two-sided p must be below it.
+    power
+        Chance to find it.
+
+    Returns
+    -------
+    float or None
+        In the unit of the standard error; ``None`` when that is not above 0.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415  (rates never need it)
+
+    if not standard_error > 0.0:
+        return None
+    return float(ndtri(power) - ndtri(alpha / 2.0)) * standard_error
+
+
+def _fewest_wins(
+    discordant: NDArray[np.float64],
+    decides: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
+) -> NDArray[np.float64]:
+    """For each number of discordant pairs the fewest wins that decide; one more than it where none do."""
+    low, high = np.zeros(len(discordant)), discordant + 1.0
+    while np.any(high - low > 1.0):
+        middle = np.floor((low + high) / 2.0)
+        still = high - low > 1.0
+        enough = decides(np.minimum(middle, discordant), discordant)
+        high = np.where(still & enough, middle, high)
+        low = np.where(still & ~enough, middle, low)
+    return high
+
+
+def _smallest(found: Callable[[float], float], largest: float, power: float) -> float | None:
+    """Smallest value up to ``largest`` that is found with the power, by halving, to 0.01."""
+    if found(largest) < power:
+        return None
+    low, high = 0.0, largest
+    while high - low > 0.01:
+        middle = (low + high) / 2.0
+        if found(middle) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
