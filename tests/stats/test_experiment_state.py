@@ -78,6 +78,14 @@ def test_the_state_is_plain_json_with_a_version():
     assert state["settings"]["variant_count"] == 3
 
 
+def test_numbers_of_numpy_survive_json():
+    run = Experiment(np.int64(1), seed=np.int64(3))
+    rng = np.random.default_rng(1)
+    mood = rng.normal(size=(15, 2))
+    run.record_table(rng.random((15, 2)) < 0.5, sentiment=mood, quality=mood, personas=np.arange(15))
+    assert through_json(run).verdict() == run.verdict()
+
+
 def test_a_state_is_a_copy():
     run = Experiment(1)
     state = run.to_state()

@@ -247,7 +247,9 @@ class Experiment:
         arms = self._expected_pass().arms
         screening = self._stage == "screen"
         tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
-        for persona, row in zip(personas, table, strict=True):
+        for who, row in zip(personas, table, strict=True):
+            # A number of numpy would not survive JSON.
+            persona = who if isinstance(who, str) else int(who)
             original = row[0]
             for tally, measured in zip(tallies, row[1:], strict=True):
                 tally.add(persona, measured, original)
