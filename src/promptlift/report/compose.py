@@ -58,7 +58,7 @@ def compose(
     examples
         How many conversations to show.
     """
-    table = _drawable(material.conversations)
+    table = _drawable(material.conversations, redacted=redacted)
     overview = analysis.prompt_overview(table, by=material.by)
     rows = _row_of_each(overview, material)
     sections = [
@@ -90,20 +90,21 @@ def compose(
     )
 
 
-def _drawable(table: pd.DataFrame) -> pd.DataFrame:
+def _drawable(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
     """Make the titles of issues harmless before they become labels of pictures."""
-    cleaned = table.assign(issues=[_clean_issues(cell) for cell in table["issues"]])
+    cleaned = table.assign(issues=[_clean_issues(cell, redacted=redacted) for cell in table["issues"]])
     cleaned.attrs = table.attrs
     return cleaned
 
 
-def _clean_issues(cell: Any) -> Any:
+def _clean_issues(cell: Any, *, redacted: bool) -> Any:
     if not isinstance(cell, list):
         return cell
     cleaned = []
     for one in cell:
         named = one if isinstance(one, dict) else {"title": one}
-        cleaned.append({**named, "title": one_line(named.get("title") or "", _TITLE_CHARS) or "(no title)"})
+        title = one_line(named.get("title") or "", _TITLE_CHARS) or "(no title)"
+        cleaned.append({**named, "title": redact(title) if redacted else title})
     return cleaned
 
 

@@ -145,6 +145,8 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
     for one in ids:
         if one is not None and one not in known:
             raise NotFound(f"There is no prompt {one!r}. lift.prompts() lists the prompts with their ids.")
+        if one is not None:  # the list of prompts does not say what they are for
+            known[one]["objective"] = source.client.prompts.get(one).objective
     return known
 
 

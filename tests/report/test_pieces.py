@@ -1,0 +1,118 @@
+"""The small parts: inert text, redaction, periods, words, and how a format is added."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, date, datetime
+
+import pytest
+
+from promptlift import report
+from promptlift.report import renderers
+from promptlift.report.inert import one_line, shorten, visible
+from promptlift.report.period import window_of
+from promptlift.report.redaction import redact
+from promptlift.report.wording import interval, percent, plural, signed
+from report_page import NOW, clock, conversations
+
+
+@pytest.mark.parametrize(
+    ("raw", "seen"),
+    [
+        ("plain", "plain"),
+        (None, ""),
+        ("a\x00b", "a␀b"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b lonely", "␛ lonely"),
+        ("a\r\nb\rc\u2028d", "a\nb\nc\nd"),
+        ("\u202egnp.exe", "gnp.exe"),
+        ("\ud83d", "\ufffd"),
+        ("a\n\n\n\n\nb", "a\n\nb"),
+        ("e\u0301", "e\u0301"),
+        ("Z" + "\u0301" * 50, "Z" + "\u0301" * 3),
+        ("👩\u200d🚀", "👩\u200d🚀"),
+        ("مرحبا", "مرحبا"),
+    ],
+)
+def test_visible_text(raw, seen):
+    assert visible(raw) == seen
+
+
+def test_shortening_counts_what_is_gone():
+    assert shorten("short", 10) == ("short", 0)
+    text, cut = shorten("one two three four five six seven", 30)
+    assert text == "one two three four five six…"
+    assert cut == len(" seven")
+    assert len(shorten("x" * 999, 100)[0]) == 100
+    assert one_line("a\n\n b\tc", 80) == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("raw", "left"),
+    [
+        ("mail jo@example.org now", "mail [e-mail] now"),
+        ("call +49 (0)30 901820", "call [number]"),
+        ("card 4111 1111 1111 1111", "card [number]"),
+        ("order LK-48213", "order [number]"),
+        ("IBAN DE89 3704 0044 0532 0130 00", "IBAN [account]"),
+        ("see https://example.org/a?b=c.", "see [link]"),
+        ("room 12, 4 people, 2026", "room 12, 4 people, 2026"),
+    ],
+)
+def test_redaction(raw, left):
+    assert redact(raw) == left
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 100_000, "1 " * 50_000, "a@" * 50_000, "a." * 50_000, "AB12 " * 20_000, "(" * 100_000]
+)
+def test_redaction_of_a_hostile_text_costs_little(text):
+    start = time.process_time()
+    redact(text)
+    visible(text)
+    # Backtracking would take minutes.
+    assert time.process_time() - start < 10
+
+
+def test_numbers_are_printed_alike_everywhere():
+    assert [percent(x) for x in (0, 0.001, 0.5, 0.996, 1, float("nan"))] == [
+        "0%",
+        "<1%",
+        "50%",
+        "100%",
+        "100%",
+        "–",
+    ]
+    assert [signed(x) for x in (0.123, -0.5, -0.001, float("nan"))] == ["+0.12", "−0.50", "0.00", "–"]
+    assert interval(float("nan"), 1.0) == "no interval"
+    assert plural(1, "message") == "1 message"
+    assert plural(1234, "message") == "1,234 messages"
+
+
+def test_periods():
+    assert window_of(None, NOW).start is None
+    assert window_of(7, NOW).start == datetime(2026, 3, 3, 9, 30, tzinfo=UTC)
+    both = window_of((date(2026, 1, 1), "2026-01-31"), NOW)
+    assert both.start == datetime(2026, 1, 1, tzinfo=UTC)
+    assert both.end == datetime(2026, 2, 1, tzinfo=UTC)
+    assert both.words == "1 Jan 2026 to 31 Jan 2026"
+    assert window_of((None, "2026-01-31"), NOW).words == "until 31 Jan 2026"
+    assert window_of(("2026-01-31T06:00:00+02:00", None), NOW).start == datetime(2026, 1, 31, 4, tzinfo=UTC)
+
+
+def test_a_format_is_one_module(tmp_path, monkeypatch):
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "plaintext.py").write_text(
+        'SUFFIXES = (".txt",)\n\ndef render(document):\n    return document.title.encode()\n'
+    )
+    monkeypatch.setattr(renderers, "__path__", [*renderers.__path__, str(folder)])
+    renderers._renderers.cache_clear()
+    try:
+        assert renderers.suffixes() == (".htm", ".html", ".txt")
+        path = report.write(conversations(5), "p1", tmp_path / "r.txt", clock=clock)
+        assert path.read_text() == "p1"
+    finally:
+        sys.modules.pop("promptlift.report.renderers.plaintext", None)
+        renderers._renderers.cache_clear()

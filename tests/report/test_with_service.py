@@ -1,0 +1,80 @@
+"""A report from a workspace on a real service."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from promptlift import report, samples
+from promptlift.errors import NotFound
+from report_page import clock, read_page
+from service_process import wait_until
+
+
+@pytest.fixture
+def prompt_ids(lift):
+    ids = []
+    for key, body in zip(samples.prompt_keys(), samples.prompts(), strict=True):
+        prompt = lift.client.prompts.create(
+            name=body["name"],
+            content=body["content"],
+            llm_model=body["llmModel"],
+            objective=body["objective"],
+        )
+        records = [
+            {name: value for name, value in record.items() if name != "idempotencyKey"}
+            for record in samples.conversations(key, ending=date(2026, 3, 10))[:30]
+        ]
+        logged = lift.log(records, prompt_id=prompt.id)
+        assert logged.logged == 30
+        ids.append(prompt.id)
+    wait_until(
+        lambda: all(lift.conversations(prompt_id=one, insights=True)["has_insights"].all() for one in ids),
+        what="all conversations have insights",
+    )
+    return ids
+
+
+def test_a_report_of_a_workspace(lift, prompt_ids, tmp_path):
+    page = read_page(report.write(lift, prompt_ids[0], tmp_path / "one.html", clock=clock))
+    assert "Support assistant v1" in page.text
+    assert "Solve the customer's request in the chat" in page.text
+    assert "30 conversations" in page.text
+    assert "word-list analyser" in page.text
+    assert [tag for tag, _ in page.tags].count("article") == 6
+    assert lift.client.config.base_url not in page.source
+
+
+def test_two_reports_of_the_same_data_are_the_same_bytes(lift, prompt_ids, tmp_path):
+    first = report.write(lift, prompt_ids[0], tmp_path / "a.html", clock=clock).read_bytes()
+    assert report.write(lift, prompt_ids[0], tmp_path / "b.html", clock=clock).read_bytes() == first
+
+
+def test_prompts_are_compared_by_their_names(lift, prompt_ids, tmp_path):
+    page = read_page(report.write(lift, prompt_ids, tmp_path / "two.html", clock=clock))
+    assert "Support assistant v1 · Support assistant v2 · 60 conversations" in page.text
+    assert "Support assistant v1 (n = 30)" in page.text
+    assert not any(one in page.text for one in prompt_ids)
+
+
+def test_only_the_transcripts_that_are_shown_are_read(lift, prompt_ids, tmp_path, monkeypatch):
+    asked = []
+    get = lift.client.conversations.get
+    monkeypatch.setattr(
+        lift.client.conversations, "get", lambda one, **more: asked.append(one) or get(one, **more)
+    )
+    report.write(lift, prompt_ids[0], tmp_path / "r.html", clock=clock, examples=4)
+    assert len(asked) == 4
+
+
+def test_an_unknown_prompt_is_said_to_be_unknown(lift, tmp_path):
+    with pytest.raises(NotFound, match=r"There is no prompt 'nope'. lift.prompts\(\) lists the prompts"):
+        report.write(lift, "nope", tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prompt_without_conversations_gives_a_report_that_says_so(lift, tmp_path):
+    prompt = lift.client.prompts.create(name="Fresh", content="You help.", llm_model="gpt-4o-mini")
+    page = read_page(report.write(lift, prompt.id, tmp_path / "r.html", clock=clock))
+    assert "There are no conversations yet" in page.text

@@ -1,0 +1,294 @@
+"""What a report says, where it stands, and that nothing is left half done."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from promptlift import analysis, report
+from promptlift.errors import ConfigError, FrameError
+from promptlift.report.wording import percent, signed
+from report_page import NOW, clock, conversations, read_page
+
+
+def write(source, path, prompt_id="p1", **options):
+    return report.write(source, prompt_id, path, clock=clock, **options)
+
+
+def test_the_headline_numbers_are_those_of_analysis(tmp_path):
+    table = conversations(60)
+    page = read_page(write(table, tmp_path / "r.html"))
+    row = analysis.prompt_overview(table).iloc[0]
+    assert percent(row["rate"]) in page.text
+    interval = f"{percent(row['rate_low'])} to {percent(row['rate_high'])} (95% interval), {row['completed']} of {row['n']}"
+    assert interval in page.text
+    assert signed(row["sentiment_mean"]) in page.text
+    assert (
+        f"{row['ended']} ended, {row['in_progress']} in progress; {row['with_insights']} with insights"
+        in page.text
+    )
+
+
+def test_the_issue_table_is_that_of_analysis(tmp_path):
+    table = conversations(60)
+    page = read_page(write(table, tmp_path / "r.html"))
+    for row in analysis.issues(table, top=8).to_dict("records"):
+        assert row["issue"] in page.text
+        assert f"{row['n']} of {row['total']}" in page.text
+        assert f"{row['completed']} of {row['n_rated']}" in page.text
+
+
+def test_the_pictures_are_there_as_text(tmp_path):
+    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    assert [tag for tag, _ in page.tags].count("svg") == 3
+    assert "Task completion rate" in page.text
+    assert "Share of conversations (n = 60)" in page.text
+
+
+def test_every_id_is_there_once_and_every_reference_is_found(tmp_path):
+    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", page.source)) <= {
+        pair for one in ids for pair in ((one, ""), ("", one))
+    }
+
+
+def test_the_same_data_and_clock_give_the_same_bytes(tmp_path):
+    table = conversations(60)
+    first = write(table, tmp_path / "a.html").read_bytes()
+    assert write(table.sample(frac=1, random_state=1).sort_index(), tmp_path / "b.html").read_bytes() == first
+
+
+def test_the_bytes_do_not_depend_on_the_process(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import report_page as page\nfrom promptlift import report\n"
+        "report.write(page.conversations(30), 'p1', sys.argv[2], clock=page.clock)"
+    )
+    texts = []
+    for seed in ("1", "2"):
+        path = tmp_path / f"{seed}.html"
+        command = [sys.executable, "-c", code, str(Path(__file__).parents[1]), str(path)]
+        subprocess.run(command, check=True, env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path), "PATH": ""})
+        texts.append(path.read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
+    import matplotlib as mpl
+
+    plain = write(conversations(30), tmp_path / "a.html").read_bytes()
+    with mpl.rc_context({"text.color": "red", "font.size": 30, "svg.fonttype": "path"}):
+        before = dict(mpl.rcParams)
+        assert write(conversations(30), tmp_path / "b.html").read_bytes() == plain
+        assert dict(mpl.rcParams) == before
+
+
+def test_without_conversations_the_report_says_so(tmp_path):
+    page = read_page(write(conversations(0), tmp_path / "r.html"))
+    assert "There are no conversations yet, so there is nothing to report." in page.text
+    assert "svg" not in page.names
+    assert "Written by promptlift" in page.text
+
+
+def test_without_insights_the_report_says_so(tmp_path):
+    table = conversations(12)
+    table["task_completed"] = pd.array([None] * 12, dtype="boolean")
+    table["sentiment"] = pd.Categorical([None] * 12, ["negative", "neutral", "positive"])
+    table["sentiment_score"] = float("nan")
+    table["issues"] = [None] * 12
+    table["has_insights"] = pd.array([False] * 12, dtype="boolean")
+    table["analyser"] = pd.array([None] * 12, dtype="str")
+    page = read_page(write(table, tmp_path / "r.html"))
+    assert "None of the conversations has insights yet" in page.text
+    assert "no conversation with insights yet" in page.text
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 29])
+def test_few_conversations_are_said_to_be_few(tmp_path, n):
+    page = read_page(write(conversations(n), tmp_path / "r.html"))
+    assert f"Only {n} conversation{'' if n == 1 else 's'} with insights" in page.text
+
+
+def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
+    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    assert "built-in word-list analyser, without a language model. It is a rough guide" in page.text
+    judged = conversations(60).assign(analyser="llm:gpt-4o")
+    judged.attrs["promptlift"]["analyser"] = "llm"
+    text = read_page(write(judged, tmp_path / "l.html")).text
+    assert "word-list" not in text
+    assert "made by a language model, which can be wrong too. Named by the service: llm:gpt-4o." in text
+
+
+def test_a_part_is_said_to_be_a_part(tmp_path):
+    table = conversations(60)
+    table.attrs["promptlift"] |= {"complete": False, "total": 900, "warnings": {"sentiment": 4}}
+    text = read_page(write(table, tmp_path / "r.html")).text
+    assert "Not all conversations could be read." in text
+    assert "Counted by the service 900" in text
+    assert "Values that could not be used: sentiment 4" in text
+
+
+def test_several_prompts_stand_side_by_side(tmp_path):
+    table = pd.concat([conversations(40), conversations(50, prompt_id="p2", rate=0.9)], ignore_index=True)
+    page = read_page(write(table, tmp_path / "r.html", ["p1", "p2"]))
+    completion = analysis.completion(table, by="prompt_id")
+    assert "Prompts compared" in page.text
+    for row in completion.to_dict("records"):
+        assert f"{row['completed']} of {row['n']}" in page.text
+    assert "p1 (n = 38)" in page.text
+    assert "Two prompts differ clearly when their intervals do not meet." in page.text
+
+
+def test_many_prompts_become_a_table(tmp_path):
+    parts = [conversations(8, prompt_id=f"p{number}") for number in range(8)]
+    table = pd.concat(parts, ignore_index=True)
+    page = read_page(write(table, tmp_path / "r.html", [f"p{number}" for number in range(8)]))
+    assert "Headline numbers" in page.text
+    assert all(f"p{number}" in page.text for number in range(8))
+
+
+def test_a_prompt_without_conversations_is_shown_beside_the_others(tmp_path):
+    page = read_page(write(conversations(40), tmp_path / "r.html", ["p1", "p2"]))
+    assert "none to report" in page.text
+
+
+def test_a_period_leaves_the_rest_out(tmp_path):
+    table = conversations(60)
+    page = read_page(write(table, tmp_path / "r.html", period=("2026-03-01", "2026-03-05")))
+    inside = table[(table["started_at"] >= "2026-03-01") & (table["started_at"] < "2026-03-06")]
+    assert 0 < len(inside) < 60
+    assert f"{len(inside)} conversations" in page.text
+    assert "1 Mar 2026 to 5 Mar 2026" in page.text
+    empty = read_page(write(table, tmp_path / "e.html", period=("2020-01-01", "2020-02-01")))
+    assert "There are no conversations in this period (1 Jan 2020 to 1 Feb 2020)" in empty.text
+
+
+def test_a_title_can_be_given(tmp_path):
+    page = read_page(write(conversations(40), tmp_path / "r.html", title="January"))
+    assert ("title", "January") in page.pieces
+
+
+def test_the_report_is_where_it_was_wanted(tmp_path):
+    assert write(conversations(5), str(tmp_path / "r.HTML")) == tmp_path / "r.HTML"
+    assert [path.name for path in tmp_path.iterdir()] == ["r.HTML"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("r.docx", r"cannot be written as files ending in '.docx' \('r.docx'\). Supported: .htm, .html."),
+        ("report", r"cannot be written as files without an ending \('report'\). Supported: .htm, .html."),
+        ("missing/r.html", r"There is no folder .*missing. Make it first, or choose another place."),
+        ("folder.html", r"folder.html is a folder. Give the name of a file in it, such as "),
+        (".html", r"files without an ending"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused_before_anything_is_read(tmp_path, name, message):
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(ConfigError, match=message):
+        write(None, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
+    old = tmp_path / "r.html"
+    old.write_text("the old one")
+    code = """
+        import resource, sys
+        sys.path.insert(0, sys.argv[1])
+        import report_page as page
+        from promptlift import report
+        from promptlift.errors import PromptliftError
+        table = page.conversations(20)
+        report.write(table, "p1", sys.argv[2] + "/warm.html", clock=page.clock)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        try:
+            report.write(table, "p1", sys.argv[2] + "/r.html", clock=page.clock)
+        except PromptliftError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(Path(__file__).parents[1]), str(tmp_path)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "r.html: File too large. Nothing was changed there. Make room or choose another place" in said
+    assert old.read_text() == "the old one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "warm.html"]
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "r.html"
+    link.symlink_to(tmp_path / "real" / "there.html")
+    write(conversations(5), link)
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "there.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"examples": -1}, "examples=-1 is not a number from 0 to 50"),
+        ({"examples": True}, "examples=True is not a number"),
+        ({"examples": 51}, "examples=51 is not a number"),
+        ({"period": 0}, "period=0 days is not between"),
+        ({"period": "January"}, "period='January' cannot be read. period is a number of days"),
+        ({"period": ("2026-02-01", "2026-01-01")}, "ends before it begins"),
+        ({"period": ("soon", None)}, "'soon' in period is not a day such as"),
+        ({"period": (1, 2)}, "1 in period is not a day"),
+        ({"prompt_id": []}, "names no prompt. Give an id of lift.prompts"),
+        ({"prompt_id": ""}, "names no prompt"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        write(conversations(5), tmp_path / "r.html", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_without_insights_is_refused_by_its_columns(tmp_path):
+    table = conversations(5).drop(columns=["sentiment", "issues"])
+    with pytest.raises(FrameError, match=r"no column sentiment, issues.*insights=True"):
+        write(table, tmp_path / "r.html")
+
+
+def test_nothing_asks_the_network_and_nothing_runs(tmp_path):
+    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    assert not page.names & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "img",
+        "base",
+        "form",
+        "image",
+        "a",
+    }
+    for _, attrs in page.tags:
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "action", "data", "background"}
+            assert not name.endswith("href") or value.startswith("#")
+    assert "@import" not in page.source
+    assert not re.search(r"url\((?!#)", page.source)
+    assert "default-src 'none'" in page.source
+
+
+def test_importing_the_room_is_free():
+    code = "import sys, promptlift.report; print({'pandas', 'matplotlib', 'jinja2', 'httpx', 'numpy'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert out.strip() == "set()"
+
+
+def test_ten_thousand_conversations_stay_small(tmp_path):
+    path = write(conversations(10_000), tmp_path / "r.html")
+    assert path.stat().st_size < 1_000_000
+    assert str(NOW.year) in read_page(path).text
