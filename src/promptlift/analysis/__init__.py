@@ -10,16 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.analysis.comparison import compare
     from promptlift.analysis.mentions import issues, topics
     from promptlift.analysis.outcomes import completion
     from promptlift.analysis.overview import prompt_overview
     from promptlift.analysis.sentiments import sentiment_distribution
     from promptlift.analysis.trends import completion_trend
 
-__all__ = ["completion", "completion_trend", "issues", "prompt_overview", "sentiment_distribution", "topics"]
+__all__ = [
+    "compare",
+    "completion",
+    "completion_trend",
+    "issues",
+    "prompt_overview",
+    "sentiment_distribution",
+    "topics",
+]
 
 # Modules are not named like their functions: importing a module sets its name in the package.
 _HOMES = {
+    "compare": "comparison",
     "completion": "outcomes",
     "completion_trend": "trends",
     "issues": "mentions",

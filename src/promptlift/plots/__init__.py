@@ -11,14 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.plots.comparison import compare
     from promptlift.plots.mentions import issues, topics
     from promptlift.plots.overview import prompt_overview
     from promptlift.plots.sentiment import sentiment_distribution
     from promptlift.plots.trend import completion_trend
 
-__all__ = ["completion_trend", "issues", "prompt_overview", "sentiment_distribution", "topics"]
+__all__ = ["compare", "completion_trend", "issues", "prompt_overview", "sentiment_distribution", "topics"]
 
 _HOMES = {
+    "compare": "comparison",
     "completion_trend": "trend",
     "issues": "mentions",
     "prompt_overview": "overview",

@@ -40,8 +40,7 @@ def findable_points_paired(
     float or None
         Percentage points; ``None`` when not even 100 points would be found.
     """
-    from scipy.special import bdtrc, betainc  # noqa: PLC0415  (rates never need it)
-    from scipy.stats import binom  # noqa: PLC0415  (the same)
+    from scipy.special import bdtrc, betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
 
     if n < 1:
         return None
@@ -51,22 +50,28 @@ def findable_points_paired(
         p = 2.0 * np.where(wins > 0, bdtrc(wins - 1.0, discordant.astype(int), 0.5), 1.0)
         return (log_e_values(wins, discordant - wins) >= log_threshold) & (p < alpha)
 
+    tables: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def wins_needed(share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if share not in tables:
+            # Numbers of discordant pairs further out than nine standard deviations carry no weight.
+            margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
+            first, last = max(math.floor(n * share - margin), 0), min(math.ceil(n * share + margin), n)
+            span = np.arange(first, last + 1, dtype=np.float64)
+            tables[share] = span, _fewest_wins(span, decides)
+        return tables[share]
+
     def found(points: float) -> float:
         difference = points / 100.0
         share = max(discordance, difference)
-        # Numbers of discordant pairs further out than nine standard deviations carry no weight.
-        margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
-        span = np.arange(
-            max(math.floor(n * share - margin), 0),
-            min(math.ceil(n * share + margin), n) + 1,
-            dtype=np.float64,
-        )
-        needed = _fewest_wins(span, decides)
+        span, needed = wins_needed(share)
         possible = needed <= span
         at_least = np.where(possible, needed, 1.0)
         rest = np.where(possible, span - needed, 0.0) + 1.0
         chance = betainc(at_least, rest, (share + difference) / (2.0 * share))
-        return float(binom.pmf(span, n, share) @ np.where(possible, chance, 0.0))
+        ways = gammaln(n + 1.0) - gammaln(span + 1.0) - gammaln(n - span + 1.0)
+        weights = np.exp(ways + xlogy(span, share) + xlog1py(n - span, -share))
+        return float(weights @ np.where(possible, chance, 0.0))
 
     return _smallest(found, 100.0, power)
 
@@ -76,8 +81,8 @@ def findable_points_unpaired(
 ) -> float | None:
     """Smallest rise above the control's rate that two independent groups find by Fisher's exact test.
 
-    By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978), which
-    comes close to the exact test.
+    By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978). It comes
+    close to the exact test; where the groups differ in size, the test finds up to 6 % more than it says.
 
     Parameters
     ----------

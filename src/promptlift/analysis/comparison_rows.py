@@ -1,0 +1,350 @@
+"""Numbers of one variant against the control, for each kind of outcome, paired and unpaired."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from promptlift.stats import (
+    compare_paired,
+    compare_unpaired,
+    e_threshold,
+    holm,
+    label_test,
+    mcnemar_e_value,
+    mean_interval,
+    newcombe,
+    score_test,
+    sign_test_p,
+    wilson,
+)
+from promptlift.stats.evidence import confidence
+from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
+from promptlift.stats.paired_scores import paired_score_test
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from promptlift.stats.evidence import ConfidenceMode
+
+__all__ = [
+    "COLUMNS",
+    "Rule",
+    "Sample",
+    "decide",
+    "label_row",
+    "paired_completion_row",
+    "paired_score_row",
+    "unpaired_completion_row",
+    "unpaired_score_row",
+]
+
+Verdict = Literal["winner", "worse", "different", "no winner"]
+
+_HEAD = ("variant", "control", "n", "n_control")
+_DIFFERENCE = ("difference", "difference_low", "difference_high")
+_RATES = ("rate", "rate_low", "rate_high", "rate_control", "rate_control_low", "rate_control_high")
+_MEANS = tuple(name.replace("rate", "mean") for name in _RATES)
+_TAIL = ("test", "p", "p_holm", "smallest_findable", "n_dropped", "n_unmatched", "warnings", "verdict")
+COLUMNS = {
+    "completion": (
+        *_HEAD, "completed", "completed_control", *_RATES, *_DIFFERENCE,
+        "lift", "lift_low", "lift_high", "lift_expected",
+        "n_pairs", "n11", "n10", "n01", "n00", "e_value", "confidence", "confidence_worse", *_TAIL,
+    ),
+    "score": (*_HEAD, *_MEANS, *_DIFFERENCE, "cliffs_delta", "n_pairs", "n_better", "n_worse", *_TAIL),
+    "label": (*_HEAD, *_RATES, *_DIFFERENCE, "cramers_v", "cliffs_delta", *_TAIL),
+}  # fmt: skip
+
+_DROPPED_SHARE = 0.10
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Known outcomes of a variant and of the control; in pairs they have the same order.
+
+    Attributes
+    ----------
+    variant, control
+        Outcomes.
+    missing, missing_control
+        Outcomes that are missing in the one, in the other (in pairs: in this one alone).
+    n_dropped
+        Rows, or items of both, that are left out for a missing outcome.
+    n_unmatched
+        Items that only one of the two has; None when nothing is paired.
+    """
+
+    variant: NDArray[np.float64]
+    control: NDArray[np.float64]
+    missing: int
+    missing_control: int
+    n_dropped: int
+    n_unmatched: int | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a variant is called winner or worse.
+
+    Attributes
+    ----------
+    level
+        ``1 - level`` bounds the p-values together, and is the coverage of the intervals.
+    confidence_mode
+        Threshold of the confidence of pairs.
+    n_tests
+        Variants that are compared with the control.
+    """
+
+    level: float
+    confidence_mode: ConfidenceMode
+    n_tests: int
+
+    @property
+    def alpha(self) -> float:
+        """What adjusted p-values must stay below."""
+        return 1.0 - self.level
+
+    @property
+    def strictest(self) -> float:
+        """What the smallest of the p-values must stay below."""
+        return self.alpha / max(self.n_tests, 1)
+
+    @property
+    def e_threshold(self) -> float:
+        """What the e-value of pairs must reach."""
+        return e_threshold(self.confidence_mode)
+
+
+def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
+    """Pairs of true and false: McNemar's exact p, e-value, confidence, paired interval, lift by Fieller."""
+    both, one = sample.variant * sample.control, sample.variant + sample.control
+    n, n11 = len(one), int(both.sum())
+    n10 = int((sample.variant > sample.control).sum())
+    n01 = int((sample.variant < sample.control).sum())
+    result = compare_paired(n11, n10, n01, n - n11 - n10 - n01, level=rule.level)
+    pairs = result.analysis
+    worse = mcnemar_e_value(n01, n10)
+    return {
+        **_rates(n11 + n10, n, n11 + n01, n, rule.level),
+        "difference": pairs.lift_points,
+        "difference_low": pairs.lift_points_low,
+        "difference_high": pairs.lift_points_high,
+        "lift": pairs.lift,
+        "lift_low": pairs.lift_low,
+        "lift_high": pairs.lift_high,
+        "lift_expected": pairs.lift_expected,
+        "n_pairs": n,
+        "n11": n11,
+        "n10": n10,
+        "n01": n01,
+        "n00": pairs.n00,
+        "e_value": pairs.e_value,
+        "confidence": pairs.confidence,
+        "confidence_worse": confidence(n01, n10),
+        "test": "McNemar exact",
+        "p": result.p,
+        "smallest_findable": findable_points_paired(
+            n, discordance=(n10 + n01 + 1) / (n + 3), e_threshold=rule.e_threshold, alpha=rule.strictest
+        ),
+        "direction": n10 - n01,
+        "decided": max(pairs.e_value, worse) >= rule.e_threshold,
+        **_losses(sample, n + sample.n_dropped),
+    }
+
+
+def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
+    """Independent groups of true and false: Fisher's exact p and Newcombe's interval."""
+    x1, n1, x0, n0 = _counts(sample.variant == 1.0, sample.control == 1.0)
+    result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
+    return {
+        **_rates(x1, n1, x0, n0, rule.level),
+        "difference": result.lift_points,
+        "difference_low": result.lift_points_low,
+        "difference_high": result.lift_points_high,
+        "lift": result.lift,
+        "test": "Fisher exact",
+        "p": result.p,
+        "smallest_findable": findable_points_unpaired(
+            n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
+        ),
+        "direction": result.lift_points or 0.0,
+        "decided": True,
+        **_losses(sample, n1 + n0 + sample.n_dropped),
+    }
+
+
+def paired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
+    """Pairs of scores: Wilcoxon's signed ranks, and the t interval of the mean difference."""
+    result = paired_score_test(sample.variant, sample.control, level=rule.level)
+    sizes = score_test(sample.variant, sample.control, level=rule.level)
+    spread = float((sample.variant - sample.control).std(ddof=1)) if result.n > 1 else 0.0
+    return {
+        **_means(sample, rule.level),
+        "difference": result.difference,
+        "difference_low": result.low,
+        "difference_high": result.high,
+        "cliffs_delta": sizes.cliffs_delta,
+        "n_pairs": result.n,
+        "n_better": result.n_better,
+        "n_worse": result.n_worse,
+        "test": "Wilcoxon signed-rank",
+        "p": result.p,
+        "smallest_findable": findable_mean(spread / math.sqrt(max(result.n, 1)), alpha=rule.strictest),
+        "decided": True,
+        **_losses(sample, result.n + sample.n_dropped),
+        **_agreement(result.rank_direction, result.difference),
+    }
+
+
+def unpaired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
+    """Independent groups of scores: Mann-Whitney with Cliff's delta, and Welch's interval of the means."""
+    result = score_test(sample.variant, sample.control, level=rule.level)
+    return {
+        **_means(sample, rule.level),
+        "difference": result.difference,
+        "difference_low": result.low,
+        "difference_high": result.high,
+        "cliffs_delta": result.cliffs_delta,
+        "test": "Mann-Whitney",
+        "p": result.p,
+        "smallest_findable": findable_mean(_welch_error(sample), alpha=rule.strictest),
+        "decided": True,
+        **_losses(sample, result.n1 + result.n0 + sample.n_dropped),
+        **_agreement(result.cliffs_delta or 0.0, result.difference),
+    }
+
+
+def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: bool) -> dict[str, Any]:
+    """Independent groups of labels: chi² or permutation; the last label's share where they have an order."""
+    counts = np.stack(
+        [
+            np.bincount(values.astype(int), minlength=len(labels))
+            for values in (sample.variant, sample.control)
+        ]
+    )
+    result = label_test(counts)
+    row: dict[str, Any] = {
+        "n": len(sample.variant),
+        "n_control": len(sample.control),
+        "cramers_v": result.cramers_v,
+        "test": "chi²" if result.method == "chi2" else "permutation",
+        "p": result.p,
+        "direction": 0,
+        "decided": True,
+        **_losses(sample, result.n + sample.n_dropped),
+    }
+    if not ordered:
+        return row
+    best = len(labels) - 1
+    x1, n1, x0, n0 = _counts(sample.variant == best, sample.control == best)
+    low, high = newcombe(x1, n1, x0, n0, level=rule.level)
+    ranked = score_test(sample.variant, sample.control, level=rule.level)
+    clear = ranked.p < rule.alpha
+    return row | {
+        **_rates(x1, n1, x0, n0, rule.level),
+        "difference": 100.0 * (x1 / n1 - x0 / n0) if n1 and n0 else None,
+        "difference_low": 100.0 * float(low),
+        "difference_high": 100.0 * float(high),
+        "cliffs_delta": ranked.cliffs_delta,
+        "smallest_findable": findable_points_unpaired(
+            n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
+        ),
+        "direction": ranked.cliffs_delta if clear else 0,
+    }
+
+
+def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
+    """Adjust the p-values by Holm and write ``p_holm`` and ``verdict`` into the rows."""
+    for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p_holm"] = float(adjusted)
+        verdict: Verdict = "no winner"
+        if adjusted < rule.alpha and row["decided"]:
+            if row["direction"]:
+                verdict = "winner" if row["direction"] > 0 else "worse"
+            elif labels:
+                verdict = "different"
+        row["verdict"] = verdict
+
+
+def _counts(variant: NDArray[np.bool_], control: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    return int(variant.sum()), len(variant), int(control.sum()), len(control)
+
+
+def _rates(x1: int, n1: int, x0: int, n0: int, level: float) -> dict[str, Any]:
+    low, high = wilson([x1, x0], [n1, n0], level=level)
+    return {
+        "n": n1,
+        "n_control": n0,
+        "completed": x1,
+        "completed_control": x0,
+        "rate": x1 / n1 if n1 else None,
+        "rate_low": low[0],
+        "rate_high": high[0],
+        "rate_control": x0 / n0 if n0 else None,
+        "rate_control_low": low[1],
+        "rate_control_high": high[1],
+    }
+
+
+def _means(sample: Sample, level: float) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for end, values in (("", sample.variant), ("_control", sample.control)):
+        n = len(values)
+        mean = float(values.mean()) if n else math.nan
+        low, high = mean_interval(mean, values.std(ddof=1) if n > 1 else math.nan, n, level=level)
+        row |= {f"n{end}": n, f"mean{end}": mean}
+        row |= {f"mean{end}_low": float(low), f"mean{end}_high": float(high)}
+    return row
+
+
+def _welch_error(sample: Sample) -> float:
+    groups = (sample.variant, sample.control)
+    if min(map(len, groups)) < 2:
+        return 0.0
+    return math.sqrt(sum(float(values.var(ddof=1)) / len(values) for values in groups))
+
+
+def _agreement(ranks: float, difference: float | None) -> dict[str, Any]:
+    """Direction that ranks and means share, or a warning that they do not."""
+    if difference is None or ranks * difference >= 0.0:
+        return {"direction": ranks}
+    return {
+        "direction": 0,
+        "disagree": "Means and ranks point different ways: a few extreme scores carry the mean.",
+    }
+
+
+def _losses(sample: Sample, asked: int) -> dict[str, Any]:
+    """What was left out, and the warnings about it."""
+    warnings = []
+    if sample.n_dropped > _DROPPED_SHARE * asked:
+        what = "rows" if sample.n_unmatched is None else "pairs"
+        warnings.append(
+            f"{sample.n_dropped} of {asked} {what} have no outcome, more than 10 %: the rest may differ from them."
+        )
+    if _uneven(sample):
+        warnings.append(
+            f"Outcomes are missing unevenly: {sample.missing} of the variant, {sample.missing_control} of the "
+            "control. Find out why before trusting the difference."
+        )
+    return {
+        "n_dropped": sample.n_dropped,
+        "n_unmatched": sample.n_unmatched,
+        "warnings": " ".join(warnings),
+    }
+
+
+def _uneven(sample: Sample) -> bool:
+    if sample.missing + sample.missing_control == 0:
+        return False
+    if sample.n_unmatched is not None:
+        return sign_test_p(sample.missing, sample.missing_control) < 0.05
+    rows = len(sample.variant) + sample.missing, len(sample.control) + sample.missing_control
+    return compare_unpaired(sample.missing, rows[0], sample.missing_control, rows[1]).direction != "unclear"

@@ -1,0 +1,190 @@
+"""Comparisons of real runs whose answers are known: verdicts, printed figures, and the same figures by oracles.
+
+A listed comparison has a winner or a loser where the pairs decide. Two of them are open to debate and are held to
+be "no winner": gpt-4o against gpt-4.1 on retail (3 : 9 pairs, p 0.15) and gpt-oss-120b on airline (5 : 9, p 0.42)
+look worse, but so few discordant pairs do not show it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import fisher_exact, wilcoxon
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from promptlift import analysis
+from shared_data import load, needs_shared
+
+pytestmark = needs_shared
+
+# control, variant, items, completed by control and variant, difference, low, high, lift, only control, only
+# variant, McNemar p, Fisher p: as printed beside the data, and the verdict.
+PRINTED = {
+    "tau2-airline": [
+        ("gpt-4o", "qwen2.5-7b", 50, 23, 9, -28.0, -43.9, -9.7, -60.9, 17, 3, 0.0026, 0.0049, "worse"),
+        ("gpt-4o", "claude-sonnet-4-5", 50, 23, 36, 26.0, 6.7, 42.8, 56.5, 2, 15, 0.0023, 0.0142, "winner"),
+        ("gpt-4o", "gpt-oss-120b", 49, 23, 19, -8.2, -26.6, 11.1, -17.4, 9, 5, 0.4240, 0.5406, "no winner"),
+        ("gpt-4o", "gpt-5.4", 50, 23, 28, 10.0, -9.3, 28.3, 21.7, 3, 8, 0.2266, 0.4238, "no winner"),
+        ("gpt-4o", "gpt-4.1", 20, 10, 10, 0.0, -28.4, 28.4, 0.0, 2, 2, 1.0, 1.0, "no winner"),
+        ("gpt-4o", "gpt-4.1-sft", 20, 10, 13, 15.0, -14.6, 41.2, 30.0, 2, 5, 0.4531, 0.5231, "no winner"),
+        ("gpt-4o", "button-opus-4.6", 50, 23, 38, 30.0, 10.9, 46.2, 65.2, 1, 16, 0.0003, 0.0038, "winner"),
+        ("gpt-4.1", "gpt-4.1-sft", 20, 10, 13, 15.0, -14.6, 41.2, 30.0, 3, 6, 0.5078, 0.5231, "no winner"),
+    ],
+    "tau2-retail": [
+        ("gpt-4.1", "gpt-4.1-sft", 40, 34, 34, 0.0, -16.2, 16.2, 0.0, 6, 6, 1.0, 1.0, "no winner"),
+        ("gpt-4.1", "toolorchestra-gpt-5", 40, 34, 34, 0.0, -16.2, 16.2, 0.0, 5, 5, 1.0, 1.0, "no winner"),
+        ("gpt-4.1", "gpt-4o", 40, 34, 28, -15.0, -32.4, 3.4, -17.6, 9, 3, 0.1460, 0.1798, "no winner"),
+    ],
+    "judge-variants": [
+        ("quick_triage_v1", "customer_outcome_v1", 164, 95, 93, -1.2, -11.8, 9.4, -2.1, 15, 13, 0.8506, 0.9111, "no winner"),
+        ("quick_triage_v1", "policy_chain_of_thought_v1", 164, 95, 93, -1.2, -11.8, 9.4, -2.1, 11, 9, 0.8238, 0.9111, "no winner"),
+        ("quick_triage_v1", "policy_conversation_v1", 164, 95, 104, 5.5, -5.0, 15.8, 9.5, 32, 41, 0.3492, 0.3659, "no winner"),
+    ],
+}  # fmt: skip
+EVERY = [(name, *row) for name, rows in PRINTED.items() for row in rows]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """The three sets, one row a trial: run, item, task_completed."""
+    sets = {
+        name: pd.DataFrame(
+            [
+                (r["metadata"]["run"], r["metadata"]["taskId"], r["truth"]["taskCompleted"])
+                for r in load(name)
+            ],
+            columns=["run", "item", "task_completed"],
+        )
+        for name in ("tau2-airline", "tau2-retail")
+    }
+    judged = [(r["variant"], r["itemId"], r["correct"]) for r in load("judge-variants")]
+    sets["judge-variants"] = pd.DataFrame(judged, columns=["run", "item", "task_completed"])
+    return sets
+
+
+def of_two(table, control, variant):
+    """Rows of two runs, on the items that both have."""
+    table = table[table["run"].isin([control, variant])]
+    return table[table.groupby("item")["run"].transform("nunique") == 2]
+
+
+def at(table, control, **arguments):
+    return analysis.compare(table, by="run", control=control, **arguments).iloc[0]
+
+
+@pytest.mark.parametrize("case", EVERY, ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EVERY])
+def test_a_listed_comparison_has_its_printed_figures_and_the_right_verdict(runs, case):
+    name, control, variant, items, x0, x1, points, low, high, lift, lost, won, p_pairs, p_groups, verdict = (
+        case
+    )
+    table = of_two(runs[name], control, variant)
+    paired = at(table, control, pair="item")
+    assert (paired["n_pairs"], paired["completed_control"], paired["completed"]) == (items, x0, x1)
+    assert (paired["n01"], paired["n10"]) == (lost, won)
+    assert (round(paired["difference"], 1), round(paired["lift"], 1)) == (points, lift)
+    assert round(paired["p"], 4) == p_pairs
+    groups = at(table, control)
+    assert (round(groups["difference_low"], 1), round(groups["difference_high"], 1)) == (low, high)
+    assert round(groups["p"], 4) == p_groups
+    assert paired["verdict"] == verdict
+    for mode in ("low", "high"):
+        assert at(table, control, pair="item", confidence_mode=mode)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("case", EVERY, ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EVERY])
+def test_a_listed_comparison_agrees_with_scipy_and_statsmodels(runs, case):
+    name, control, variant = case[:3]
+    table = of_two(runs[name], control, variant)
+    paired, groups = at(table, control, pair="item"), at(table, control)
+    wide = table.set_index(["item", "run"])["task_completed"].unstack("run").astype(bool)  # noqa: PD010
+    one, other = wide[variant], wide[control]
+    square = [[(one & other).sum(), (one & ~other).sum()], [(~one & other).sum(), (~one & ~other).sum()]]
+    assert paired["p"] == pytest.approx(mcnemar(square, exact=True).pvalue, abs=1e-9)
+    x1, x0, n = int(one.sum()), int(other.sum()), len(wide)
+    assert groups["p"] == pytest.approx(fisher_exact([[x1, n - x1], [x0, n - x0]]).pvalue, abs=1e-9)
+    ends = confint_proportions_2indep(x1, n, x0, n, method="newcomb", compare="diff")
+    assert (groups["difference_low"], groups["difference_high"]) == pytest.approx(
+        100 * np.array(ends), abs=1e-9
+    )
+    for row in (paired, groups):
+        wilson = proportion_confint(x1, n, method="wilson")
+        assert (row["rate_low"], row["rate_high"]) == pytest.approx(wilson, abs=1e-9)
+        assert row["lift"] == pytest.approx(100 * (x1 / x0 - 1), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "control", "expected"),
+    [
+        ("tau2-airline", "gpt-4o", {"button-opus-4.6": "winner", "claude-sonnet-4-5": "winner", "qwen2.5-7b": "worse"}),
+        ("tau2-retail", "gpt-4.1", {}),
+        ("judge-variants", "quick_triage_v1", {}),
+    ],
+)  # fmt: skip
+def test_all_variants_at_once_have_the_same_verdicts(runs, name, control, expected):
+    answer = analysis.compare(runs[name], by="run", pair="item", control=control).set_index("variant")
+    decided = answer.loc[answer["verdict"] != "no winner", "verdict"].to_dict()
+    assert decided == expected
+
+
+def test_retail_with_gpt_4o_as_control_has_a_winner_on_114_tasks(runs):
+    answer = analysis.compare(runs["tau2-retail"], by="run", pair="item", control="gpt-4o").set_index(
+        "variant"
+    )
+    assert answer.loc["toolorchestra-gpt-5", ["n_pairs", "verdict"]].tolist() == [114, "winner"]
+
+
+def test_several_trials_of_a_task_are_refused_and_can_be_compared_by_means(runs):
+    """Tau-bench: 50 tasks, four trials each; halves of the same run must not differ."""
+    rows = [
+        (f"half {r['metadata']['trial'] % 2}", r["metadata"]["taskId"], r["truth"]["taskCompleted"])
+        for r in load("taubench-airline")
+    ]
+    table = pd.DataFrame(rows, columns=["run", "item", "task_completed"])
+    with pytest.raises(ValueError, match="50 of 50 items have more than one outcome"):
+        analysis.compare(table, by="run", pair="item")
+    row = analysis.compare(table, by="run", pair="item", repeats="mean").iloc[0]
+    assert (row["n_pairs"], row["verdict"]) == (50, "no winner")
+
+
+MTRAG = {
+    ("naturalness", "llama-3.1-405b-instruct"): (3.77, 3.90, "worse"),
+    ("naturalness", "gpt-4o"): (3.89, 3.90, "no winner"),
+    ("appropriateness", "llama-3.1-405b-instruct"): (3.67, 3.65, "no winner"),
+    ("appropriateness", "gpt-4o"): (3.66, 3.65, "no winner"),
+    ("completeness", "llama-3.1-405b-instruct"): (3.51, 3.69, "worse"),
+    ("completeness", "gpt-4o"): (3.50, 3.69, "worse"),
+    ("faithfulness", "llama-3.1-405b-instruct"): (3.24, 3.61, "worse"),
+    ("faithfulness", "gpt-4o"): (3.24, 3.61, "worse"),
+    ("win-rate", "llama-3.1-405b-instruct"): (47.06, 59.85, "worse"),
+    ("win-rate", "gpt-4o"): (48.85, 59.85, "worse"),
+}
+
+
+@pytest.mark.parametrize(
+    "metric", ["naturalness", "appropriateness", "completeness", "faithfulness", "win-rate"]
+)
+def test_human_scores_of_three_answer_sources(metric):
+    """The reference answers are by people: worse or not is decided by the 159 questions that all answered."""
+    rows = [(r["variant"], r["itemId"], float(np.mean(r["human"][metric]))) for r in load("mtrag-human-eval")]
+    table = pd.DataFrame(rows, columns=["run", "item", metric])
+    wide = table.set_index(["item", "run"])[metric].unstack("run")  # noqa: PD010
+    answer = analysis.compare(table, by="run", pair="item", outcome=metric, control="reference")
+    for row in answer.to_dict("records"):
+        mean, mean_control, verdict = MTRAG[metric, row["variant"]]
+        assert (row["mean"], row["mean_control"]) == pytest.approx((mean, mean_control), abs=0.0051)
+        assert (row["n_pairs"], row["verdict"]) == (159, verdict)
+        moved = np.round(wide[row["variant"]] - wide["reference"], 9)
+        assert row["p"] == pytest.approx(wilcoxon(moved[moved != 0], method="approx").pvalue, abs=1e-9)
+
+
+def test_the_two_models_do_not_differ_in_faithfulness():
+    rows = [
+        (r["variant"], r["itemId"], float(np.mean(r["human"]["faithfulness"])))
+        for r in load("mtrag-human-eval")
+    ]
+    table = pd.DataFrame(rows, columns=["run", "item", "faithfulness"])
+    table = table[table["run"] != "reference"]
+    answer = analysis.compare(table, by="run", pair="item", outcome="faithfulness", control="gpt-4o")
+    assert answer["verdict"].tolist() == ["no winner"]

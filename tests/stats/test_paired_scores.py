@@ -1,0 +1,71 @@
+"""Scores of the same items, against SciPy and by hand."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata, ttest_rel, wilcoxon
+
+from promptlift.stats.paired_scores import paired_score_test
+
+scores = st.lists(st.integers(1, 5), min_size=1, max_size=40)
+
+
+def every_sign(differences):
+    """Two-sided p over all patterns of signs, by brute force."""
+    ranks = rankdata(np.abs(differences))
+    seen = abs(ranks @ np.sign(differences))
+    drawn = [abs(ranks @ np.array(signs)) for signs in product((-1, 1), repeat=len(ranks))]
+    return np.mean([one >= seen - 1e-9 for one in drawn])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 9])
+def test_few_items_are_exact_with_ties(n):
+    rng = np.random.default_rng(n)
+    first, second = rng.integers(1, 6, n), rng.integers(1, 6, n)
+    moved = (first - second)[first != second]
+    assert paired_score_test(first, second).p == pytest.approx(
+        every_sign(moved) if len(moved) else 1.0, abs=1e-12
+    )
+
+
+def test_many_items_are_the_signed_ranks_and_the_t_interval_of_scipy():
+    rng = np.random.default_rng(3)
+    first = rng.normal(0.2, 1.0, 200)
+    second = rng.normal(0.0, 1.0, 200)
+    result = paired_score_test(first, second, level=0.9)
+    assert result.p == pytest.approx(wilcoxon(first, second, method="approx").pvalue, abs=1e-9)
+    interval = ttest_rel(first, second).confidence_interval(0.9)
+    assert (result.low, result.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+
+
+@given(scores, st.data())
+def test_swapping_the_groups_turns_everything_round(first, data):
+    second = data.draw(st.lists(st.integers(1, 5), min_size=len(first), max_size=len(first)))
+    one, other = paired_score_test(first, second), paired_score_test(second, first)
+    assert one.p == pytest.approx(other.p)
+    assert one.rank_direction == -other.rank_direction
+    assert (one.n_better, one.n_worse) == (other.n_worse, other.n_better)
+    assert one.difference == pytest.approx(-other.difference)
+    if one.low is not None:
+        assert one.low <= one.difference <= one.high
+
+
+def test_nothing_to_compare_is_unknown():
+    assert paired_score_test([], []).difference is None
+    same = paired_score_test([1, 2, 3], [1, 2, 3])
+    assert (same.p, same.difference, same.low, same.rank_direction) == (1.0, 0.0, None, 0)
+    assert paired_score_test([1, np.nan], [2, 5]).n == 1
+
+
+def test_rounding_of_decimals_makes_no_difference():
+    assert paired_score_test([0.1 + 0.2], [0.3]).n_better == 0
+
+
+def test_unequal_lengths_are_refused():
+    with pytest.raises(ValueError, match="a score for every item, not 2 and 1"):
+        paired_score_test([1, 2], [1])
