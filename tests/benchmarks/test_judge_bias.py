@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -53,6 +53,7 @@ def test_counts_and_kappa_are_the_printed_ones(table, case):
     assert (*counts, round(judge.kappa()[0], 2)) == PRINTED[case]
 
 
+@settings(deadline=None)
 @given(some, some, some, some)
 def test_kappa_and_its_interval_are_those_of_statsmodels(a, b, c, d):
     judge = bias.Judge("any", true_pass=a, false_pass=b, false_fail=c, true_fail=d)
@@ -60,6 +61,7 @@ def test_kappa_and_its_interval_are_those_of_statsmodels(a, b, c, d):
     assert judge.kappa() == pytest.approx((oracle.kappa, oracle.kappa_low, oracle.kappa_upp), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(some, some, some, some, st.floats(0, 1), st.floats(0, 1))
 def test_a_judge_reports_a_difference_times_its_attenuation(a, b, c, d, p1, p0):
     judge = bias.Judge("any", true_pass=a, false_pass=b, false_fail=c, true_fail=d)
@@ -98,6 +100,7 @@ def test_redrawn_errors_have_the_rates_and_the_discordance_of_the_formula(table)
         assert seen[:, [1, 2]].sum(axis=1).mean() == pytest.approx(discordance, abs=0.006)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
 def test_the_decision_is_the_verdict_of_the_comparison(n11, n10, n01, n00):
     pairs = [(1, 1)] * n11 + [(1, 0)] * n10 + [(0, 1)] * n01 + [(0, 0)] * n00

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, ttest_rel, wilcoxon
 
@@ -43,6 +43,7 @@ def test_many_items_are_the_signed_ranks_and_the_t_interval_of_scipy():
     assert (result.low, result.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
+@settings(deadline=None)
 @given(scores, st.data())
 def test_swapping_the_groups_turns_everything_round(first, data):
     second = data.draw(st.lists(st.integers(1, 5), min_size=len(first), max_size=len(first)))
