@@ -50,8 +50,7 @@ class Crew(Generic[Item, Result]):
         self._work = work
         self._task = task
         self._most = threads
-        self._threads: list[threading.Thread] = []
-        self._lanes: list[Lane] = []
+        self._members: list[tuple[threading.Thread, Lane]] = []
         self._todo: SimpleQueue[Item | object] = SimpleQueue()
         self._done: SimpleQueue[tuple[Item, Result | None, Exception | None]] = SimpleQueue()
         self._waiting = 0
@@ -63,12 +62,12 @@ class Crew(Generic[Item, Result]):
         """Add an item."""
         self._waiting += 1
         self._todo.put(item)
-        if len(self._threads) < self._most:
+        if len(self._members) < self._most:
             lane = self._transport.take_lane()
-            self._lanes.append(lane)
             # Daemons: one that hangs in a connect must not hold up the interpreter's end.
             thread = threading.Thread(target=self._run, args=(lane,), name="promptlift-crew", daemon=True)
-            self._threads.append(thread)
+            # In one step, and before the start: Ctrl-C may come between any two.
+            self._members.append((thread, lane))
             thread.start()
 
     def results(self, *, leave: int = 0) -> Iterator[tuple[Item, Result | None, Exception | None]]:
@@ -77,7 +76,7 @@ class Crew(Generic[Item, Result]):
             try:
                 done = self._done.get(timeout=0.25)
             except Empty:
-                if not any(thread.is_alive() for thread in self._threads):
+                if not any(thread.is_alive() for thread, _ in self._members):
                     return
                 continue
             self._waiting -= 1
@@ -104,16 +103,17 @@ class Crew(Generic[Item, Result]):
             self._waiting -= 1
             yield done
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is not None or self._waiting:
             self._task.stop.set()
-            for lane in self._lanes:
+            for _, lane in self._members:
                 lane.cut()
-        for _thread in self._threads:
+        for _ in self._members:
             self._todo.put(_END)
         deadline = time.monotonic() + _JOIN_SECONDS
-        for thread, lane in zip(self._threads, self._lanes, strict=True):
-            thread.join(max(0.0, deadline - time.monotonic()))
+        for thread, lane in self._members:
+            if thread.ident is not None:  # else Ctrl-C came before it was started
+                thread.join(max(0.0, deadline - time.monotonic()))
             if not thread.is_alive():
                 self._transport.give_lane(lane)
 

@@ -10,7 +10,7 @@ import contextlib
 import socket
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -105,6 +105,7 @@ class Lane:
         )
         self._socket: Any = None
         self._used_at = float("-inf")
+        self._ended = False
         self._traced = {"timeout": shared.timeout, "trace": self._trace}
         self._untraced = {"timeout": shared.timeout}
         self._urls: dict[str, httpx.URL] = {}
@@ -166,7 +167,16 @@ class Lane:
                 self._socket = None
 
     def cut(self) -> None:
-        """End the request that is under way in another thread, at once."""
+        """End the request that is under way in another thread, at once; also one that is still connecting."""
+        self._ended = True
+        self._shut()
+
+    def renew(self) -> Self:
+        """Allow requests again after a cut."""
+        self._ended = False
+        return self
+
+    def _shut(self) -> None:
         line = self._socket
         if line is not None:
             with contextlib.suppress(OSError, ValueError):
@@ -182,6 +192,8 @@ class Lane:
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self._socket = info["return_value"].get_extra_info("socket")
+            if self._ended:
+                self._shut()
 
 
 def _read(response: httpx.Response) -> bytes:

@@ -232,7 +232,7 @@ class Transport:
     def take_lane(self) -> Lane:
         """Lend a lane to one thread."""
         try:
-            return self._free.pop()
+            return self._free.pop().renew()
         except IndexError:
             return self._lines.lane()
 
