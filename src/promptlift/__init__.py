@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from promptlift import analysis, errors, plots, report, schema, stats, transcripts
+    from promptlift import analysis, errors, plots, report, samples, schema, stats, transcripts
     from promptlift.local import local
     from promptlift.schema import events
     from promptlift.workspace import Workspace, connect
@@ -28,6 +28,7 @@ __all__ = [
     "local",
     "plots",
     "report",
+    "samples",
     "schema",
     "stats",
     "transcripts",
@@ -40,7 +41,17 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
     "events": ("promptlift.schema.events", None),
     **{
         name: (f"promptlift.{name}", None)
-        for name in ("analysis", "errors", "local", "plots", "report", "schema", "stats", "transcripts")
+        for name in (
+            "analysis",
+            "errors",
+            "local",
+            "plots",
+            "report",
+            "samples",
+            "schema",
+            "stats",
+            "transcripts",
+        )
     },
 }
 

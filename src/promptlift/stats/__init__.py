@@ -43,9 +43,11 @@ if TYPE_CHECKING:
         mcnemar_log_e_value,
     )
     from promptlift.stats.experiment import Experiment
+    from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
     from promptlift.stats.guardrails import GUARDRAIL_MARGINS, Guardrail, guardrail
     from promptlift.stats.looks import look_multiplier, look_multipliers
     from promptlift.stats.multiplicity import holm
+    from promptlift.stats.paired_scores import PairedScoreTest, paired_score_test
     from promptlift.stats.pairs import PairAnalysis, analyse_pairs
     from promptlift.stats.passes import Cell, Outcome, Pass
     from promptlift.stats.planning import pairs_needed, power_of_pairs, smallest_findable_points
@@ -73,6 +75,7 @@ __all__ = [
     "Outcome",
     "PairAnalysis",
     "PairedComparison",
+    "PairedScoreTest",
     "Pass",
     "Progress",
     "Reduction",
@@ -100,6 +103,9 @@ __all__ = [
     "e_threshold",
     "expected_lift",
     "failure_reduction",
+    "findable_mean",
+    "findable_points_paired",
+    "findable_points_unpaired",
     "guardrail",
     "holm",
     "label_test",
@@ -112,6 +118,7 @@ __all__ = [
     "mcnemar_log_e_value",
     "mean_interval",
     "newcombe",
+    "paired_score_test",
     "pairs_needed",
     "power_of_pairs",
     "prior_sd_from",
@@ -158,6 +165,11 @@ _LAZY: Final[dict[str, tuple[str, ...]]] = {
         "mcnemar_log_e_value",
     ),
     "experiment": ("Experiment",),
+    "findable": (
+        "findable_mean",
+        "findable_points_paired",
+        "findable_points_unpaired",
+    ),
     "guardrails": (
         "GUARDRAIL_MARGINS",
         "Guardrail",
@@ -178,6 +190,10 @@ _LAZY: Final[dict[str, tuple[str, ...]]] = {
     "pairs": (
         "PairAnalysis",
         "analyse_pairs",
+    ),
+    "paired_scores": (
+        "PairedScoreTest",
+        "paired_score_test",
     ),
     "passes": (
         "Cell",

@@ -1,6 +1,6 @@
 """How right the lexicon judge is on real conversations, beside baselines.
 
-``python tests/benchmarks/judge_quality.py`` prints the tables in Markdown, good or bad. The rules of the judge were
+``python tests/benchmarks/test_judge_quality.py`` prints the tables in Markdown, good or bad. The rules of the judge were
 not fitted to these conversations, and the judge sees only roles and texts, never the truth.
 """
 
