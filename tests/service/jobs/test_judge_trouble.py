@@ -1,0 +1,128 @@
+"""A model that is away, and a model that talks nonsense: what becomes of conversations, to the end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import promptlift
+from promptlift.errors import NotFound
+from service.llm.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
+from service_process import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.workspace import Workspace
+    from service_process import ServiceProcess
+
+JUDGEMENT = {
+    "sentiment": "negative",
+    "sentimentScore": -0.4,
+    "taskCompleted": False,
+    "quality": 35,
+    "topics": ["delivery"],
+    "summary": "The parcel did not come.",
+    "issues": [{"title": "Late delivery", "severity": "high", "evidence": None}],
+}
+COUNT = 20
+
+
+class Model:
+    """A model that a test can take away and bring back; ``say`` is what it answers now."""
+
+    def __init__(self) -> None:
+        self.say: Callable[[], Say] = lambda: completion(json.dumps(JUDGEMENT))
+        self.endpoint = StubEndpoint(self._answer)
+
+    def _answer(self, asked: Asked) -> Say:
+        if asked.method == "GET":
+            return Say({"object": "list", "data": [{"id": "stub"}]})
+        return self.say()
+
+    def judged(self) -> int:
+        """How many transcripts it was asked to judge."""
+        return sum(asked.headers.get("x-promptlift-purpose") == "judge" for asked in self.endpoint.asked)
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    made = Model()
+    yield made
+    made.endpoint.close()
+
+
+@pytest.fixture
+def lift(model: Model, start_service: Callable[..., ServiceProcess]) -> Iterator[Workspace]:
+    settings = model.endpoint.settings
+    running = start_service(
+        env={
+            "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
+            "PROMPTLIFT_LLM_MODEL": "stub",
+            "PROMPTLIFT_LLM_API_KEY": KEY,
+        }
+    )
+    with promptlift.connect(running.base_url, running.key, progress=False) as workspace:
+        yield workspace
+
+
+def log(lift: Workspace, count: int) -> tuple[str, list[str]]:
+    prompt = lift.client.prompts.create(name="p", content="Help.", llm_model="gpt-4o")
+    ids = [
+        lift.client.conversations.create(
+            prompt_id=prompt.id, content=f"User: Where is parcel {number}?\nAssistant: I do not know."
+        ).id
+        for number in range(count)
+    ]
+    return prompt.id, ids
+
+
+def without_insights(lift: Workspace) -> int:
+    page = lift.client.conversations.list(has_insights=False, limit=1)
+    assert page.pagination is not None
+    return page.pagination.total
+
+
+def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace, model: Model) -> None:
+    model.say = lambda: Say({"error": {"message": "no such key"}}, status=401)
+    _, ids = log(lift, COUNT)
+    wait_until(lambda: model.judged() >= COUNT, what="the model was asked and refused")
+    assert without_insights(lift) == COUNT
+    with pytest.raises(NotFound, match="not ready yet"):
+        lift.client.conversations.insights(ids[0])
+
+    model.say = lambda: completion(json.dumps(JUDGEMENT))
+    refused = model.judged()
+    wait_until(lambda: without_insights(lift) == 0, what="every conversation judged")
+    table = lift.conversations(insights=True)
+    assert set(table["analyser"]) == {"llm:stub"}
+    assert table["task_completed"].eq(False).all()
+    # Some may have been refused once more before the model came back; none was judged twice.
+    used: Any = lift.client.usage.get().tokens.used
+    assert used == COUNT * 15
+    assert model.judged() - refused >= COUNT
+
+
+def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Workspace, model: Model) -> None:
+    model.say = lambda: completion("I would rather not.")
+    prompt_id, ids = log(lift, 1)
+
+    def given_up() -> bool:
+        try:
+            lift.client.conversations.insights(ids[0])
+        except NotFound as error:
+            return "judging failed" in error.message
+        return False
+
+    wait_until(given_up, what="the conversation is given up", seconds=60)
+    asked = model.judged()
+    assert asked == 6  # three tries, and in each the model is asked once more because its answer did not fit
+    assert lift.client.usage.get().tokens.used == asked * 15
+
+    model.say = lambda: completion(json.dumps(JUDGEMENT))
+    assert lift.client.conversations.regenerate_insights(ids[0]).queued == 1
+    wait_until(lambda: without_insights(lift) == 0, what="the conversation is judged")
+    assert lift.client.conversations.insights(ids[0]).summary == JUDGEMENT["summary"]
+    assert lift.prompt_insights(prompt_id).top_issues[0].issue == "Late delivery"
