@@ -108,9 +108,9 @@ def first_account(connection: Connection, settings: ServiceSettings) -> str:
 def _run(
     settings: ServiceSettings, database: Database, listener: socket.socket, on_ready: Callable[[], None]
 ) -> None:
-    engine = JobEngine(
-        database, executor="serve" if database.is_sqlite else f"{socket.gethostname()}:{settings.port}"
-    )
+    # The same after a restart, and no other process's: it takes up the jobs of this name.
+    address = f"{socket.gethostname()}:{listener.getsockname()[1]}"
+    engine = JobEngine(database, executor="serve" if database.is_sqlite else address)
     judge = choose()
     jobs = InsightJobs(database, engine, judge.judge, at_a_time=judge.at_a_time)
     log = ConversationLog(database, jobs)

@@ -189,3 +189,14 @@ def test_what_is_left_to_do_is_counted(waiting):
     keep(waiting, "one", "a")
     with waiting.database.read() as connection:
         assert judging.unfinished(connection) == 2
+
+
+def test_a_claim_of_a_process_that_never_came_back_is_given_to_others(waiting):
+    assert claim(waiting, "dead", limit=2) == ["a", "b"]
+    assert claim(waiting, "slow", now=NOW + 60_000) == ["c"]
+    with waiting.database.write() as connection:
+        assert judging.release_forgotten(connection, before=NOW) == 0
+        assert judging.release_forgotten(connection, before=NOW + 1) == 2
+    assert claim(waiting, "other", now=NOW + 1) == ["a", "b"]
+    assert not keep(waiting, "dead", "a")
+    assert keep(waiting, "slow", "c")

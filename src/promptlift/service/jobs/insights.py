@@ -45,6 +45,8 @@ CLAIM = 200
 CHUNK = 25
 SWEEP_SECONDS = 2.0
 CLEAN_EVERY = 300  # sweeps
+# A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
+FORGOTTEN_AFTER = 30 * 60 * moment.SECOND
 # A model that cannot be reached is asked again after 5 s, 10 s, 20 s … and at last every ten minutes.
 FIRST_PAUSE = 5 * moment.SECOND
 LONGEST_PAUSE = 600 * moment.SECOND
@@ -302,3 +304,4 @@ class InsightJobs:
         self._engine.forget_finished()
         with self._database.write() as connection:
             conversations.drop_expired_keys(connection, now=moment.now())
+            judging.release_forgotten(connection, before=moment.now() - FORGOTTEN_AFTER)

@@ -43,7 +43,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
         connection.execute(
             update(conversations)
             .where(conversations.c.id.in_(taken))
-            .values(judging="claimed", claimed_by=worker)
+            .values(judging="claimed", claimed_by=worker, judge_after=now)
         )
     return taken
 
@@ -171,6 +171,15 @@ def claimants(connection: Connection) -> list[str]:
     """Jobs that hold claimed conversations."""
     statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
     return [name for name in connection.scalars(statement) if name is not None]
+
+
+def release_forgotten(connection: Connection, *, before: int) -> int:
+    """Take conversations away that were claimed before a time and are still not judged; gives how many."""
+    return connection.execute(
+        update(conversations)
+        .where(conversations.c.judging == "claimed", conversations.c.judge_after < before)
+        .values(judging="pending", claimed_by=None)
+    ).rowcount
 
 
 def release(connection: Connection, worker: str) -> int:
