@@ -123,13 +123,13 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
         name: str(tmp_path / name)
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
     }
-    allow_root = tmp_path / "JUPYTER_CONFIG_DIR" / "jupyter_server_config.json"
-    allow_root.parent.mkdir()
+    config = tmp_path / "JUPYTER_CONFIG_DIR" / "jupyter_server_config.json"
+    config.parent.mkdir()
     settings = {
-        "ServerApp": {"allow_root": True, "port": 0, "port_retries": 0},
+        "ServerApp": {"port": 0, "port_retries": 0},
         "IdentityProvider": {"token": "t"},
     }
-    allow_root.write_text(json.dumps(settings))
+    config.write_text(json.dumps(settings))
     log = tmp_path / "lab.log"
     with log.open("w") as output:
         process = subprocess.Popen(

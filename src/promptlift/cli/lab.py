@@ -49,6 +49,9 @@ def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
         "PROMPTLIFT_DATA": str(use.folder.path),
     }
     command = [sys.executable, "-m", "jupyterlab", str(folder), *([] if browser else ["--no-browser"])]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # In a container the only user is root. JupyterLab listens on loopback and asks for its token.
+        command.append("--allow-root")
     process = subprocess.Popen(command, env=environment)  # noqa: S603  our own interpreter and arguments
     try:
         code = _wait(process)
