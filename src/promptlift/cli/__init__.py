@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from types import FrameType
+from promptlift.cli.leaving import leave_if_told, listen
 
 __all__ = ["main"]
 
@@ -21,9 +18,12 @@ def main() -> None:
     from promptlift.cli.commands import app  # noqa: PLC0415  after the interpreter is known to be ours
     from promptlift.errors import PromptliftError  # noqa: PLC0415
 
-    signal.signal(signal.SIGTERM, _leave)
+    listen()
     try:
         app(prog_name="promptlift")
+    except SystemExit:
+        leave_if_told()
+        raise
     except KeyboardInterrupt:
         sys.exit(130)
     except PromptliftError as error:
@@ -39,7 +39,3 @@ def main() -> None:
 def _fail(message: str) -> None:
     sys.stderr.write(f"promptlift: {message}\n")
     sys.exit(1)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature of a handler
-    sys.exit(143)

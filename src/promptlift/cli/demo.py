@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlift.cli.leaving import leave_if_told
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +37,7 @@ def run_demo(*, out: Path, data: Path | None) -> None:
     with _folder(data) as folder, local(folder, progress=progress) as lift:
         _say("The service is ready. Logging the sample conversations …")
         prompts = log_samples(lift)
+        leave_if_told()
         count = wait_for_insights(lift, prompts.values(), progress=progress)
         _say(f"{count} conversations are logged and have insights.\n")
         ids = list(prompts.values())
@@ -83,5 +86,6 @@ def _summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
 
 
 def _say(line: str) -> None:
+    leave_if_told()
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
