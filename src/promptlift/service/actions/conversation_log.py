@@ -39,7 +39,7 @@ BATCH = 64
 # So long after a write more conversations are likely to come.
 BUSY_SECONDS = 0.05
 # When several come side by side, the others of this moment are waited for: one transaction for all costs less.
-GATHER_SECONDS = 0.002
+GATHER_SECONDS = 0.001
 # How often another process may take a key between the look and the write.
 KEY_RACES = 5
 
