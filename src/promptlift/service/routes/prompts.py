@@ -57,8 +57,12 @@ class _Prompts:
         self._scheme = scheme
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
-        noun, root = self._scheme.name, f"/{self._scheme.segment}"
-        one = f"{root}/{{id}}"
+        root = f"/{self._scheme.segment}"
+        self._add_resource(endpoints, root, f"{root}/{{id}}")
+        self._add_views(endpoints, f"{root}/{{id}}")
+
+    def _add_resource(self, endpoints: endpoint.Endpoints, root: str, one: str) -> None:
+        noun, add = self._scheme.name, endpoint.add
         listing = (
             _LIMIT,
             _OFFSET,
@@ -67,12 +71,6 @@ class _Prompts:
                 "status", {"type": "string", "enum": list(PROMPT_STATUSES)}, "Only this status"
             ),
         )
-        days = (
-            endpoint.parameter(
-                "days", {"type": "string", "enum": list(limits.INSIGHTS_DAYS)}, "Days to cover"
-            ),
-        )
-        add = endpoint.add
         add(
             endpoints,
             "GET",
@@ -115,6 +113,14 @@ class _Prompts:
             answer=Done,
             summary=f"Delete a {noun}",
             operation=f"delete_{noun}",
+        )
+
+    def _add_views(self, endpoints: endpoint.Endpoints, one: str) -> None:
+        noun, add = self._scheme.name, endpoint.add
+        days = (
+            endpoint.parameter(
+                "days", {"type": "string", "enum": list(limits.INSIGHTS_DAYS)}, "Days to cover"
+            ),
         )
         add(
             endpoints,
