@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store.database import Database
@@ -105,3 +106,20 @@ def test_sqlite_is_in_wal_mode_with_foreign_keys(tmp_path):
     plain = sqlite3.connect(tmp_path / "promptlift.db")
     assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     plain.close()
+
+
+@pytest.mark.parametrize("jobs", [True, False])
+def test_every_sqlite_tells_parts_of_a_second(tmp_path, jobs):
+    """The job engine's tables need it from Python 3.12 on, and SQLite has it from 3.42 on."""
+    database = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
+    before = time.time()
+    if jobs:
+        engine = database.engine_for_jobs()
+        with engine.connect() as connection:
+            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
+        engine.dispose()
+    else:
+        with database.write() as connection:
+            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
+    database.close()
+    assert before - 1 < found < time.time() + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,12 @@ _PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
 )
+
+
+def _know_subseconds(connection: Any) -> None:
+    """Teach an SQLite before 3.42 ``unixepoch('subsec')``, which the job engine's tables use from Python 3.12 on."""
+    if sqlite3.sqlite_version_info < (3, 42):
+        connection.create_function("unixepoch", 1, lambda _unit: time.time())
 
 
 class Database:
@@ -68,6 +75,7 @@ class Database:
             @event.listens_for(engine, "connect")
             def prepare(connection: Any, _record: Any) -> None:
                 connection.isolation_level = None  # transactions are begun below, not by the driver's guess
+                _know_subseconds(connection)
                 for pragma in _PRAGMAS:
                     connection.execute(pragma)
 
@@ -87,6 +95,7 @@ class Database:
 
             @event.listens_for(engine, "connect")
             def prepare(connection: Any, _record: Any) -> None:
+                _know_subseconds(connection)
                 for pragma in _PRAGMAS:
                     connection.execute(pragma)
                 connection.isolation_level = "IMMEDIATE"
