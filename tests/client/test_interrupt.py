@@ -18,14 +18,29 @@ PROGRAM = """
 
     lift = promptlift.connect({base_url!r}, {key!r}, progress=False)
 
+    def shown(value):
+        try:
+            return repr(value)
+        except Exception as error:  # Ctrl-C may come between a foreign object's making and its first attribute
+            return repr(error)
+
+    def told(error):
+        # Everything a traceback with locals shows, of every frame of the error and of what it came from.
+        parts = []
+        while error is not None:
+            parts += traceback.format_exception(error, chain=False)
+            for frame, _ in traceback.walk_tb(error.__traceback__):
+                parts += map(shown, frame.f_locals.values())
+            error = error.__cause__ or error.__context__
+        return "".join(parts)
+
     def work():
         print("begun", flush=True)
         try:
             {work}
         except KeyboardInterrupt as interrupt:
             left = [t for t in threading.enumerate() if t.name == "promptlift-crew"]
-            told = traceback.TracebackException.from_exception(interrupt, capture_locals=True)
-            print("interrupted", len(left), {key!r} in "".join(told.format()), flush=True)
+            print("interrupted", len(left), {key!r} in told(interrupt), flush=True)
 
     async def in_loop():
         work()
