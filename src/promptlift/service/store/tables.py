@@ -90,7 +90,10 @@ prompt_versions = Table(
     Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
     Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False, index=True),
     Column("content", Text, nullable=False),
+    # How the text came: created, updated, applied, auto_deployed, rolled_back, restored.
     Column("origin", String(20), nullable=False),
+    Column("optimization_id", _ID),
+    Column("variant_id", _ID),
     Column("created_at", BigInteger, nullable=False),
 )
 
@@ -192,4 +195,134 @@ rate_windows = Table(
     Column("account_id", _ID, ForeignKey("accounts.id"), primary_key=True),
     Column("window", BigInteger, nullable=False),
     Column("used", Integer, nullable=False),
+)
+
+optimizations = Table(
+    "optimizations",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("mode", String(20), nullable=False),
+    Column("variant_count", Integer, nullable=False),
+    Column("intent", Text),
+    Column("persona_ids", Text),
+    # What counts for this run, as JSON: the account's settings and the prompt as they were when it was asked for.
+    Column("settings", Text, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("rehearsal", Boolean, nullable=False),
+    # Logged conversations to take scenarios from, in their order; a JSON list, written when the run begins.
+    Column("pool", Text),
+    Column("experiment", Text),
+    Column("results", Text),
+    Column("failure", Text),
+    Column("stop_reason", Text),
+    Column("model_calls", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    # Which process runs it, and until when that holds without a sign of life.
+    Column("worker", String(100)),
+    Column("lease_until", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("started_at", BigInteger),
+    Column("completed_at", BigInteger),
+    Index("ix_optimizations_account_id_seq", "account_id", "seq"),
+    Index("ix_optimizations_prompt_id_seq", "prompt_id", "seq"),
+    Index("ix_optimizations_status", "status"),
+)
+
+# The original is number 0.
+optimization_variants = Table(
+    "optimization_variants",
+    metadata,
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("rationale", Text),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("optimization_id", "number"),
+)
+
+# Who talks about what in each cell, kept before the first conversation in it.
+optimization_cells = Table(
+    "optimization_cells",
+    metadata,
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("pass", Integer, nullable=False),
+    Column("stage", String(10), nullable=False),
+    Column("persona", Text, nullable=False),
+    Column("scenario", Text, nullable=False),
+    PrimaryKeyConstraint("optimization_id", "number"),
+)
+
+# One simulated conversation with its judgement; never changed after it was written.
+simulations = Table(
+    "simulations",
+    metadata,
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    Column("cell", Integer, nullable=False),
+    Column("arm", Integer, nullable=False),
+    Column("pass", Integer, nullable=False),
+    Column("stage", String(10), nullable=False),
+    Column("status", String(10), nullable=False),
+    Column("task_completed", Boolean),
+    Column("sentiment", String(10)),
+    Column("sentiment_score", Float),
+    Column("quality", Float),
+    Column("turns", Integer, nullable=False),
+    Column("ended_by", String(10)),
+    Column("error", Text),
+    Column("content", LargeBinary),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("optimization_id", "cell", "arm"),
+)
+
+personas = Table(
+    "personas",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("deleted_at", BigInteger),
+)
+
+# What became of a variant after its optimization: staged, tested, live, rolled back.
+deployments = Table(
+    "deployments",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    Column("variant_id", _ID, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("origin", String(20), nullable=False),
+    Column("regression", Text),
+    Column("production", Text),
+    Column("verification", String(20)),
+    # How many conversations after the change the last check saw.
+    Column("checked", Integer, nullable=False),
+    Column("version_seq", BigInteger),
+    Column("previous_version_seq", BigInteger),
+    Column("applied_at", BigInteger),
+    Column("rolled_back_at", BigInteger),
+    Column("reason", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
+    Index("ix_deployments_prompt_id_seq", "prompt_id", "seq"),
+    Index("ix_deployments_state", "state"),
 )
