@@ -124,11 +124,29 @@ def test_the_budget_of_the_confirmation(mode, iterations, passes):
     assert confirm_passes(mode, iterations) == passes
 
 
-@pytest.mark.parametrize("variants", [1, 2, 3, 4])
+@pytest.mark.parametrize(("mode", "passes"), [("exploratory", 1), ("validation", 2)])
+@pytest.mark.parametrize("variants", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("iterations", range(1, 13))
-def test_validation_never_takes_more_than_two_passes_an_iteration(variants, iterations):
-    total = len(screening_plan(variants, "validation", iterations)) + confirm_passes("validation", iterations)
-    assert total <= 2 * iterations
+def test_an_iteration_never_takes_more_passes_than_its_mode_has(mode, passes, variants, iterations):
+    run = Experiment(variants, mode, max_iterations=iterations)
+    assert run.verdict().progress.passes_max <= passes * iterations
+    # A coin that always falls for the variant a little: the budget is used up or a winner found, never more.
+    play(run, lambda cell, arm: (cell.number + arm) % 2 == 0)
+    progress = run.verdict().progress
+    assert 1 <= progress.passes_done <= passes * iterations
+    assert run.verdict().analysis is not None
+
+
+def test_a_budget_of_one_pass_tests_one_variant_and_says_so():
+    tested = set()
+    for seed in range(40):
+        run = Experiment(3, "exploratory", max_iterations=1, seed=seed)
+        verdict = play(run, same)
+        assert verdict.progress.passes_done == 1
+        assert any("one of 3 variants was tested" in warning for warning in verdict.warnings)
+        assert sum(variant.n_pairs > 0 for variant in verdict.variants) == 1
+        tested.add(verdict.finalist)
+    assert tested == {1, 2, 3}
 
 
 # How it screens

@@ -14,6 +14,8 @@ VARIANTS_MAX: Final = 5
 # Smallest true difference worth going on for, a fraction.
 FUTILITY_TARGETS: Final[dict[Mode, float]] = {"exploratory": 0.10, "validation": 0.075}
 
+_PASSES_OF_VALIDATION: Final = 2  # an iteration
+
 # Variants kept after each screening pass, by their number.
 _HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 2, 1)}
 
@@ -33,15 +35,23 @@ def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple
         raise ValueError(f"variant_count must lie between 1 and {VARIANTS_MAX}, not {variant_count!r}.")
     if variant_count == 1:
         return ()
-    # unspecified: validation with fewer than three iterations. Halving would leave no pass to confirm, so
-    # one pass chooses, as in exploratory mode.
-    if mode == "exploratory" or max_iterations < 3:
-        return (1,)
-    return _HALVING[variant_count]
+    # unspecified: budgets in which screening would leave no pass to confirm. A run that could never name a
+    # winner would only cost money. One exploratory iteration is one pass, so nothing is screened; validation
+    # chooses in one pass, as in exploratory mode, until halving leaves two.
+    if mode == "exploratory":
+        return (1,) if max_iterations > 1 else ()
+    halving = _HALVING[variant_count]
+    return halving if _PASSES_OF_VALIDATION * max_iterations - len(halving) >= 2 else (1,)
 
 
-def confirm_passes(mode: Mode, max_iterations: int) -> int:
+def confirm_passes(mode: Mode, max_iterations: int, *, screening: int = 0) -> int:
     """Most passes of confirmation: ``min(6, iterations - 1)``, or ``2 iterations - 4`` in validation.
+
+    Parameters
+    ----------
+    screening
+        Passes that screening takes. An exploratory iteration is one pass, one of validation is two; with the
+        confirmation they are never more than ``max_iterations`` iterations.
 
     Raises
     ------
@@ -49,11 +59,12 @@ def confirm_passes(mode: Mode, max_iterations: int) -> int:
         When ``mode`` is unknown, or ``max_iterations`` is below 1.
     """
     _check(mode, max_iterations)
-    # unspecified: one or two iterations, where the formulas give nothing. A run that could never name a
-    # winner would only cost money, so at least one pass confirms; two in validation where they fit.
+    # unspecified: one or two iterations, where the formulas give nothing. At least one pass confirms; two in
+    # validation where they fit.
     if mode == "exploratory":
         return max(1, min(6, max_iterations - 1))
-    return max(min(2, max_iterations), 2 * max_iterations - 4)
+    formula = max(min(2, max_iterations), 2 * max_iterations - 4)
+    return max(1, min(formula, _PASSES_OF_VALIDATION * max_iterations - screening))
 
 
 def is_futile(n10: int, n01: int, n: int, mode: Mode) -> bool:

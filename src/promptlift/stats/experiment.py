@@ -128,7 +128,7 @@ class Experiment:
         if not prior_sd_points >= 0.0:
             raise ValueError(f"prior_sd_points must be a number of at least 0, not {prior_sd_points!r}.")
         self._keep = screening_plan(variant_count, mode, max_iterations)
-        self._confirm_passes = confirm_passes(mode, max_iterations)
+        self._confirm_passes = confirm_passes(mode, max_iterations, screening=len(self._keep))
         e_threshold(confidence_mode)
         if estimand not in {"population", "panel"}:
             raise ValueError(f"estimand must be population or panel, not {estimand!r}.")
@@ -151,11 +151,11 @@ class Experiment:
         # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
         self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}
-        self._screen = {arm: PairTally() for arm in self._active} if self._keep else {}
+        self._screen = {arm: PairTally() for arm in self._active}
         self._confirmations: list[_Confirmation] = []
         self._pending: Pass | None = None
-        if not self._keep:
-            self._confirm(1)
+        if not self._keep:  # one variant, or a budget of one pass: then chance chooses who is tested
+            self._confirm(1 + int(self._random(_TIES).integers(self.variant_count)))
 
     def next_pass(self) -> Pass | None:
         """Say which arms run on which cells next; the same answer until `record`, ``None`` at the end."""
@@ -379,7 +379,7 @@ class Experiment:
             stage="screen",
             # Being left out is a look that ended the data, so the interval is made for as many looks.
             look=max(left or min(self._passes, len(self._keep)), 1),
-            max_looks=len(self._keep),
+            max_looks=max(len(self._keep), 1),
             prior_sd_points=self.prior_sd_points,
             screened_out_after=left,
         )
@@ -406,6 +406,8 @@ class Experiment:
             warnings.append("Pairs of one persona go together; the interval is the wider one by persona.")
         if analysis is not None and analysis.n and analysis.lift is None:
             warnings.append("The original completed no task, so the lift in percent is not defined.")
+        if not self._keep and self.variant_count > 1:
+            warnings.append(f"One iteration is one pass: one of {self.variant_count} variants was tested.")
         if self.estimand == "panel":
             warnings.append("Fixed personas: the result is valid for them, not for users in general.")
         return tuple(warnings)
