@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes, screening_plan
+from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes
 from promptlift.stats.budget import is_futile
 
 
