@@ -7,9 +7,7 @@ import random
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args, overload
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from promptlift.service.llm.answers import (
     error_text,
@@ -21,6 +19,7 @@ from promptlift.service.llm.answers import (
 )
 from promptlift.service.llm.dialect import Dialect, names_the_shape, request_body
 from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused, LlmUnavailable
+from promptlift.service.llm.port import ChatAnswer, Parsed, Purpose, check_purpose
 from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy
 from promptlift.service.llm.transport import NoAnswer, Transport
 
@@ -32,41 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatAnswer", "ChatClient", "Purpose"]
 
-Purpose = Literal["judge", "scenarios", "persona", "agent", "variants", "context"]
-Parsed = TypeVar("Parsed", bound=BaseModel)
-ParsedT_co = TypeVar("ParsedT_co", covariant=True)
-
 REQUEST_SECONDS: Final = 120.0
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatAnswer(Generic[ParsedT_co]):
-    """What a language model said.
-
-    Attributes
-    ----------
-    text
-        The answer as it came: hostile text.
-    parsed
-        The checked structured answer, ``None`` when no schema was asked for.
-    prompt_tokens, completion_tokens
-        Of all requests that the answer took, as the endpoint counted; 0 where it did not.
-    model
-        Name of the model as the endpoint gave it, else as it was asked for.
-    """
-
-    text: str
-    parsed: ParsedT_co
-    prompt_tokens: int
-    completion_tokens: int
-    model: str
-
-    @property
-    def tokens(self) -> int:
-        """All tokens."""
-        return self.prompt_tokens + self.completion_tokens
 
 
 class ChatClient:
@@ -170,8 +137,7 @@ class ChatClient:
         LlmBadAnswer
             The answer is empty, or did not fit twice.
         """
-        if purpose not in get_args(Purpose):
-            raise ValueError(f"purpose must be one of {', '.join(get_args(Purpose))}, not {purpose!r}")
+        check_purpose(purpose)
         asked = _Asked(
             purpose=purpose,
             model=model or self.settings.model,

@@ -3,8 +3,10 @@
 ::
 
     PromptliftError
+    ├── Cancelled               the job that asked was cancelled; no failure of the model
     └── LlmError                .tokens used up all the same
         ├── LlmUnavailable      no answer in time, 429 or 5xx to the end of the budget; later it may work
+        │   └── EndpointDown    so many requests in a row had no answer that no more are made
         ├── LlmRefused          .status; the endpoint does not take the request: key, model, size
         └── LlmBadAnswer        it answered, and the answer cannot be used
 """
@@ -13,7 +15,14 @@ from __future__ import annotations
 
 from promptlift.errors import PromptliftError
 
-__all__ = ["LlmBadAnswer", "LlmError", "LlmRefused", "LlmUnavailable"]
+__all__ = ["Cancelled", "EndpointDown", "LlmBadAnswer", "LlmError", "LlmRefused", "LlmUnavailable"]
+
+
+class Cancelled(PromptliftError):
+    """The job that asked the model was cancelled: its calls end without an answer."""
+
+    def __init__(self) -> None:
+        super().__init__("The work that asked the language model was cancelled.")
 
 
 class LlmError(PromptliftError):
@@ -42,6 +51,17 @@ class LlmUnavailable(LlmError):
     def __init__(self, message: str, *, retry_after: float | None = None, tokens: int = 0) -> None:
         super().__init__(message, tokens=tokens)
         self.retry_after = retry_after
+
+
+class EndpointDown(LlmUnavailable):
+    """So many requests of one job had no answer in a row that no more are made for it."""
+
+    def __init__(self, failures: int, seconds: float, *, reason: str = "") -> None:
+        said = f" The last failure: {reason}." if reason else ""
+        super().__init__(
+            f"The language model's endpoint seems to be down: no answer to {failures} requests in a row "
+            f"over {seconds:g} seconds or more.{said} Check that it is up and PROMPTLIFT_LLM_BASE_URL, and start again."
+        )
 
 
 class LlmRefused(LlmError):

@@ -1,0 +1,149 @@
+"""What the engine asks of a language model, and what a model is told about the job that asks.
+
+Loads no HTTP library: the engine, the rehearsal model and tests import it freely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_args,
+    overload,
+    runtime_checkable,
+)
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from promptlift.service.llm.retry import RetryPolicy
+
+__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "ServesJobs", "check_purpose"]
+
+Purpose = Literal["judge", "scenarios", "persona", "agent", "variants", "context"]
+PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
+ParsedT_co = TypeVar("ParsedT_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer(Generic[ParsedT_co]):
+    """What a language model said.
+
+    Attributes
+    ----------
+    text
+        The answer as it came: hostile text.
+    parsed
+        The checked structured answer, ``None`` when no schema was asked for.
+    prompt_tokens, completion_tokens
+        Of all requests that the answer took, as the endpoint counted; 0 where it did not.
+    model
+        Name of the model as the endpoint gave it, else as it was asked for.
+    """
+
+    text: str
+    parsed: ParsedT_co
+    prompt_tokens: int
+    completion_tokens: int
+    model: str
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class ChatModel(Protocol):
+    """A language model: one answer for a list of messages. Called from many threads at once.
+
+    Parameters of ``chat``: ``messages`` (``role`` and ``content`` each), ``purpose`` (what the answer is for), ``model``,
+    ``temperature`` and ``max_tokens`` (left to the model when ``None``), ``schema`` (a pydantic class that the answer
+    must fit; the answer's ``parsed`` is then an instance) and ``check`` (raises ``ValueError`` for an answer that fits
+    and still cannot be right; it is then asked for again).
+
+    It raises ``LlmUnavailable``, ``LlmRefused`` or ``LlmBadAnswer``, which carry the tokens used up all the same, and
+    ``Cancelled`` when the job that asks was cancelled. The answer's text is hostile.
+    """
+
+    @overload
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        purpose: Purpose,
+        model: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        schema: None = None,
+        check: None = None,
+    ) -> ChatAnswer[None]: ...
+
+    @overload
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        purpose: Purpose,
+        model: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        schema: type[Parsed],
+        check: Callable[[Parsed], None] | None = None,
+    ) -> ChatAnswer[Parsed]: ...
+
+
+class JobView(Protocol):
+    """What a model needs to know of the job that asks while it works for it.
+
+    A model that goes over a network calls it for every request; one that only computes need not know it.
+    """
+
+    @property
+    def policy(self) -> RetryPolicy | None:
+        """When to ask again; the model's own policy when ``None``."""
+
+    def place(self) -> AbstractContextManager[None]:
+        """Hold one of the places for requests side by side, and count the request.
+
+        Raises ``Cancelled``, also while it waits, and ``EndpointDown`` when too many requests in a row had no answer.
+        """
+
+    def holding(self, cut: Callable[[], None]) -> AbstractContextManager[None]:
+        """Have ``cut`` called when the job is cancelled within; never after.
+
+        Raises ``Cancelled`` at once when it was cancelled before. ``cut`` must neither block nor raise.
+        """
+
+    def spend(self, tokens: int) -> None:
+        """Count tokens, as soon as an answer names them."""
+
+    def told(self, problem: str | None) -> None:
+        """Take why a request had no answer; ``None`` when it was answered, whatever the answer was."""
+
+    def check(self) -> None:
+        """Raise ``Cancelled`` when the job was cancelled."""
+
+
+@runtime_checkable
+class ServesJobs(Protocol):
+    """A model that can work for one job: counted, limited and cancelled with it."""
+
+    def within(self, job: JobView) -> ChatModel:
+        """Give the same model, working for ``job``; shares connections with all other views."""
+
+
+def check_purpose(purpose: Any) -> None:
+    """Raise ``ValueError`` for a purpose that is not in the list."""
+    if purpose not in PURPOSES:
+        raise ValueError(f"purpose must be one of {', '.join(PURPOSES)}, not {purpose!r}")
