@@ -21,11 +21,14 @@ def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
     return (prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
 
 
-def find(connection: Connection, account_id: str, prompt_id: str) -> AnyRow | None:
-    """A prompt of the account, ``None`` when there is none of this id."""
-    return connection.execute(
-        select(prompts).where(*_living(account_id), prompts.c.id == prompt_id)
-    ).one_or_none()
+def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> AnyRow | None:
+    """A prompt of the account, ``None`` when there is none of this id.
+
+    With ``lock`` nobody else who asks for it changes the prompt's text or its deployments until the transaction ends.
+    SQLite has one writer at a time anyway.
+    """
+    statement = select(prompts).where(*_living(account_id), prompts.c.id == prompt_id)
+    return connection.execute(statement.with_for_update() if lock else statement).one_or_none()
 
 
 def page(
@@ -70,14 +73,71 @@ def change(connection: Connection, account_id: str, prompt_id: str, values: dict
 
 
 def add_version(
-    connection: Connection, account_id: str, prompt_id: str, content: str, origin: str, *, now: int
-) -> None:
-    """Keep a text of a prompt; ``origin`` says how it came: created, updated, applied, restored."""
-    connection.execute(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    content: str,
+    origin: str,
+    *,
+    now: int,
+    optimization_id: str | None = None,
+    variant_id: str | None = None,
+) -> int:
+    """Keep a text of a prompt and give its sequence number.
+
+    ``origin`` says how it came: created, updated, applied, auto_deployed, rolled_back, restored.
+    """
+    result = connection.execute(
         insert(prompt_versions).values(
-            account_id=account_id, prompt_id=prompt_id, content=content, origin=origin, created_at=now
+            account_id=account_id,
+            prompt_id=prompt_id,
+            content=content,
+            origin=origin,
+            optimization_id=optimization_id,
+            variant_id=variant_id,
+            created_at=now,
         )
     )
+    key = result.inserted_primary_key
+    assert key is not None  # noqa: S101 - one row was inserted
+    return int(key[0])
+
+
+def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], ...]:
+    return (prompt_versions.c.account_id == account_id, prompt_versions.c.prompt_id == prompt_id)
+
+
+def live_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
+    """The version whose text is live: every change of the text adds one, so it is the newest."""
+    return connection.execute(
+        select(prompt_versions)
+        .where(*_versions_of(account_id, prompt_id))
+        .order_by(prompt_versions.c.seq.desc())
+        .limit(1)
+    ).one()
+
+
+def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -> AnyRow | None:
+    """One version of a prompt, ``None`` when the prompt has no such one."""
+    return connection.execute(
+        select(prompt_versions).where(*_versions_of(account_id, prompt_id), prompt_versions.c.seq == seq)
+    ).one_or_none()
+
+
+def versions(
+    connection: Connection, account_id: str, prompt_id: str, *, limit: int, offset: int
+) -> tuple[Sequence[AnyRow], int]:
+    """Versions of a prompt newest first, and how many there are."""
+    wanted = _versions_of(account_id, prompt_id)
+    total = connection.scalar(select(func.count()).select_from(prompt_versions).where(*wanted)) or 0
+    rows = connection.execute(
+        select(prompt_versions)
+        .where(*wanted)
+        .order_by(prompt_versions.c.seq.desc())
+        .limit(limit)
+        .offset(offset)
+    ).all()
+    return rows, total
 
 
 _STANDING = select(prompts.c.id).where(

@@ -1,0 +1,67 @@
+"""What the settings want of a winner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the deployment of a winner begins.
+
+    Attributes
+    ----------
+    state
+        ``staged``, ``testing``, ``live`` or ``rejected``.
+    origin
+        Who would make it live: ``approval`` of a person, or ``auto``.
+    reason
+        Why it is rejected, in words.
+    """
+
+    state: Literal["staged", "testing", "live", "rejected"]
+    origin: Literal["approval", "auto"]
+    reason: str | None = None
+
+
+STAGED = Plan("staged", "approval")
+REHEARSED = Plan(
+    "rejected",
+    "auto",
+    "A rehearsal says nothing about a real prompt, so its winner never goes live by itself",
+)
+CHANGED = Plan(
+    "rejected",
+    "auto",
+    "The prompt was changed while the optimization ran: the winner was compared with a text that is no longer live",
+)
+
+
+def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
+    """What happens with a winner right after its optimization; ``None`` for nothing.
+
+    A rehearsed winner is never deployed by itself. It may be staged, because a person who sees that it was a rehearsal
+    decides then.
+
+    Parameters
+    ----------
+    settings
+        Has ``deploymentMode`` and ``autoDeploy``.
+    rehearsal
+        Whether the built-in model was asked in place of a real one.
+    unchanged
+        Whether the text that the winner was compared with is still live.
+    """
+    automatic = settings.get("autoDeploy") or {}
+    staged = settings.get("deploymentMode") == "semi-automatic"
+    # unspecified: deploymentMode when autoDeploy is on. It must count for less than autoDeploy, or autoDeploy would do
+    # nothing in the default mode "manual"; so it does in "semi-automatic" too. Only where nothing may go live by
+    # itself does "semi-automatic" ask a person.
+    if not automatic.get("enabled"):
+        return STAGED if staged else None
+    if rehearsal:
+        return STAGED if staged else REHEARSED
+    if not unchanged:
+        return STAGED if staged else CHANGED
+    return Plan("testing" if automatic.get("requireRegressionPass", True) else "live", "auto")

@@ -1,0 +1,84 @@
+"""Rows of deployments: what became of a variant after its optimization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from promptlift.service.identifiers import new_id
+from promptlift.service.store.tables import deployments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+# States from which a variant may still go live.
+WAITING = ("staged", "testing")
+
+
+def add(
+    connection: Connection,
+    optimization: AnyRow,
+    variant_id: str,
+    *,
+    state: str,
+    origin: str,
+    now: int,
+    **values: Any,
+) -> None:
+    """Add a deployment of a variant."""
+    connection.execute(
+        insert(deployments).values(
+            id=new_id("dep"),
+            account_id=optimization.account_id,
+            prompt_id=optimization.prompt_id,
+            optimization_id=optimization.id,
+            variant_id=variant_id,
+            state=state,
+            origin=origin,
+            checked=0,
+            created_at=now,
+            updated_at=now,
+            **values,
+        )
+    )
+
+
+def change(connection: Connection, deployment: AnyRow, *, now: int, **values: Any) -> bool:
+    """Change a deployment that is still in the state and verification of the row; tells whether it was."""
+    same = deployments.c.verification.is_not_distinct_from(deployment.verification)
+    result = connection.execute(
+        update(deployments)
+        .where(deployments.c.id == deployment.id, deployments.c.state == deployment.state, same)
+        .values(updated_at=now, **values)
+    )
+    return bool(result.rowcount)
+
+
+def get(connection: Connection, deployment_id: str) -> AnyRow:
+    """A deployment that exists, of any account: for background work."""
+    return connection.execute(select(deployments).where(deployments.c.id == deployment_id)).one()
+
+
+def of_optimization(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
+    """The deployments of an optimization, newest first."""
+    return connection.execute(
+        select(deployments)
+        .where(deployments.c.optimization_id == optimization_id)
+        .order_by(deployments.c.seq.desc())
+    ).all()
+
+
+def live(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+    """The deployments of a prompt that are live: one at most."""
+    return connection.execute(
+        select(deployments).where(
+            deployments.c.account_id == account_id,
+            deployments.c.prompt_id == prompt_id,
+            deployments.c.state == "live",
+        )
+    ).all()
