@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from promptlift.schema import limits
+from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.results import Effect, OptimizationResults
 from promptlift.schema.texts import LongText, visible
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
@@ -21,20 +23,43 @@ OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
 OptimizationMode = Literal["exploratory", "validation"]
 OPTIMIZATION_MODES: tuple[OptimizationMode, ...] = ("exploratory", "validation")
 
+# unspecified: how many personas may be named. Far more than a pass can use.
+PERSONAS_MAX: Final = 500
+# The largest integer that every JSON reader takes exactly.
+SEED_MAX: Final = 2**53 - 1
+PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
 
-class OptimizationResults(ApiModel):
-    """Results of a completed optimization."""
 
-    winner_selected: bool | None = None
-    winning_variant_id: str | None = None
-    lift: float | None = None
-    """Percent, relative change of task completion."""
-    confidence: float | None = None
-    """0 to 1."""
+class OptimizationSettings(ApiModel):
+    """The settings that count for an optimization, as they were when it was asked for. Ours."""
+
+    max_iterations: int | None = None
+    persona_count: int | None = None
+    scenarios_per_simulation: int | None = None
+    max_turns: int | None = None
+    confidence_mode: str | None = None
+    deployment_mode: str | None = None
+    auto_deploy: Any = None
+    """Object with ``enabled`` and ``requireRegressionPass``."""
+
+
+class OptimizationUsage(ApiModel):
+    """What an optimization has used. Ours."""
+
+    model_calls: int | None = None
+    tokens: int | None = None
+    conversations: int | None = None
+
+
+class OptimizationIntent(ApiModel):
+    """What an optimization was asked to improve. Ours."""
+
+    target_improvements: list[str] | None = None
+    hypothesis: str | None = None
 
 
 class Optimization(LinkedModel):
-    """A test of variants of a prompt."""
+    """A test of variants of a prompt; list items carry fewer fields than ``GET /optimizations/:id``."""
 
     id: str
     status: str
@@ -43,6 +68,20 @@ class Optimization(LinkedModel):
     results: OptimizationResults | None = None
     created_at: UtcTime | None = None
     completed_at: UtcTime | None = None
+    started_at: UtcTime | None = None
+    """Our service gives it and what follows, others may not."""
+    rehearsal: bool | None = None
+    """Whether the built-in rehearsal model is used: the numbers say nothing about a real prompt."""
+    intent: OptimizationIntent | None = None
+    persona_ids: list[str] | None = None
+    seed: int | None = None
+    settings: OptimizationSettings | None = None
+    failure: str | None = None
+    """Why it failed."""
+    stop_reason: str | None = None
+    """Why it was stopped, as the person said."""
+    deployment: VariantDeployment | None = None
+    usage: OptimizationUsage | None = None
 
 
 class Intent(RequestModel):
@@ -58,13 +97,13 @@ class OptimizationCreate(RequestModel):
     prompt_id: str | None = None
     agent_id: str | None = None
     mode: OptimizationMode | None = None
-    variant_count: Annotated[int, Field(ge=limits.VARIANTS_MIN, le=limits.VARIANTS_MAX)] = (
-        limits.VARIANTS_DEFAULT
-    )
+    # unspecified: whether the account's settings or the numbers of this table are the defaults. The settings, whose own
+    # default is 3 variants.
+    variant_count: Annotated[int, Field(ge=limits.VARIANTS_MIN, le=limits.VARIANTS_MAX)] | None = None
     intent: Intent | None = None
-    persona_ids: (
-        list[Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]] | None
-    ) = None
+    persona_ids: Annotated[list[PersonaId], Field(max_length=PERSONAS_MAX)] | None = None
+    seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
+    """Ours: the same seed and the same model answers give the same result."""
 
 
 class ApplyRequest(RequestModel):
@@ -106,14 +145,28 @@ class VariantMetrics(ApiModel):
     """0 to 100."""
 
 
-class Variant(ApiModel):
-    """One text of an optimization; the original is one too."""
+class Variant(Effect):
+    """One text of an optimization; the original is one too. The lift is of its own stage and its own pairs."""
 
     id: str
     name: str | None = None
     is_original: bool = False
     content: str | None = None
     metrics: VariantMetrics | None = None
-    lift: float | None = None
-    """Percent; not there on the original."""
     is_winner: bool = False
+    number: int | None = None
+    """0 is the original. Our service gives it and what follows, others may not."""
+    rationale: str | None = None
+    """Why the text was written so."""
+    stage: str | None = None
+    """``screen`` or ``confirm``: the two ran on different cells and cannot be compared."""
+    n: int | None = None
+    """Pairs that count."""
+    original_task_completion: float | None = None
+    """Percent, of the original on the same pairs."""
+    original_sentiment: float | None = None
+    original_quality: float | None = None
+    is_finalist: bool | None = None
+    is_staged: bool | None = None
+    screened_out_after: int | None = None
+    """Number of the pass after which it was left out."""

@@ -1,0 +1,81 @@
+"""What became of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from promptlift.schema.events import RegressionScenario, RegressionSummary
+from promptlift.schema.model import ApiModel, UtcTime
+from promptlift.schema.results import PairTable
+
+DeploymentState = Literal["staged", "testing", "rejected", "live", "superseded", "rolled_back"]
+DEPLOYMENT_STATES: tuple[DeploymentState, ...] = (
+    "staged",
+    "testing",
+    "rejected",
+    "live",
+    "superseded",
+    "rolled_back",
+)
+DeploymentOrigin = Literal["manual", "approval", "auto"]
+DEPLOYMENT_ORIGINS: tuple[DeploymentOrigin, ...] = ("manual", "approval", "auto")
+RegressionVerdict = Literal["passed", "regressed", "inconclusive"]
+REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = ("passed", "regressed", "inconclusive")
+Verification = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
+VERIFICATIONS: tuple[Verification, ...] = ("pending", "verified", "not_fixed", "regressed", "confounded")
+
+
+class ScenarioResult(RegressionScenario):
+    """One scenario of a regression test, with the pairs behind it."""
+
+    n: int | None = None
+    """Pairs of the scenario."""
+
+
+class RegressionTest(ApiModel):
+    """The test that a variant must pass before it is deployed by itself."""
+
+    passed: bool
+    verdict: str | None = None
+    """``passed``, ``regressed`` or ``inconclusive``; the last counts as not passed."""
+    summary: RegressionSummary | None = None
+    scenarios: list[ScenarioResult] = Field(default_factory=list)
+    pairs: PairTable | None = None
+    lift_points_low: float | None = None
+    """Lower end of the interval of the difference, in percentage points."""
+    smallest_drop_found: float | None = None
+    """Smallest drop in percentage points that this test finds with 80 %."""
+
+
+class ProductionCheck(ApiModel):
+    """Logged conversations before and after the change."""
+
+    since: UtcTime | None = None
+    conversations: int | None = None
+    """Judged conversations after the change."""
+    completed_rate: float | None = None
+    conversations_before: int | None = None
+    completed_rate_before: float | None = None
+
+
+class VariantDeployment(ApiModel):
+    """A variant on its way into the prompt."""
+
+    id: str
+    state: str
+    """``staged`` (waits for approval), ``testing``, ``rejected``, ``live``, ``superseded`` or ``rolled_back``."""
+    origin: str | None = None
+    """``manual``, ``approval`` or ``auto``."""
+    variant_id: str | None = None
+    applied_at: UtcTime | None = None
+    version_id: str | None = None
+    """The version of the prompt that this made."""
+    previous_version_id: str | None = None
+    regression_test: RegressionTest | None = None
+    production: ProductionCheck | None = None
+    verification: str | None = None
+    """``pending``, ``verified``, ``not_fixed``, ``regressed`` or ``confounded``."""
+    rolled_back_at: UtcTime | None = None
+    reason: str | None = None

@@ -1,0 +1,131 @@
+"""What an optimization found: lift and confidence of the specification, and what our service says beside them.
+
+Everything beyond ``winnerSelected``, ``winningVariantId``, ``lift`` and ``confidence`` is ours; other services may
+leave it out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from promptlift.schema.model import ApiModel
+
+OptimizationStage = Literal["preparing", "screen", "confirm", "done"]
+OPTIMIZATION_STAGES: tuple[OptimizationStage, ...] = ("preparing", "screen", "confirm", "done")
+EndReason = Literal["threshold", "futility", "budget", "guardrail", "stopped"]
+END_REASONS: tuple[EndReason, ...] = ("threshold", "futility", "budget", "guardrail", "stopped")
+Estimand = Literal["population", "panel"]
+ESTIMANDS: tuple[Estimand, ...] = ("population", "panel")
+GuardrailVerdict = Literal["harmed", "ok", "unknown"]
+GUARDRAIL_VERDICTS: tuple[GuardrailVerdict, ...] = ("harmed", "ok", "unknown")
+
+
+class OptimizationProgress(ApiModel):
+    """How far an optimization is."""
+
+    stage: str | None = None
+    """``preparing``, ``screen``, ``confirm`` or ``done``."""
+    passes_done: int | None = None
+    passes_max: int | None = None
+    """The most there can be; most optimizations stop earlier."""
+    conversations_done: int | None = None
+    conversations_max: int | None = None
+    """The most there can be, those lost to errors included."""
+    fraction: float | None = None
+    """Share of the most that can be spent, 0 to 1."""
+
+
+class PairTable(ApiModel):
+    """Pairs of conversations: original and variant on the same persona and scenario."""
+
+    n: int
+    """Pairs that count."""
+    n11: int | None = None
+    """Both completed the task."""
+    n10: int | None = None
+    """Only the variant did."""
+    n01: int | None = None
+    """Only the original did."""
+    n00: int | None = None
+    """Neither did."""
+    dropped: int | None = None
+    """Pairs lost to errors of the infrastructure."""
+
+
+class GuardrailResult(ApiModel):
+    """A metric that a winner must not harm."""
+
+    name: str
+    """``sentiment`` or ``quality``."""
+    difference: float | None = None
+    """Mean difference of variant and original over the pairs."""
+    low: float | None = None
+    high: float | None = None
+    verdict: str | None = None
+    """``harmed`` (the winner is withheld), ``ok`` or ``unknown``."""
+
+
+class Effect(ApiModel):
+    """A lift with its interval, in percent and in percentage points."""
+
+    lift: float | None = None
+    """Percent, relative change of task completion. ``None`` when the original completed nothing."""
+    lift_low: float | None = None
+    """Percent, lower end of the interval; ``None`` when it is not bounded or unknown."""
+    lift_high: float | None = None
+    lift_expected: float | None = None
+    """Percent, what to expect in production."""
+    lift_points: float | None = None
+    """Percentage points."""
+    lift_points_low: float | None = None
+    lift_points_high: float | None = None
+    lift_points_expected: float | None = None
+    standard_error_points: float | None = None
+    interval_level: float | None = None
+    """Level of the interval as a fraction, such as 0.9."""
+    confidence: float | None = None
+    """0 to 1."""
+    log_e_value: float | None = None
+    """Natural logarithm of the e-value that the confidence comes from."""
+    look: int | None = None
+    """Number of the look at the data."""
+    max_looks: int | None = None
+    pairs: PairTable | None = None
+    warnings: list[str] = Field(default_factory=list)
+    """What to know before trusting the numbers."""
+    rehearsal: bool | None = None
+    """Whether the built-in rehearsal model held the conversations: the numbers say nothing about a real prompt."""
+
+
+class OptimizationResults(Effect):
+    """Results of an optimization. While it runs only what is measured so far is there."""
+
+    winner_selected: bool | None = None
+    """Present once completed."""
+    winning_variant_id: str | None = None
+    finalist_variant_id: str | None = None
+    """The variant that was compared with the original, whether it won or not."""
+    e_value: float | None = None
+    """``None`` also when it is too large for JSON; see ``log_e_value``."""
+    confidence_method: str | None = None
+    confidence_needed: float | None = None
+    """Confidence at which a winner is named."""
+    confidence_calibrated: float | None = None
+    """Confidence by the account's own record of winners that held; ``None`` without one."""
+    estimand: str | None = None
+    """``population``, or ``panel`` when it holds for the given personas only."""
+    reason: str | None = None
+    """Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail`` or ``stopped``."""
+    explanation: str | None = None
+    """Why there is no winner, in words and numbers."""
+    smallest_findable_points: float | None = None
+    """Smallest true lift in percentage points that so many pairs find with 80 %."""
+    pairs_needed: int | None = None
+    """Pairs that a lift as measured needs to be found with 80 %."""
+    trace: list[float | None] = Field(default_factory=list)
+    """Confidence after each pass of the confirmation."""
+    guardrails: list[GuardrailResult] = Field(default_factory=list)
+    variants_tested: int | None = None
+    progress: OptimizationProgress | None = None

@@ -1,0 +1,51 @@
+"""Every text that a prompt ever had, and going back to one. The endpoints are ours."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, StringConstraints
+
+from promptlift.schema import limits
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.texts import visible
+
+VersionOrigin = Literal["created", "updated", "applied", "auto_deployed", "rolled_back", "restored"]
+VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
+    "created",
+    "updated",
+    "applied",
+    "auto_deployed",
+    "rolled_back",
+    "restored",
+)
+
+
+class PromptVersion(ApiModel):
+    """One text of a prompt."""
+
+    id: str
+    number: int
+    """1 is the first text."""
+    content: str | None = None
+    origin: str | None = None
+    """``created``, ``updated``, ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``."""
+    optimization_id: str | None = None
+    variant_id: str | None = None
+    is_live: bool | None = None
+    created_at: UtcTime | None = None
+
+
+class RestoreRequest(RequestModel):
+    """Body of ``POST /prompts/:id/restore``."""
+
+    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+
+
+class RestoreAnswer(LinkedModel):
+    """Answer of ``POST /prompts/:id/restore``."""
+
+    success: bool
+    version_id: str | None = None
+    """The version that this made: its text is the restored one, byte for byte."""
+    message: str | None = None
