@@ -10,7 +10,17 @@ from promptlift.errors import ValidationError
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.conversations import Conversation, ConversationCreate
 from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.optimizations import (
+    ApplyAnswer,
+    ApplyRequest,
+    Optimization,
+    OptimizationCreate,
+    StopAnswer,
+    StopRequest,
+    Variant,
+)
 from promptlift.schema.pages import Done, Page
+from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 from promptlift.schema.prompts import (
     Prompt,
     PromptCreate,
@@ -20,6 +30,8 @@ from promptlift.schema.prompts import (
     StepFailures,
 )
 from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
+from promptlift.schema.simulations import Simulation
+from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
 if TYPE_CHECKING:
     from promptlift.schema.model import ApiModel, RequestModel
@@ -93,6 +105,8 @@ _TABLE: Final = (
     Endpoint("prompts.delete", "DELETE", "/{segment}/{id}", Done),
     _get("prompts.status", "/{segment}/{id}/status", PromptStatusView),
     _get("prompts.insights", "/{segment}/{id}/insights", PromptInsightsView),
+    _get("prompts.versions", "/{segment}/{id}/versions", Page[PromptVersion]),
+    Endpoint("prompts.restore", "POST", "/{segment}/{id}/restore", RestoreAnswer, RestoreRequest),
     Endpoint("agents.regenerate_insights", "POST", "/agents/{id}/insights/regenerate", RegenerateAnswer),
     _get("agents.step_failures", "/agents/{id}/step-failures", StepFailures),
     Endpoint(
@@ -107,6 +121,19 @@ _TABLE: Final = (
         "/conversations/{id}/insights/regenerate",
         RegenerateAnswer,
     ),
+    # Never repeated: an optimization that was triggered twice costs twice.
+    Endpoint("optimizations.create", "POST", "/optimizations", Optimization, OptimizationCreate),
+    _get("optimizations.list", "/optimizations", Page[Optimization]),
+    _get("optimizations.get", "/optimizations/{id}", Optimization),
+    _get("optimizations.variants", "/optimizations/{id}/variants", Page[Variant]),
+    _get("optimizations.simulations", "/optimizations/{id}/simulations", Page[Simulation]),
+    Endpoint("optimizations.apply", "POST", "/optimizations/{id}/apply", ApplyAnswer, ApplyRequest),
+    Endpoint("optimizations.stop", "POST", "/optimizations/{id}/stop", StopAnswer, StopRequest),
+    _get("personas.list", "/personas", Page[Persona]),
+    Endpoint("personas.create", "POST", "/personas", Persona, PersonaCreate),
+    _get("personas.get", "/personas/{id}", Persona),
+    Endpoint("personas.update", "PATCH", "/personas/{id}", Persona, PersonaUpdate),
+    Endpoint("personas.delete", "DELETE", "/personas/{id}", Done),
     _get("settings.get", "/settings", Settings),
     Endpoint("settings.update", "PATCH", "/settings", SettingsAnswer, SettingsChange),
     _get("account.get", "/account", Account),

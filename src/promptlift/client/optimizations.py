@@ -1,0 +1,93 @@
+"""Endpoints of optimizations, their variants and their simulated conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.client.group import Group
+from promptlift.client.transport import query
+from promptlift.schema.optimizations import (
+    ApplyAnswer,
+    ApplyRequest,
+    Optimization,
+    OptimizationCreate,
+    StopAnswer,
+    StopRequest,
+    Variant,
+)
+from promptlift.schema.pages import Page
+from promptlift.schema.simulations import Simulation
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Optimizations(Group):
+    """Optimizations: trigger, read, apply, stop."""
+
+    def create(self, *, prompt_id: str, **fields: Any) -> Optimization:
+        """Trigger an optimization. The request is never repeated after a failure.
+
+        ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
+        and, an offer of the embedded service, seed. ``Workspace.optimize`` also waits for the end.
+        """
+        body = self._body(OptimizationCreate, {"prompt_id": prompt_id, **fields})
+        body[self._scheme.link] = body.pop("promptId")
+        return self._ask("optimizations.create", Optimization, body=body)
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Optimization]:
+        """One page of optimizations, newest first.
+
+        ``offset`` is an offer of the embedded service, and so is ``pagination`` in the answer. Others have neither:
+        ``Workspace.optimizations`` reads as much as can be had.
+        """
+        params = query(**{self._scheme.link: prompt_id}, status=status, limit=limit, offset=offset)
+        return self._ask("optimizations.list", Page[Optimization], params=params)
+
+    def get(self, optimization_id: str) -> Optimization:
+        """One optimization with its results."""
+        return self._ask("optimizations.get", Optimization, optimization_id)
+
+    def variants(self, optimization_id: str) -> Page[Variant]:
+        """All variants of an optimization; the original is one of them."""
+        return self._ask("optimizations.variants", Page[Variant], optimization_id)
+
+    def simulations(
+        self,
+        optimization_id: str,
+        *,
+        variant_id: str | None = None,
+        stage: str | None = None,
+        task_completed: bool | None = None,
+        include_content: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Simulation]:
+        """One page of the simulated conversations. The embedded service offers it; others may not."""
+        params = query(
+            variantId=variant_id,
+            stage=stage,
+            taskCompleted=task_completed,
+            includeContent=include_content,
+            limit=limit,
+            offset=offset,
+        )
+        return self._ask("optimizations.simulations", Page[Simulation], optimization_id, params=params)
+
+    def apply(self, optimization_id: str, *, variant_id: str | None = None) -> ApplyAnswer:
+        """Make a variant the text of the prompt: the winner, or the one that is named."""
+        given = {} if variant_id is None else {"variant_id": variant_id}
+        body = self._body(ApplyRequest, given)
+        return self._ask("optimizations.apply", ApplyAnswer, optimization_id, body=body)
+
+    def stop(self, optimization_id: str, *, reason: str | None = None) -> StopAnswer:
+        """Stop an optimization; what was measured stays."""
+        body = self._body(StopRequest, {} if reason is None else {"reason": reason})
+        return self._ask("optimizations.stop", StopAnswer, optimization_id, body=body)
