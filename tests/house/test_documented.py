@@ -21,7 +21,7 @@ ANALYST_ROOMS = (
     "transcripts",
     "samples",
     "local",
-    "workspace.py",
+    "workspace",
     "__init__.py",
 )
 

@@ -35,8 +35,9 @@ ROOMS = {
     "service",
     "stats",
     "transcripts",
+    "workspace",
 }
-SINGLE_MODULES = {"__init__.py", "__main__.py", "errors.py", "workspace.py"}
+SINGLE_MODULES = {"__init__.py", "__main__.py", "errors.py"}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",

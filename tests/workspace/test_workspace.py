@@ -191,7 +191,7 @@ def test_a_short_read_shows_no_progress_bar(service, tmp_path, monkeypatch, caps
 
 
 def test_a_long_read_shows_a_progress_bar_with_rate_and_time_left(service, monkeypatch, capsys):
-    monkeypatch.setattr("promptlift.workspace._SILENT_SECONDS", 0)
+    monkeypatch.setattr("promptlift.workspace.session.SILENT_SECONDS", 0)
     service.fill(120)
     with promptlift.connect(service.base_url, KEY) as lift:
         lift.conversations(insights=True)

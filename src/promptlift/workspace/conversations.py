@@ -1,0 +1,182 @@
+"""Tables of prompts, conversations, messages, insights and usage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.planning import ReadPlan, plan_read
+from promptlift.client.reading import ConversationRead, RowsRead, Wanted, read_prompts
+from promptlift.client.transport import Task
+from promptlift.workspace.session import Session, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from promptlift.schema.prompts import PromptInsightsView
+
+
+class ConversationTables(Session):
+    """What prompts did: their conversations and what was derived from them."""
+
+    def prompts(self) -> pd.DataFrame:
+        """Give all prompts, one row each.
+
+        Returns
+        -------
+        DataFrame
+            prompt_id, name, status, llm_model, description, tags, temperature, max_tokens, objective, content,
+            created_at, updated_at.
+
+        Raises
+        ------
+        IncompleteError
+            When only a part could be read; ``.fetched`` is the table of it.
+        """
+        return self._table(
+            "prompts", {}, lambda _: read_prompts(self.client.transport, task=Task()), frames().prompts_table
+        )
+
+    def conversations(
+        self,
+        prompt_id: str | None = None,
+        *,
+        status: str | None = None,
+        insights: bool = False,
+        content: bool = False,
+    ) -> pd.DataFrame:
+        """Give conversations, one row each, newest first.
+
+        Parameters
+        ----------
+        prompt_id, status
+            Filters; without them all conversations of the account.
+        insights
+            Join the insights. The embedded service gives them with the list; elsewhere every conversation that has
+            insights costs one request, see :meth:`plan`.
+        content
+            Add the transcript.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, status, has_insights, created_at, started_at, llm_model, company_name; with
+            ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed, topics,
+            summary, issues, insights_at, analyser. Times are UTC.
+
+        Raises
+        ------
+        IncompleteError
+            When only a part could be read; ``.fetched`` is the table of it.
+        """
+
+        def table(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
+            made: tuple[pd.DataFrame, dict[str, int]] = frames().conversations_table(
+                rows, insights=insights, content=content
+            )
+            return made
+
+        filters = {"prompt_id": prompt_id, "status": status}
+        wanted = Wanted(insights=insights, content=content)
+        return self._table(
+            "conversations", filters, lambda on_part: self._read(wanted, on_part, **filters), table
+        )
+
+    def messages(self, prompt_id: str | None = None) -> pd.DataFrame:
+        """Give the messages of conversations, one row each.
+
+        Content that cannot be read gives no rows; ``attrs["promptlift"]["warnings"]`` counts it.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt; all conversations of the account when it is left out.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, turn (from 0), role, content, sent_at, model, tokens.
+        """
+        filters = {"prompt_id": prompt_id}
+        return self._table(
+            "messages",
+            filters,
+            lambda on_part: self._read(Wanted(content=True), on_part, **filters),
+            frames().messages_table,
+        )
+
+    def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
+        """Give the insights of conversations, one row a conversation that has them.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt; all conversations of the account when it is left out.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
+            insights_at, analyser.
+        """
+
+        def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
+            return self._read(Wanted(insights=True), on_part, prompt_id=prompt_id, has_insights=True)
+
+        return self._table("insights", {"prompt_id": prompt_id}, read, frames().insights_table)
+
+    def prompt_insights(self, prompt_id: str, days: str | int = "30") -> PromptInsightsView:
+        """Give the service's own aggregates of a prompt, in one request.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt.
+        days
+            7, 30, 90 or ``"all"``.
+        """
+        return self.client.prompts.insights(prompt_id, days=days)
+
+    def usage(self) -> pd.DataFrame:
+        """Give usage of the billing period, one row a resource.
+
+        Returns
+        -------
+        DataFrame
+            resource, used, limit (missing when nothing is limited), running, period_start, period_end.
+        """
+
+        def read(_: object) -> RowsRead:
+            usage = self.client.usage.get().model_dump(mode="json", by_alias=True)
+            return RowsRead([usage], 4, 1, complete=True)
+
+        return self._table("usage", {}, read, lambda rows: frames().usage_table(rows[0]))
+
+    def plan(
+        self,
+        prompt_id: str | None = None,
+        *,
+        status: str | None = None,
+        insights: bool = False,
+        content: bool = False,
+    ) -> ReadPlan:
+        """Say what :meth:`conversations` with the same arguments will cost: requests and minutes.
+
+        This looks at one row and at the account's plan.
+
+        Parameters
+        ----------
+        prompt_id, status, insights, content
+            As for :meth:`conversations`.
+        """
+        wanted = Wanted(insights=insights, content=content)
+        read = ConversationRead(self.client.transport, wanted, prompt_id=prompt_id, status=status)
+        return plan_read(self.client.transport, read, wanted)
+
+    def _read(
+        self, wanted: Wanted, on_part: Callable[[list[dict[str, Any]]], None], **filters: Any
+    ) -> RowsRead:
+        with self._bar("conversations read", None) as move:
+            transport = self.client.transport
+            return ConversationRead(transport, wanted, progress=move, on_part=on_part, **filters).run()

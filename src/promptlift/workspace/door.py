@@ -1,0 +1,75 @@
+"""The notebook's door: every method that names a table gives a DataFrame."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from promptlift.client import configure
+from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.incoming import Logging
+
+
+def connect(
+    base_url: str | None = None,
+    api_key: str | None = None,
+    *,
+    scheme: str = "prompt",
+    progress: bool = True,
+) -> Workspace:
+    """Open a workspace on a running service. No request is made yet.
+
+    Parameters
+    ----------
+    base_url
+        Address of the service; ``/api/v1`` is added when it is not there. Default: ``PROMPTLIFT_BASE_URL``.
+    api_key
+        Default: ``PROMPTLIFT_API_KEY``.
+    scheme
+        ``"prompt"`` or ``"agent"``: what the service calls its main resource on the wire. Tables say ``prompt_id``
+        in both.
+    progress
+        Whether reads that take longer than a second show a progress bar.
+
+    Raises
+    ------
+    ConfigError
+        When the address or the key is missing or cannot be right.
+    """
+    return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
+
+
+class Workspace(ConversationTables, Logging):
+    """What an analyst holds: the tables of one account, and a way to log conversations.
+
+    Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
+    made, whether complete, who analysed (``analyser``), conversations deleted meanwhile, and warnings (unusable
+    values by column).
+
+    Parameters
+    ----------
+    config
+        Address, key and naming scheme.
+    progress
+        Whether reads that take longer than a second show a progress bar.
+    client
+        A client to use instead of a new one.
+
+    Attributes
+    ----------
+    client
+        Every endpoint of the API, typed.
+    """
+
+    def __repr__(self) -> str:
+        config = self.client.config
+        return f"Workspace({config.base_url!r}, scheme={config.scheme.name!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections. The workspace opens new ones when it is used again."""
+        self.client.close()

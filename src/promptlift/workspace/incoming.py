@@ -1,0 +1,75 @@
+"""Conversations into the service, whatever a user hands over."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from promptlift.client.logging_run import LoggingRun, LogResult
+from promptlift.errors import ConfigError
+from promptlift.workspace.session import Session, frames
+
+_RECORDS_HINT: Final = (
+    "Give a list of dicts with content or messages, a DataFrame, or what transcripts.read gives."
+)
+
+
+class Logging(Session):
+    """The way in for conversations."""
+
+    def log(self, records: Any, *, prompt_id: str) -> LogResult:
+        """Log conversations, eight at a time.
+
+        A conversation that was logged before is not added again, however often this is called: the idempotency key is made
+        from the prompt and the conversation, and a ledger in the user's data folder remembers it for longer than the
+        24 hours of the service.
+
+        Parameters
+        ----------
+        records
+            Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, idempotency_key, in
+            snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
+            message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives.
+        prompt_id
+            The prompt that the conversations were held with.
+
+        Returns
+        -------
+        LogResult
+            Counts, and every record that did not go in with the reason. One that fails does not stop the others. A
+            quota that is used up, or a network that is gone, ends the run early; the result says so.
+
+        Raises
+        ------
+        InvalidApiKey, NotFound
+            The key or the prompt is wrong.
+        """
+        items = _as_records(records)
+        if not prompt_id:
+            raise ConfigError("prompt_id is empty. lift.prompts() lists the prompts with their ids.")
+        if not items:
+            return LogResult()
+        account_id = self._account()
+        with self._bar("conversations logged", len(items)) as move:
+            run = LoggingRun(
+                self.client.transport,
+                prompt_id,
+                account_id=account_id,
+                ledger_file=self._ledger_file,
+                progress=lambda done: move(done, len(items)),
+            )
+            return run.run(items)
+
+
+def _as_records(records: Any) -> list[Any]:
+    """Give a list of records, whatever the user handed over."""
+    conversations = getattr(records, "conversations", None)
+    if isinstance(conversations, list | tuple):
+        return list(conversations)
+    if hasattr(records, "columns") and hasattr(records, "attrs"):
+        return list(frames().records_from(records))
+    if isinstance(records, str | bytes | dict):
+        raise ConfigError(f"A {type(records).__name__} is not a list of conversations. {_RECORDS_HINT}")
+    try:
+        return list(records)
+    except TypeError:
+        raise ConfigError(f"A {type(records).__name__} holds no conversations. {_RECORDS_HINT}") from None

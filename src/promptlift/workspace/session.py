@@ -1,0 +1,110 @@
+"""What every part of a workspace needs: the client, tables that say how they were read, and progress bars."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client import Client, ClientConfig
+from promptlift.client.reading import RowsRead
+from promptlift.errors import IncompleteError
+from promptlift.schema.limits import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    import pandas as pd
+
+# A read or a run that is shorter shows no progress bar.
+SILENT_SECONDS: Final = 1.0
+
+
+class Session:
+    """One account on one service.
+
+    Parameters
+    ----------
+    config
+        Address, key and naming scheme.
+    progress
+        Whether reads that take longer than a second show a progress bar.
+    client
+        A client to use instead of a new one.
+    """
+
+    def __init__(self, config: ClientConfig, *, progress: bool = True, client: Client | None = None) -> None:
+        self.client = client or Client(config)
+        self._progress = progress
+        self._account_id: str | None = None
+        # Where it is remembered what was logged; None is the user's data folder.
+        self._ledger_file: Path | None = None
+
+    def _account(self) -> str:
+        if self._account_id is None:
+            account = self.client.account.get()
+            self._account_id = account.id
+            rates = {str(name): plan.requests_per_minute for name, plan in PLANS.items()}
+            self.client.transport.allow(rates.get(account.plan.name.lower()))
+        return self._account_id
+
+    def _table(
+        self,
+        name: str,
+        filters: dict[str, Any],
+        read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
+        make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
+    ) -> pd.DataFrame:
+        """Read rows, make the table, and say on it what was done; also for what an incomplete read brought."""
+        parts = frames().Parts(make)
+
+        def finished(rows: RowsRead) -> pd.DataFrame:
+            frame: pd.DataFrame
+            parts.add(rows.rows)
+            frame, warnings = parts.whole()
+            frame.attrs["promptlift"] = {
+                "table": name,
+                "rows": len(frame),
+                "total": rows.total,
+                "filters": {key: value for key, value in filters.items() if value is not None},
+                "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "requests": rows.requests,
+                "complete": rows.complete,
+                "analyser": frames().analyser_of(frame),
+                "deleted_meanwhile": rows.dropped,
+                "warnings": warnings,
+            }
+            return frame
+
+        try:
+            rows = read(parts.add)
+        except IncompleteError as error:
+            if isinstance(error.fetched, RowsRead):
+                error.fetched = finished(error.fetched)
+            raise
+        return finished(rows)
+
+    @contextlib.contextmanager
+    def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+        """Show a progress bar for as long as the block runs, unless it is over in a moment."""
+        if not self._progress:
+            yield lambda _done, _total: None
+            return
+        from tqdm.auto import tqdm  # noqa: PLC0415 - looks for widgets when it is loaded
+
+        with tqdm(total=total, unit=f" {unit}", delay=SILENT_SECONDS, leave=False) as bar:
+
+            def move(done: int, total: int) -> None:
+                if bar.total != total:
+                    bar.total = total
+                bar.update(done - bar.n)
+
+            yield move
+
+
+def frames() -> ModuleType:
+    """Load the tables on first use: pandas takes longer to load than everything else together."""
+    return importlib.import_module("promptlift.frames")
