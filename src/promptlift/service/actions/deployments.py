@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import moment
-from promptlift.service.actions import live_text
+from promptlift.service.actions import deployment_evidence, live_text
 from promptlift.service.failures import Refusal, invalid, not_found
 from promptlift.service.rules.deployment import after_completion
 from promptlift.service.store import deployments, optimizations, prompts
@@ -241,16 +241,45 @@ def supersede(
     now: int,
     *,
     reason: str = "The prompt was edited",
+    undone_to: str | None = None,
 ) -> None:
     """Note that another text is about to be live, in the transaction that changes it.
 
-    A deployment that waits for its verdict can no longer be verified: it is confounded.
+    A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so.
+
+    Parameters
+    ----------
+    undone_to
+        The text that somebody restored: where it is the one from before the deployment, that was rolled back.
     """
     for row in deployments.live(connection, account_id, prompt_id):
-        values: dict[str, Any] = {"state": "superseded", "reason": reason}
+        values: dict[str, Any] = {
+            "state": "superseded",
+            "reason": reason,
+            "production": orjson.dumps(deployment_evidence.figures(connection, row)).decode(),
+        }
+        if undone_to is not None and undone_to == _text_before(connection, row):
+            values |= {
+                "state": "rolled_back",
+                "rolled_back_at": now,
+                "reason": "Somebody restored the text that was live before",
+            }
         if row.verification == "pending":
             values["verification"] = "confounded"
-        deployments.change(connection, row, now=now, **values)
+        if deployments.change(connection, row, now=now, **values) and row.verification == "pending":
+            _tell_confounded(connection, row, now=now)
+
+
+def _text_before(connection: Connection, row: AnyRow) -> str | None:
+    version = prompts.version(connection, row.account_id, row.prompt_id, row.previous_version_seq)
+    return None if version is None else version.content
+
+
+def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
+    prompt = prompts.find(connection, row.account_id, row.prompt_id)
+    if prompt is not None:
+        evidence = deployment_evidence.gather(connection, row)
+        deployment_evidence.tell(connection, "deployment.confounded", row, prompt, evidence, None, now=now)
 
 
 def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
@@ -268,8 +297,15 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
         "versionId": live_text.version_id(row.version_seq),
         "previousVersionId": live_text.version_id(row.previous_version_seq),
         "regressionTest": orjson.loads(row.regression) if row.regression else None,
-        "production": orjson.loads(row.production) if row.production else None,
+        "production": _production(connection, row),
         "verification": row.verification,
         "rolledBackAt": moment.wire(row.rolled_back_at),
         "reason": row.reason,
     }
+
+
+def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
+    """Figures of now while the text is live; as they were at the end of that afterwards."""
+    if row.state == "live":
+        return deployment_evidence.figures(connection, row)
+    return orjson.loads(row.production) if row.production else None

@@ -1,0 +1,109 @@
+"""Every text that a prompt ever had, and going back to one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.service import moment
+from promptlift.service.actions import deployments, live_text
+from promptlift.service.failures import invalid, not_found
+from promptlift.service.store import prompts
+
+if TYPE_CHECKING:
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+
+def page(
+    database: Database, caller: Caller, scheme: Scheme, prompt_id: str, *, limit: int, offset: int
+) -> dict[str, Any]:
+    """One page of the versions of a prompt, newest first.
+
+    Raises
+    ------
+    Refusal
+        ``NOT_FOUND`` when the account has no such prompt.
+    """
+    with database.read() as connection:
+        if prompts.find(connection, caller.account_id, prompt_id) is None:
+            raise not_found(scheme.noun)
+        rows, total = prompts.versions(connection, caller.account_id, prompt_id, limit=limit, offset=offset)
+    return {
+        "data": [_wire(row, number=total - offset - at, total=total) for at, row in enumerate(rows)],
+        "pagination": {"total": total, "limit": limit, "offset": offset},
+    }
+
+
+def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
+    return {
+        "id": live_text.version_id(row.seq),
+        "number": number,
+        "content": row.content,
+        "origin": row.origin,
+        "optimizationId": row.optimization_id,
+        "variantId": row.variant_id,
+        # Every change of the text adds a version.
+        "isLive": number == total,
+        "createdAt": moment.wire(row.created_at),
+    }
+
+
+def restore(
+    database: Database,
+    caller: Caller,
+    scheme: Scheme,
+    prompt_id: str,
+    version_id: str,
+    *,
+    if_version_id: str | None = None,
+) -> dict[str, Any]:
+    """Make the text of a former version live again, byte for byte, as a new version.
+
+    A text that is live already stays as it is, without a new version.
+
+    Parameters
+    ----------
+    if_version_id
+        Only while this version is live.
+
+    Raises
+    ------
+    Refusal
+        ``NOT_FOUND`` for the prompt, ``VALIDATION_ERROR`` under ``versionId``, ``INVALID_STATE`` when another version
+        is live than ``if_version_id``.
+    """
+    seq = live_text.version_seq(version_id)
+    with database.write() as connection:
+        prompt = prompts.find(connection, caller.account_id, prompt_id, lock=True)
+        if prompt is None:
+            raise not_found(scheme.noun)
+        wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
+        if wanted is None:
+            raise invalid(
+                {"versionId": f"is not a version of this {scheme.name}; see its versions"}, "No such version"
+            )
+        live = prompts.live_version(connection, caller.account_id, prompt_id)
+        changed = wanted.content != prompt.content
+        made = live.seq
+        if changed:
+            deployments.check_version(live, if_version_id)
+            now = moment.now()
+            deployments.supersede(
+                connection,
+                caller.account_id,
+                prompt_id,
+                now,
+                reason="Another version was restored",
+                undone_to=wanted.content,
+            )
+            made = live_text.replace(connection, prompt, wanted.content, origin="restored", now=now)
+    return {
+        "success": True,
+        scheme.link: prompt_id,
+        "versionId": live_text.version_id(made),
+        "previousVersionId": live_text.version_id(live.seq),
+        "changed": changed,
+        "message": "The text is live again" if changed else "The text was live already",
+    }

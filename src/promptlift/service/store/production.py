@@ -1,0 +1,142 @@
+"""Logged conversations before and after a text went live. When a conversation started decides, not when it came in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Integer, cast, func, select
+
+from promptlift.service.store.tables import (
+    conversation_contents,
+    conversations,
+    deployments,
+    insights,
+    prompt_versions,
+    prompts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+# Conversations that are looked at on each side, those nearest to the change.
+NEAREST = 1_000
+WATCHED = ("pending", "verified")
+
+
+def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
+    """Live deployments of all accounts whose last check saw fewer than so many conversations."""
+    return connection.execute(
+        select(deployments)
+        .join(prompts, prompts.c.id == deployments.c.prompt_id)
+        .where(
+            deployments.c.state == "live",
+            deployments.c.verification.in_(WATCHED),
+            deployments.c.checked < below,
+            prompts.c.deleted_at.is_(None),
+        )
+        .order_by(deployments.c.seq)
+    ).all()
+
+
+def _of(
+    account_id: str, prompt_id: str, since: int | None, until: int | None
+) -> tuple[ColumnElement[bool], ...]:
+    """Conversations that have ended and have insights, of a span of time."""
+    wanted: list[ColumnElement[bool]] = [
+        conversations.c.account_id == account_id,
+        conversations.c.prompt_id == prompt_id,
+        conversations.c.has_insights.is_(True),
+        conversations.c.status != "in_progress",
+    ]
+    if since is not None:
+        wanted.append(conversations.c.started_at >= since)
+    if until is not None:
+        wanted.append(conversations.c.started_at < until)
+    return tuple(wanted)
+
+
+def count(connection: Connection, account_id: str, prompt_id: str, *, since: int, most: int) -> int:
+    """Judged conversations that started at a time or later, counted no further than ``most``."""
+    some = select(conversations.c.id).where(*_of(account_id, prompt_id, since, None)).limit(most).subquery()
+    return int(connection.scalar(select(func.count()).select_from(some)) or 0)
+
+
+def judged(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    *,
+    since: int | None,
+    until: int | None,
+    nearest_to_end: bool,
+) -> Sequence[AnyRow]:
+    """Judged conversations of a span, those nearest to one end of it first."""
+    order = conversations.c.started_at, conversations.c.seq
+    return connection.execute(
+        select(
+            conversations.c.id,
+            conversations.c.started_at,
+            insights.c.task_completed,
+            insights.c.sentiment_score,
+            insights.c.document,
+        )
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*_of(account_id, prompt_id, since, until))
+        .order_by(*(column.desc() if nearest_to_end else column for column in order))
+        .limit(NEAREST)
+    ).all()
+
+
+def figures(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    *,
+    since: int | None,
+    until: int | None,
+    nearest_to_end: bool,
+) -> tuple[int, int]:
+    """How many judged conversations a span has, and how many of these completed their task."""
+    order = conversations.c.started_at, conversations.c.seq
+    some = (
+        select(insights.c.task_completed)
+        .join(conversations, conversations.c.id == insights.c.conversation_id)
+        .where(*_of(account_id, prompt_id, since, until))
+        .order_by(*(column.desc() if nearest_to_end else column for column in order))
+        .limit(NEAREST)
+        .subquery()
+    )
+    row = connection.execute(
+        select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
+    ).one()
+    return int(row[0]), int(row[1] or 0)
+
+
+def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
+    """From when on the text before was live; ``None`` when it was the first one of the prompt.
+
+    A log is often imported with conversations that are older than the prompt here: they were held with its first text.
+    """
+    mine = prompt_versions.c.prompt_id == deployment.prompt_id
+    first = connection.scalar(select(func.min(prompt_versions.c.seq)).where(mine))
+    if deployment.previous_version_seq == first:
+        return None
+    return connection.scalar(
+        select(prompt_versions.c.created_at).where(
+            mine, prompt_versions.c.seq == deployment.previous_version_seq
+        )
+    )
+
+
+def content(connection: Connection, conversation_id: str) -> bytes:
+    """The transcript of a conversation; empty when there is none."""
+    found = connection.scalar(
+        select(conversation_contents.c.content).where(
+            conversation_contents.c.conversation_id == conversation_id
+        )
+    )
+    return found or b""
