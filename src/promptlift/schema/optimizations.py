@@ -110,6 +110,8 @@ class ApplyRequest(RequestModel):
     """Body of ``POST /optimizations/:id/apply``; without a variant the winner is applied."""
 
     variant_id: str | None = None
+    if_version_id: str | None = None
+    """Ours: only while this version of the prompt is live, so that nobody's change is written over unseen."""
 
 
 class StopRequest(RequestModel):

@@ -40,6 +40,8 @@ class RestoreRequest(RequestModel):
     """Body of ``POST /prompts/:id/restore``."""
 
     version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    if_version_id: str | None = None
+    """Only while this version is live, so that nobody's change is written over unseen."""
 
 
 class RestoreAnswer(LinkedModel):

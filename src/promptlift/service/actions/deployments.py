@@ -125,7 +125,8 @@ def apply(
 
 def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None) -> AnyRow:
     document = orjson.loads(optimization.results or "{}")
-    wanted = variant_id or document.get("results", {}).get("winningVariantId")
+    winner = document.get("results", {}).get("winningVariantId")
+    wanted = winner if variant_id is None else variant_id
     if wanted is None:
         # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
         raise Refusal(
