@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pydantic import BaseModel
 
-from promptlift.service.llm import LlmBadAnswer, LlmRefused, LlmSettings, LlmUnavailable
+from promptlift.service.llm import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmSettings, LlmUnavailable
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
 from service.llm.stub_endpoint import KEY, Say, completion
@@ -241,17 +241,59 @@ def test_a_refusal_is_not_repeated_and_says_what_to_do(talk, status, advice):
         Say({"choices": []}),
         Say({"choices": [{"message": "text"}]}),
         Say([1]),
-        Say(raw=b"<html>"),
+        Say(raw=b""),
+        Say(raw=b"<html>", headers={"Content-Type": "text/html"}),
+        Say(raw=b'{"choices": [{"message": {"content": "hal'),
+        Say(raw=b"\xff\xfe\x00 not JSON"),
         Say(raw=b"[" * 100_000),
-        completion(None),
-        completion("  "),
-        completion(None, refusal="I will not"),
     ],
 )
-def test_what_is_no_completion_is_a_bad_answer(talk, say):
-    _, client = talk([say])
-    with pytest.raises(LlmBadAnswer):
+def test_what_is_no_completion_is_asked_for_again_like_no_answer(talk, say):
+    stub, client = talk([say, completion("ok")])
+    assert client.chat(ASK, purpose="agent").text == "ok"
+    assert len(stub.asked) == 2
+    lasting, other = talk([say])
+    with pytest.raises(LlmUnavailable, match="asked 3 times: it answered 200 with something else"):
+        other.chat(ASK, purpose="agent")
+    assert len(lasting.asked) == 3
+
+
+@pytest.mark.parametrize("text", [None, "", " \n ", [], [{"type": "image"}]])
+def test_an_empty_answer_is_asked_for_once_more(talk, text):
+    stub, client = talk([completion(text), completion("ok")])
+    assert client.chat(ASK, purpose="agent").tokens == 30
+    assert len(stub.asked) == 2
+    _, other = talk([completion(text)])
+    with pytest.raises(LlmEmptyAnswer) as error:
+        other.chat(ASK, purpose="agent")
+    assert error.value.tokens == 30
+
+
+@pytest.mark.parametrize(
+    ("say", "reason"),
+    [
+        (completion(None, refusal="I will not"), "refused to answer: I will not"),
+        (Say({"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}), "used up its tokens"),
+    ],
+)
+def test_a_model_that_will_not_answer_is_not_asked_again(talk, say, reason):
+    stub, client = talk([say])
+    with pytest.raises(LlmBadAnswer, match=reason):
         client.chat(ASK, purpose="agent")
+    assert len(stub.asked) == 1
+
+
+def test_half_a_surrogate_pair_in_an_answer_can_be_stored(talk):
+    _, client = talk([Say(raw=b'{"choices": [{"message": {"content": "a\\ud83d \\u00e9"}}]}')])
+    assert client.chat(ASK, purpose="agent").text == "a? é"
+
+
+@pytest.mark.parametrize("type_", ["text/plain", "text/html; charset=latin-1", "application/octet-stream"])
+def test_the_content_type_does_not_matter_where_the_body_is_right(talk, type_):
+    say = completion("ok")
+    say.headers["Content-Type"] = type_
+    _, client = talk([say])
+    assert client.chat(ASK, purpose="agent").text == "ok"
 
 
 def test_an_answer_without_counts_counts_nothing(talk):

@@ -5,7 +5,24 @@ The client itself is in ``promptlift.service.llm.client``, so that a service wit
 
 from __future__ import annotations
 
-from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import (
+    Cancelled,
+    EndpointDown,
+    LlmBadAnswer,
+    LlmEmptyAnswer,
+    LlmError,
+    LlmRefused,
+    LlmUnavailable,
+)
 from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["LlmBadAnswer", "LlmError", "LlmRefused", "LlmSettings", "LlmUnavailable"]
+__all__ = [
+    "Cancelled",
+    "EndpointDown",
+    "LlmBadAnswer",
+    "LlmEmptyAnswer",
+    "LlmError",
+    "LlmRefused",
+    "LlmSettings",
+    "LlmUnavailable",
+]

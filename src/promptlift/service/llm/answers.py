@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 from pydantic import ValidationError as PydanticError
 
-from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["error_text", "json_schema", "model_names", "parse_answer", "read_completion", "read_usage"]
+__all__ = [
+    "completion_problem",
+    "error_text",
+    "json_schema",
+    "model_names",
+    "parse_answer",
+    "read_completion",
+    "read_usage",
+]
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -38,32 +47,44 @@ _BOUNDS: Final = frozenset(
 )
 
 
+def completion_problem(document: Any) -> str | None:
+    """Say what keeps a body from being a chat completion; ``None`` when it is one, whatever its text.
+
+    Something between the model and us wrote such a body, so it is as good as no answer.
+    """
+    if document is None:
+        return "it answered 200 with something else than JSON"
+    try:
+        message = document["choices"][0]["message"]
+        message.get("content")
+    except (TypeError, KeyError, IndexError, AttributeError):
+        return "it answered 200 with something else than a chat completion"
+    return None
+
+
 def read_completion(document: Any) -> str:
-    """Give the text of the first choice.
+    """Give the text of the first choice of a chat completion.
 
     Raises
     ------
+    LlmEmptyAnswer
+        The model said nothing.
     LlmBadAnswer
-        The body is no completion, or the model refused or said nothing.
+        The model refused, or used up its tokens before it said something.
     """
-    try:
-        choice = document["choices"][0]
-        message = choice["message"]
-        content, refusal = message.get("content"), message.get("refusal")
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise LlmBadAnswer(
-            "The language model's endpoint answered with something else than a chat completion"
-        ) from error
+    choice = document["choices"][0]
+    content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     if isinstance(content, str) and content.strip():
-        return content
+        # Half a surrogate pair cannot be stored or sent on.
+        return content if content.isascii() else content.encode("utf-8", "replace").decode("utf-8")
     if isinstance(refusal, str) and refusal.strip():
         raise LlmBadAnswer(f"The language model refused to answer: {_line(refusal)}")
-    if isinstance(choice, dict) and choice.get("finish_reason") == "length":
+    if choice.get("finish_reason") == "length":
         raise LlmBadAnswer("The language model used up its tokens before it answered")
-    raise LlmBadAnswer("The language model gave an empty answer")
+    raise LlmEmptyAnswer("The language model gave an empty answer")
 
 
 def read_usage(document: Any) -> tuple[int, int]:
@@ -98,6 +119,7 @@ def error_text(document: Any) -> str:
     return _line(error) if isinstance(error, str) else ""
 
 
+@lru_cache(maxsize=64)
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Give the JSON schema of an answer in the subset that strict endpoints take.
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIMIZATION_POLICY", "Budget", "Calls", "Cancelled"]
 
-OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=13, budget=600.0, first=0.2, longest=10.0)
-"""Retries of an optimization's calls: short pauses first, and enough of them to outlast what ``Circuit`` waits."""
+OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=4)
+"""Retries of an optimization's calls: short pauses at first, and enough of them to outlast what ``Circuit`` waits."""
 
 
 class Calls:

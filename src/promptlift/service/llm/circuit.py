@@ -20,11 +20,11 @@ class Circuit:
     failures
         Requests in a row without an answer.
     seconds
-        Time that they must have taken: a restart of the endpoint is shorter.
+        Time that they must have taken: a restart of the endpoint, and a limit of requests a minute, are shorter.
     """
 
     failures: int = 20
-    seconds: float = 60.0
+    seconds: float = 75.0
     _failed: int = field(default=0, init=False)
     _since: float = field(default=0.0, init=False)
     _down: bool = field(default=False, init=False)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
-import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
@@ -17,15 +14,19 @@ from promptlift.service.llm.answers import (
     read_completion,
     read_usage,
 )
-from promptlift.service.llm.dialect import Dialect, names_the_shape, request_body
-from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused, LlmUnavailable
+from promptlift.service.llm.dialect import Dialect, request_body
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
 from promptlift.service.llm.port import ChatAnswer, Parsed, Purpose, check_purpose
-from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy
-from promptlift.service.llm.transport import NoAnswer, Transport
+from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.transport import Transport
+from promptlift.service.llm.tries import NO_JOB, Tries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pydantic import BaseModel
+
+    from promptlift.service.llm.port import ChatModel, JobView
     from promptlift.service.llm.settings import LlmSettings
     from promptlift.service.llm.transport import Reply
 
@@ -47,7 +48,7 @@ class ChatClient:
     settings
         Address, key and models.
     policy
-        When a request is repeated: after no answer, 408, 425, 429 and 5xx.
+        When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 that holds no completion.
     timeout
         Seconds for one request.
     """
@@ -57,9 +58,8 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._transport = Transport(settings, timeout=timeout)
+        self._tries = Tries(Transport(settings, timeout=timeout), self._safe)
         self._dialects: dict[str, Dialect] = {}
-        self._closing = threading.Event()
 
     def __repr__(self) -> str:
         return f"ChatClient({self.settings!r})"
@@ -72,8 +72,7 @@ class ChatClient:
 
     def close(self) -> None:
         """End every pause between two tries and close all connections."""
-        self._closing.set()
-        self._transport.close()
+        self._tries.close()
 
     @overload
     def chat(
@@ -124,7 +123,8 @@ class ChatClient:
         temperature, max_tokens
             Left to the endpoint when ``None``.
         schema
-            Model class that the answer must fit. An answer that does not fit is asked for once more, with the reason.
+            Model class that the answer must fit. An answer that does not fit is asked for again, with the reason, as
+            often as the policy says: once more unless a job brings another.
         check
             Raises ``ValueError`` for an answer that fits ``schema`` and still cannot be right; treated the same.
 
@@ -137,33 +137,57 @@ class ChatClient:
         LlmBadAnswer
             The answer is empty, or did not fit twice.
         """
+        wanted = _Wanted(model, temperature, max_tokens, schema, check)
+        return self._answer(messages, purpose, wanted, NO_JOB)
+
+    def within(self, job: JobView) -> ChatModel:
+        """Give a view that works for ``job``: counted, limited and cancelled with it, over the same connections."""
+        return _View(self._answer, job)
+
+    def _answer(
+        self, messages: Sequence[Mapping[str, str]], purpose: Purpose, wanted: _Wanted, job: JobView
+    ) -> ChatAnswer[Any]:
         check_purpose(purpose)
+        schema = wanted.schema
         asked = _Asked(
             purpose=purpose,
-            model=model or self.settings.model,
-            temperature=temperature,
-            max_tokens=max_tokens,
+            model=wanted.model or self.settings.model,
+            temperature=wanted.temperature,
+            max_tokens=wanted.max_tokens,
             schema=None if schema is None else (schema.__name__, json_schema(schema)),
+            job=job,
+            policy=job.policy or self._policy,
         )
-        said = [{"role": message["role"], "content": message["content"]} for message in messages]
+        first = [{"role": message["role"], "content": message["content"]} for message in messages]
+        said = first
         tally = _Tally()
+        left = asked.policy.answers
         try:
-            text, name = self._complete(said, asked, tally)
-            if schema is None:
-                return ChatAnswer(text, None, tally.prompt, tally.completion, name)
-            try:
-                parsed = parse_answer(text, schema, check)
-            except ValueError as error:
-                said += _asked_again(text, str(error))
-                text, name = self._complete(said, asked, tally)
+            while True:
+                left -= 1
                 try:
-                    parsed = parse_answer(text, schema, check)
-                except ValueError as again:
-                    raise LlmBadAnswer(f"The language model's answer did not fit twice: {again}") from None
+                    text, name = self._complete(said, asked, tally)
+                except LlmEmptyAnswer:
+                    if left <= 0:
+                        raise
+                    continue
+                if schema is None:
+                    return ChatAnswer(text, None, tally.prompt, tally.completion, name)
+                try:
+                    parsed = parse_answer(text, schema, wanted.check)
+                except ValueError as error:
+                    if left <= 0:
+                        times = _TIMES.get(asked.policy.answers, f"{asked.policy.answers} times")
+                        raise LlmBadAnswer(
+                            f"The language model's answer did not fit {times}: {error}"
+                        ) from None
+                    # Only the last misfit is shown: the request stays as long as it is.
+                    said = [*first, *_asked_again(text, str(error))]
+                    continue
+                return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
         except LlmError as error:
             error.tokens = tally.prompt + tally.completion
             raise
-        return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
 
     def models(self) -> list[str]:
         """List the models that the endpoint serves.
@@ -173,7 +197,7 @@ class ChatClient:
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        reply = self._send("GET", "/models", "models", None)
+        reply = self._tries.send("GET", "/models", purpose="models", job=NO_JOB, policy=self._policy)
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)
@@ -193,7 +217,14 @@ class ChatClient:
                 max_tokens=asked.max_tokens,
                 schema=asked.schema,
             )
-            reply = self._send("POST", "/chat/completions", asked.purpose, body)
+            reply = self._tries.send(
+                "POST",
+                "/chat/completions",
+                purpose=asked.purpose,
+                job=asked.job,
+                policy=asked.policy,
+                body=body,
+            )
             if reply.status == 200:
                 break
             changed = None
@@ -204,37 +235,13 @@ class ChatClient:
             dialect = changed
         # Kept only now: a request that is refused for another reason teaches nothing.
         self._dialects[asked.model] = dialect
-        tally.add(*read_usage(reply.document))
+        prompt, completion = read_usage(reply.document)
+        tally.prompt += prompt
+        tally.completion += completion
+        asked.job.spend(prompt + completion)
         text = read_completion(reply.document)
         name = reply.document.get("model")
         return text, name if isinstance(name, str) and name else asked.model
-
-    def _send(self, method: str, path: str, purpose: str, body: dict[str, Any] | None) -> Reply:
-        """Send until there is an answer that is not worth another try."""
-        start = time.monotonic()
-        attempt = 0
-        while True:
-            attempt += 1
-            retry_after: float | None = None
-            try:
-                reply = self._transport.send(method, path, purpose=purpose, body=body)
-            except NoAnswer as error:
-                reason = str(error)
-            else:
-                if reply.status not in RETRIED_STATUSES or names_the_shape(error_text(reply.document), body):
-                    return reply
-                retry_after = reply.retry_after
-                reason = " ".join(filter(None, (f"it answered {reply.status}", error_text(reply.document))))
-            pause = self._policy.pause(
-                attempt, elapsed=time.monotonic() - start, retry_after=retry_after, chance=random.random()
-            )
-            if pause is None or self._closing.wait(pause):
-                tries = "once" if attempt == 1 else f"{attempt} times"
-                raise LlmUnavailable(
-                    f"The language model did not answer, asked {tries}: {self._safe(reason)}. "
-                    "Check PROMPTLIFT_LLM_BASE_URL and that the endpoint is up.",
-                    retry_after=retry_after,
-                )
 
     def _refusal(self, reply: Reply) -> LlmRefused:
         said = self._safe(error_text(reply.document))
@@ -259,12 +266,25 @@ class ChatClient:
 
 
 @dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The options of one ``chat``."""
+
+    model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    schema: type[BaseModel] | None = None
+    check: Callable[[Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Asked:
     purpose: str
     model: str
     temperature: float | None
     max_tokens: int | None
     schema: tuple[str, dict[str, Any]] | None
+    job: JobView
+    policy: RetryPolicy
 
 
 @dataclass(slots=True)
@@ -272,9 +292,21 @@ class _Tally:
     prompt: int = 0
     completion: int = 0
 
-    def add(self, prompt: int, completion: int) -> None:
-        self.prompt += prompt
-        self.completion += completion
+
+class _View:
+    """A client that works for one job."""
+
+    def __init__(self, answer: Callable[..., ChatAnswer[Any]], job: JobView) -> None:
+        self._answer = answer
+        self._job = job
+
+    def chat(
+        self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
+    ) -> ChatAnswer[Any]:
+        return self._answer(messages, purpose, _Wanted(**wanted), self._job)
+
+
+_TIMES: Final = {1: "", 2: "twice"}
 
 
 def _asked_again(text: str, reason: str) -> list[dict[str, str]]:

@@ -9,13 +9,22 @@
         │   └── EndpointDown    so many requests in a row had no answer that no more are made
         ├── LlmRefused          .status; the endpoint does not take the request: key, model, size
         └── LlmBadAnswer        it answered, and the answer cannot be used
+            └── LlmEmptyAnswer  it said nothing, as often as it was asked
 """
 
 from __future__ import annotations
 
 from promptlift.errors import PromptliftError
 
-__all__ = ["Cancelled", "EndpointDown", "LlmBadAnswer", "LlmError", "LlmRefused", "LlmUnavailable"]
+__all__ = [
+    "Cancelled",
+    "EndpointDown",
+    "LlmBadAnswer",
+    "LlmEmptyAnswer",
+    "LlmError",
+    "LlmRefused",
+    "LlmUnavailable",
+]
 
 
 class Cancelled(PromptliftError):
@@ -80,3 +89,7 @@ class LlmRefused(LlmError):
 
 class LlmBadAnswer(LlmError):
     """The model answered, and the answer cannot be used."""
+
+
+class LlmEmptyAnswer(LlmBadAnswer):
+    """The model said nothing, as often as it was asked."""

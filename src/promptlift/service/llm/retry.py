@@ -25,12 +25,15 @@ class RetryPolicy:
         Seconds from the first request after which no other one is begun.
     first, longest
         Pause after the first failure, doubled for each further one, and its bound.
+    answers
+        Answers read at most: one that does not fit, or is empty, is asked for again.
     """
 
     attempts: int = 5
     budget: float = 180.0
     first: float = 1.0
     longest: float = 30.0
+    answers: int = 2
 
     def pause(
         self, attempt: int, *, elapsed: float, retry_after: float | None = None, chance: float = 0.5

@@ -1,34 +1,31 @@
-"""One HTTP request to a language model: bounded in time and size, without httpx's errors showing through.
-
-The only module of this room that imports httpx.
-"""
+"""Requests to one endpoint: JSON out, JSON in, connections kept and shared, each request ended by its job alone."""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx
+import orjson
 
+from promptlift.service.llm.dial import NoAnswer, Route, dial
+from promptlift.service.llm.line import ANSWER_BYTES, Line
 from promptlift.service.llm.retry import read_retry_after
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator
+
+    from promptlift.service.llm.port import JobView
     from promptlift.service.llm.settings import LlmSettings
 
 __all__ = ["ANSWER_BYTES", "NoAnswer", "Reply", "Transport"]
 
-ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
-CONNECTIONS: Final = 64
-
-
-class NoAnswer(Exception):
-    """No whole answer came; an outcome inside this room, never seen outside.
-
-    The message says why, without the address or the key.
-    """
+KEPT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,70 +55,185 @@ class Transport:
     """
 
     def __init__(self, settings: LlmSettings, *, timeout: float) -> None:
+        self._settings = settings
         self._timeout = timeout
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "promptlift"}
-        if settings.api_key is not None:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=httpx.Timeout(timeout, connect=min(CONNECT_SECONDS, timeout)),
-            limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
-            # A redirect could carry the key and the transcript elsewhere.
-            follow_redirects=False,
-            trust_env=not settings.on_this_machine,
-        )
-        self._base_url = settings.base_url
+        self._route: Route | None = None
+        self._heads: dict[tuple[str, str, str], bytes] = {}
+        self._lock = threading.Lock()
+        self._kept: list[Line] = []
+        self._cuts: dict[object, Callable[[], None]] = {}
+        self._closed = False
 
-    def send(self, method: str, path: str, *, purpose: str, body: dict[str, Any] | None = None) -> Reply:
+    def send(
+        self, method: str, path: str, *, purpose: str, job: JobView, body: dict[str, Any] | None = None
+    ) -> Reply:
         """Send one request.
 
         Raises
         ------
         NoAnswer
-            The endpoint cannot be reached, is too slow or sends too much.
+            The endpoint cannot be reached, is too slow, sends too much, or the request was cut.
         """
         deadline = time.monotonic() + self._timeout
-        headers = {"X-Promptlift-Purpose": purpose}
-        content: bytes | None = None
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = b"" if body is None else _encode(body)
+        request = self._head(method, path, purpose) + b"%d\r\n\r\n" % len(content) + content
+        line = self._kept_line() or self._opened(min(CONNECT_SECONDS, self._timeout), job)
         try:
-            with self._client.stream(
-                method, self._base_url + path, headers=headers, content=content
-            ) as answer:
-                raw = _read(answer, deadline)
-                retry_after = read_retry_after(answer.headers.get("Retry-After"))
-                return Reply(answer.status_code, _decode(raw), retry_after)
-        except httpx.TimeoutException:
+            with self._cutting(line.cut), job.holding(line.cut):
+                raw = line.exchange(request, deadline)
+        except TimeoutError:
+            line.close()
             raise NoAnswer(f"it did not answer within {self._timeout:g} seconds") from None
-        except httpx.ConnectError:
-            raise NoAnswer("it cannot be reached") from None
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            raise NoAnswer(f"the connection broke ({type(error).__name__})") from None
-        except RuntimeError:  # httpx's word for a client that was closed meanwhile
-            raise NoAnswer("the client was closed") from None
+        except BaseException:
+            line.close()
+            raise
+        # From here on no cancelling reaches the line, so the next request over it may be another job's.
+        self._keep(line)
+        retry_after = raw.headers.get(b"retry-after")
+        return Reply(
+            raw.status,
+            _decode(raw.body),
+            None if retry_after is None else read_retry_after(retry_after.decode("ascii", "replace")),
+        )
 
     def close(self) -> None:
-        """Close all connections."""
-        self._client.close()
+        """Close all connections; requests under way end without an answer."""
+        with self._lock:
+            self._closed = True
+            kept, self._kept = self._kept, []
+            for cut in self._cuts.values():
+                cut()
+        for line in kept:
+            line.close()
+
+    def _head(self, method: str, path: str, purpose: str) -> bytes:
+        head = self._heads.get((method, path, purpose))
+        if head is None:
+            route = self._way()
+            lines = [
+                f"{method} {route.target}{path} HTTP/1.1",
+                f"Host: {route.netloc}",
+                "Accept: application/json",
+                "Accept-Encoding: identity",
+                "User-Agent: promptlift",
+                f"X-Promptlift-Purpose: {purpose}",
+            ]
+            if self._settings.api_key is not None:
+                lines.append(f"Authorization: Bearer {self._settings.api_key}")
+            if route.proxy_authorization is not None and route.tls is None:
+                lines.append(f"Proxy-Authorization: {route.proxy_authorization}")
+            if method == "POST":
+                lines.append("Content-Type: application/json")
+            head = ("\r\n".join(lines) + "\r\nContent-Length: ").encode("ascii")
+            self._heads[method, path, purpose] = head
+        return head
+
+    def _way(self) -> Route:
+        if self._route is None:
+            self._route = Route.to(self._settings)
+        return self._route
+
+    def _kept_line(self) -> Line | None:
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise NoAnswer("the client was closed")
+                line = self._kept.pop() if self._kept else None
+            if line is None or (line.usable and line.silent):
+                return line
+            line.close()
+
+    def _keep(self, line: Line) -> None:
+        with self._lock:
+            if line.usable and not self._closed and len(self._kept) < KEPT:
+                self._kept.append(line)
+                return
+        line.close()
+
+    def _opened(self, seconds: float, job: JobView) -> Line:
+        """Open a line in a thread of its own: nothing else can leave a name server or a handshake that hangs."""
+        opening = _Opening(self._way(), seconds)
+        try:
+            with self._cutting(opening.leave), job.holding(opening.leave):
+                return Line(opening.wait())
+        except BaseException:
+            opening.abandon()
+            raise
+
+    @contextmanager
+    def _cutting(self, cut: Callable[[], None]) -> Iterator[None]:
+        mark = object()
+        with self._lock:
+            if self._closed:
+                raise NoAnswer("the client was closed")
+            self._cuts[mark] = cut
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._cuts[mark]
 
 
-def _read(answer: httpx.Response, deadline: float) -> bytes:
-    pieces: list[bytes] = []
-    size = 0
-    for piece in answer.iter_bytes():
-        size += len(piece)
-        if size > ANSWER_BYTES:
-            raise NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
-        if time.monotonic() > deadline:
-            raise NoAnswer("its answer took too long")
-        pieces.append(piece)
-    return b"".join(pieces)
+class _Opening:
+    """A connection that a thread of its own opens, for somebody who may not wait for it to the end."""
+
+    def __init__(self, route: Route, seconds: float) -> None:
+        self._route = route
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._decided = threading.Event()
+        self._left = False
+        self._socket: socket.socket | None = None
+        self._problem = f"no connection within {seconds:g} seconds"
+        threading.Thread(target=self._run, name="promptlift-llm-dial", daemon=True).start()
+
+    def wait(self) -> socket.socket:
+        self._decided.wait(self._seconds)
+        self.leave()
+        if self._socket is None:
+            raise NoAnswer(self._problem)
+        return self._socket
+
+    def leave(self) -> None:
+        """Wait no longer; a connection that comes later is closed."""
+        with self._lock:
+            self._left = True
+        self._decided.set()
+
+    def abandon(self) -> None:
+        """Leave, and close a connection that is there already."""
+        self.leave()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _run(self) -> None:
+        opened: socket.socket | None = None
+        problem = self._problem
+        try:
+            opened = dial(self._route, self._seconds)
+        except NoAnswer as error:
+            problem = str(error)
+        with self._lock:
+            if not self._left:
+                self._socket, opened, self._problem = opened, None, problem
+        self._decided.set()
+        if opened is not None:
+            opened.close()
+
+
+def _encode(body: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # half a surrogate pair
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _decode(raw: bytes) -> Any:
     try:
+        return orjson.loads(raw)
+    except ValueError:
+        pass
+    try:  # takes what orjson does not: half a surrogate pair, NaN, a byte order mark
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
