@@ -1,0 +1,183 @@
+"""What a rewrite of a prompt must not lose, found by rule and told in words.
+
+- **Addresses** (``https://…``, ``www.…``) and **e-mail addresses**: each stands in the variant as it stands in the
+  original.
+- **Numbers with a unit or currency** (``30 days``, ``20 %``, ``$5,000``): the number stands somewhere in the variant;
+  the unit may be written otherwise (``30-day``).
+- **Quoted strings** in double quotes or backticks, of 3 to 200 characters in one line: they stand in the variant,
+  without regard to case, white space and the kind of quotes.
+- **Rules**: sentences and lines with *never, must, do not, only, always* and their like. A rule is kept when one
+  sentence of the variant, or two that follow each other, has at least ``RULE_SHARE`` of its content words, compared by
+  their first ``STEM_LETTERS`` letters; a rule that forbids needs a word that forbids there too. So a rule may be
+  shortened, merged and put otherwise, but not dropped or turned round. English only: in other languages no rule is
+  recognised, and the other checks hold.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["RULE_SHARE", "Constraints", "find_constraints", "lost_constraints"]
+
+RULE_SHARE: Final = 0.5
+STEM_LETTERS: Final = 5
+QUOTED_CHARS: Final = range(3, 201)
+TOLD: Final = 6
+TOLD_CHARS: Final = 200
+
+_ADDRESS: Final = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`\])}]+", re.IGNORECASE)
+_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_UNITS: Final = (
+    "%|percent|points?|seconds?|secs?|minutes?|mins?|hours?|hrs?|(?:business |working |calendar )?days?|weeks?|months?|"
+    "quarters?|years?|words?|sentences?|paragraphs?|characters?|chars?|lines?|bullets?|items?|options?|questions?|"
+    "steps?|times?|tokens?|messages?|turns?|attempts?|people|persons?|guests?|passengers?|bags?|nights?|km|miles?|"
+    "metres?|meters?|cm|mm|kg|kilograms?|grams?|lbs?|pounds?|kb|mb|gb|tb|mph|euros?|dollars?|cents?|usd|eur|gbp|chf|"
+    "°c|°f|degrees?"
+)
+_QUANTITY: Final = re.compile(
+    rf"(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY) ?) ?(\d[\d,.]*)|(?<![\w.,])(\d[\d,.]*)[ -]?(?:{_UNITS}|[€£¥])(?!\w)",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"\d[\d,.]*")
+_QUOTED: Final = re.compile(r"“([^“”\n]+)”|`([^`\n]+)`")
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+_RULE_WORD: Final = re.compile(
+    r"\b(?:never|must|mustn't|do not|don't|only|always|not allowed|may not|cannot|under no circumstances|no matter|"
+    r"forbidden|prohibited|required to|shall)\b",
+    re.IGNORECASE,
+)
+_FORBIDS: Final = re.compile(
+    r"\b(?:never|not|mustn't|don't|cannot|no circumstances|forbidden|prohibited)\b", re.IGNORECASE
+)
+_FORBIDS_TOO: Final = re.compile(
+    r"\b(?:never|not|no|nor|none|nothing|without|cannot|\w+n't|avoid\w*|refus\w+|declin\w+|reject\w*|refrain\w*|"
+    r"forbid\w*|forbidden|prohibit\w*|exclud\w+|except|unless|only|stop\w*|prevent\w*|confidential|secret|private|"
+    r"off[- ]limits|instead of|rather than)\b",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W\d_]{3,}|\d+")
+_FUNCTION_WORDS: Final = frozenset(
+    _WORD.findall(
+        "the and for are but not you your yours they them their this that these those with from into onto about over "
+        "under have has had was were will would shall should can could may might must never always only any all every "
+        "each some when where which while who whom whose what why how than then there here also just very more most "
+        "such other its his her him she does did doing don been being our out off per via use using used make sure "
+        "please ever even unless until before after because allowed required circumstances matter cannot mustn"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What is found in an original.
+
+    Attributes
+    ----------
+    literals
+        Addresses and e-mail addresses.
+    quantities
+        Numbers with their units, as written.
+    quoted
+        Contents of quotation marks.
+    rules
+        Sentences that forbid or demand.
+    """
+
+    literals: tuple[str, ...]
+    quantities: tuple[str, ...]
+    quoted: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+def find_constraints(original: str) -> Constraints:
+    """Find what a rewrite must keep, in the order of the text, once each."""
+    addresses = [found.rstrip(".,;:!?") for found in _ADDRESS.findall(original)]
+    return Constraints(
+        literals=_once((*addresses, *_EMAIL.findall(original))),
+        quantities=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
+        quoted=_once(_quoted(original)),
+        rules=_once(
+            sentence for sentence in _sentences(original) if _RULE_WORD.search(sentence) and _stems(sentence)
+        ),
+    )
+
+
+def lost_constraints(text: str, original: str) -> list[str]:
+    """Say what of the original's constraints a variant has lost."""
+    wanted = find_constraints(original)
+    numbers = {_plain_number(found) for found in _NUMBER.findall(text)}
+    loose = _loose(text)
+    windows = _windows(text)
+    lost = (
+        ("These addresses are missing", [one for one in wanted.literals if one not in text]),
+        (
+            "These numbers are missing",
+            [
+                one
+                for one in wanted.quantities
+                if not {_plain_number(n) for n in _NUMBER.findall(one)} <= numbers
+            ],
+        ),
+        ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
+        ("These rules are missing or turned round", [one for one in wanted.rules if not _kept(one, windows)]),
+    )
+    return [f"{words}: {_told(missing)}." for words, missing in lost if missing]
+
+
+def _quoted(text: str) -> Iterable[str]:
+    for line in text.splitlines():
+        parts = line.split('"')
+        # With an odd number of marks nobody knows which of them open.
+        found = parts[1::2] if len(parts) % 2 else []
+        found += ["".join(groups) for groups in _QUOTED.findall(line)]
+        yield from (one.strip() for one in found if len(one.strip()) in QUOTED_CHARS)
+
+
+def _sentences(text: str) -> list[str]:
+    parts = (part.strip(" \t\r-*•#>") for part in _SENTENCE_END.split(text))
+    return [part for part in parts if part]
+
+
+def _windows(text: str) -> list[tuple[frozenset[str], str]]:
+    sentences = _sentences(text)
+    pairs = [*sentences, *(f"{one} {two}" for one, two in pairwise(sentences))]
+    return [(frozenset(_stems(part)), part) for part in pairs]
+
+
+def _kept(rule: str, windows: Sequence[tuple[frozenset[str], str]]) -> bool:
+    stems = frozenset(_stems(rule))
+    needed = RULE_SHARE * len(stems)
+    forbids = _FORBIDS.search(rule) is not None
+    return any(
+        len(stems & found) >= needed and (not forbids or _FORBIDS_TOO.search(part)) for found, part in windows
+    )
+
+
+def _stems(text: str) -> list[str]:
+    words = _WORD.findall(text.casefold())
+    return [word[:STEM_LETTERS] for word in words if word not in _FUNCTION_WORDS]
+
+
+def _plain_number(text: str) -> str:
+    return text.rstrip(".,").replace(",", "")
+
+
+def _loose(text: str) -> str:
+    plain = text.replace("“", '"').replace("”", '"').replace("’", "'").replace("‘", "'")
+    return " ".join(plain.casefold().split())
+
+
+def _once(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(found))
+
+
+def _told(found: Sequence[str]) -> str:
+    more = f" and {len(found) - TOLD} more" if len(found) > TOLD else ""
+    return "; ".join(f"“{one[:TOLD_CHARS]}”" for one in found[:TOLD]) + more
