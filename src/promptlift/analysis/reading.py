@@ -24,6 +24,7 @@ __all__ = [
     "count_rows",
     "group_rows",
     "instants",
+    "is_rehearsal",
     "names_of",
     "provenance",
     "require",
@@ -216,9 +217,27 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
 def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
     """Attributes of a result: its name, how it was made, and which analyser judged the conversations.
 
-    ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says.
+    ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says. ``rehearsal``
+    is there, and true, when some of it comes from the built-in stand-in for a language model.
     """
-    return {"promptlift": {"table": table, "analyser": _analyser(source), **facts}}
+    rehearsal = {"rehearsal": True} if is_rehearsal(source) else {}
+    return {"promptlift": {"table": table, "analyser": _analyser(source), **rehearsal, **facts}}
+
+
+def is_rehearsal(*sources: Any) -> bool:
+    """Whether attributes or the column ``rehearsal`` of any of the tables say that a stand-in spoke."""
+    for source in sources:
+        attrs = getattr(source, "attrs", None)
+        said = attrs.get("promptlift") if isinstance(attrs, dict) else None
+        if isinstance(said, dict) and said.get("rehearsal") is True:
+            return True
+        if source is not None and "rehearsal" in names_of(source):
+            native = source
+            if not isinstance(source, pd.DataFrame):
+                native = nw.from_native(source).lazy().select("rehearsal").unique().to_native()
+            if bool(collect(native, ["rehearsal"])["rehearsal"].eq(True).any()):  # noqa: FBT003
+                return True
+    return False
 
 
 def _analyser(source: Any) -> str | None:

@@ -83,8 +83,7 @@ def compare(
     if value not in table:
         raise ValueError(f"There is no {value} of a {table.attrs['promptlift']['kind']}. Use 'difference'.")
     ax = look.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _VARIANTS_MAX)))
-    look.explain(ax, draw_comparison(ax, table, value, **style))
-    return ax
+    return look.finish(ax, table, draw_comparison(ax, table, value, **style))
 
 
 def _compared(data: Any) -> bool:

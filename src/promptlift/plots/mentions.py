@@ -99,8 +99,7 @@ def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any
     by = table.attrs["promptlift"]["by"]
     count = 1 if by is None else min(look.MAX_GROUPS, table[by].nunique(dropna=False))
     ax = look.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
-    look.explain(ax, draw_mentions(ax, table, label, **style))
-    return ax
+    return look.finish(ax, table, draw_mentions(ax, table, label, **style))
 
 
 def draw_mentions(

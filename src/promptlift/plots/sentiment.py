@@ -51,8 +51,7 @@ def sentiment_distribution(
     if not look.precomputed(data, "sentiment_distribution"):
         table = analysis.sentiment_distribution(data, by=by, level=level)
     ax = look.new_axes(ax, 7.0, 3.4)
-    look.explain(ax, draw_sentiment(ax, table, **style))
-    return ax
+    return look.finish(ax, table, draw_sentiment(ax, table, **style))
 
 
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:

@@ -14,24 +14,30 @@ import pandas as pd
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
+from promptlift.plots.fonts import MISSING, make_readable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 __all__ = [
     "FEW",
+    "MARKERS",
     "MAX_GROUPS",
     "PALETTE",
     "SENTIMENT_COLORS",
     "Group",
     "draw_estimates",
     "explain",
+    "finish",
     "foreground",
     "frame_axes",
     "groups_of",
     "inches_wide",
     "is_dark",
     "legend",
+    "mark_rehearsal",
+    "name_row",
     "new_axes",
     "notes_of",
     "palette",
@@ -43,6 +49,8 @@ __all__ = [
 # Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 _ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+# Shapes tell the groups apart where colours cannot: printed grey, or by whoever sees none.
+MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
 FEW = 5
 MAX_GROUPS = 6
@@ -50,15 +58,17 @@ _ANALYSERS = {
     "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
     "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
 }
+_REHEARSAL = "Rehearsal: a built-in stand-in for a language model spoke, so nothing here is about a real prompt."
 
 
 @dataclass(frozen=True)
 class Group:
-    """One compared group: its rows, its name in the legend and its colour."""
+    """One compared group: its rows, its name in the legend, its colour and the shape of its points."""
 
     rows: pd.DataFrame
     name: str | None
     color: Any
+    marker: str = MARKERS[0]
 
 
 def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
@@ -143,7 +153,8 @@ def groups_of(
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
             given = given[place % len(given)]
-        groups.append(Group(table[codes == code], plain(names[code], 28), given or tones[place % len(tones)]))
+        tone, marker = given or tones[place % len(tones)], MARKERS[place % len(MARKERS)]
+        groups.append(Group(table[codes == code], plain(names[code], 28), tone, marker))
     return groups, note, np.isin(codes, kept)
 
 
@@ -212,7 +223,8 @@ def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
 def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
     """Name the groups, with their sizes, in the room above the data."""
     handles = [
-        Line2D([], [], marker="o", linestyle="none", color=group.color, label="group") for group in groups
+        Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
+        for group in groups
     ]
     box = ax.legend(
         handles=handles, loc="upper left", ncols=2, frameon=False, fontsize="small", borderaxespad=0.1,
@@ -224,9 +236,52 @@ def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str =
 
 
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
-    """Sentences that belong under a picture: what is left out, and who judged."""
-    analyser = str(table.attrs.get("promptlift", {}).get("analyser") or "")
-    return [note for note in (*more, _ANALYSERS.get(analyser)) if note]
+    """Sentences that belong under a picture: what is left out, who judged, and whether it was a rehearsal."""
+    facts = table.attrs.get("promptlift", {})
+    rehearsal = _REHEARSAL if facts.get("rehearsal") else None
+    return [note for note in (*more, _ANALYSERS.get(str(facts.get("analyser") or "")), rehearsal) if note]
+
+
+def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7) -> None:
+    """Write over a row of a picture what it is, and at the right its numbers: margins would swallow long names.
+
+    Parameters
+    ----------
+    ax
+        Axes with the rows along y.
+    y
+        Place of the row.
+    left, right
+        The texts.
+    above
+        Points over the row.
+    """
+    for x, text, size in ((0, left, "small"), (1, right, 7.5)):
+        if text:
+            ax.annotate(
+                text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
+                ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
+            )  # fmt: skip
+
+
+def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
+    """Mark a picture of rehearsal data over its right corner; other pictures stay as they are."""
+    if table.attrs.get("promptlift", {}).get("rehearsal"):
+        ax.annotate(
+            "REHEARSAL", (1, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
+            ha="right", va="bottom", fontsize=8, fontweight="bold", annotation_clip=False,
+            bbox={"boxstyle": "square,pad=0.3", "fill": False, "edgecolor": foreground(), "linewidth": 1.0},
+        )  # fmt: skip
+
+
+def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str]) -> Axes:
+    """Do what every picture ends with: mark a rehearsal, find fonts for all texts, write the notes."""
+    mark_rehearsal(ax, table)
+    legend_box = ax.get_legend()
+    texts = [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label]
+    texts += legend_box.get_texts() if legend_box is not None else []
+    explain(ax, [*notes, *([MISSING] if make_readable(texts) else [])])
+    return ax
 
 
 def inches_wide(ax: Axes) -> float:

@@ -74,8 +74,7 @@ def completion_trend(
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     crowded = count > 1 and len(table) > _CROWDED
     ax = look.new_axes(ax, 8.5, 4.0 if not crowded else 1.4 + 1.3 * min(count, look.MAX_GROUPS))
-    look.explain(ax, draw_trend(ax, table, **style))
-    return ax
+    return look.finish(ax, table, draw_trend(ax, table, **style))
 
 
 def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
