@@ -148,7 +148,7 @@ def clustered_covariance(clusters: Iterable[CompletedInCluster]) -> Covariance |
     n, variant, original = rows.sum(axis=0)
     of_variant = rows[:, 1] - rows[:, 0] * (variant / n)
     of_original = rows[:, 2] - rows[:, 0] * (original / n)
-    factor = personas / (personas - 1) / n**2
+    factor = personas / (personas - 1) / float(n) ** 2
     return Covariance(
         factor * float(of_variant @ of_variant),
         factor * float(of_variant @ of_original),
