@@ -12,11 +12,14 @@ from starlette.routing import Match, Route
 
 from promptlift import __version__
 from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
+from promptlift.schema.personas import PersonaCreate, PersonaUpdate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.settings import SettingsChange
+from promptlift.schema.versions import RestoreRequest
 from promptlift.service.failures import Refusal
 from promptlift.service.gate import Gate
-from promptlift.service.routes import account, conversations, prompts
+from promptlift.service.routes import account, conversations, optimizations, personas, prompts, versions
 from promptlift.service.routes.endpoint import Endpoints
 from promptlift.service.rules.models import CATALOGUE
 from promptlift.service.settings import API_PATH
@@ -28,8 +31,19 @@ if TYPE_CHECKING:
 
     from promptlift.service.parts import Parts
 
-_ROOMS = (prompts, conversations, account)
-_BODIES = (PromptCreate, PromptUpdate, ConversationCreate, SettingsChange)
+_ROOMS = (prompts, versions, conversations, optimizations, personas, account)
+_BODIES = (
+    PromptCreate,
+    PromptUpdate,
+    ConversationCreate,
+    OptimizationCreate,
+    ApplyRequest,
+    StopRequest,
+    RestoreRequest,
+    PersonaCreate,
+    PersonaUpdate,
+    SettingsChange,
+)
 
 
 def create_app(parts: Parts) -> Starlette:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from promptlift.service.actions.conversation_log import ConversationLog
     from promptlift.service.jobs.insights import InsightJobs
+    from promptlift.service.jobs.optimizations import OptimizationJobs
+    from promptlift.service.models import Models
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
 
@@ -35,6 +37,8 @@ class Parts:
     database: Database
     jobs: InsightJobs
     log: ConversationLog
+    models: Models
+    optimizations: OptimizationJobs
     list_models: Callable[[], list[str]] | None = None
     _models: tuple[float, tuple[str, ...]] = field(default=(-1e9, ()), init=False)
 

@@ -19,7 +19,9 @@ from promptlift.service.identifiers import new_key
 from promptlift.service.jobs import insights
 from promptlift.service.jobs.engine import JobEngine
 from promptlift.service.jobs.insights import InsightJobs
+from promptlift.service.jobs.optimizations import OptimizationJobs
 from promptlift.service.judges import choose
+from promptlift.service.models import Models
 from promptlift.service.parts import Parts
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
@@ -110,11 +112,14 @@ def _run(
 ) -> None:
     # The same after a restart, and no other process's: it takes up the jobs of this name.
     address = f"{socket.gethostname()}:{listener.getsockname()[1]}"
-    engine = JobEngine(database, executor="serve" if database.is_sqlite else address)
+    executor = "serve" if database.is_sqlite else address
+    engine = JobEngine(database, executor=executor)
     judge = choose()
     jobs = InsightJobs(database, engine, judge.judge, at_a_time=judge.at_a_time)
     log = ConversationLog(database, jobs)
-    app = create_app(Parts(settings, database, jobs, log, judge.list_models))
+    models = Models.from_env(judge.client)
+    runs = OptimizationJobs(database, models, worker=executor)
+    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.list_models))
 
     config = uvicorn.Config(
         app,
@@ -132,10 +137,12 @@ def _run(
     sys.setswitchinterval(SWITCH_SECONDS)
     engine.start({insights.QUEUE: _JOBS_AT_A_TIME})
     jobs.start()
+    runs.start()
     try:
         _Server(config, on_ready).run(sockets=[listener])
     finally:
         log.close()
+        runs.stop()
         jobs.stop()
         engine.stop()
         judge.close()

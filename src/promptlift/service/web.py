@@ -52,21 +52,29 @@ def path_id(request: Request) -> str:
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
-async def read_body(request: Request, model: type[Body], *, either: Sequence[str] = ()) -> Body:
+async def read_body(
+    request: Request, model: type[Body], *, either: Sequence[str] = (), optional: bool = False
+) -> Body:
     """Read a JSON object and check it against its model.
 
     Parameters
     ----------
     either
         Names of which one is needed; told with the other problems when none is there.
+    optional
+        Whether no body is the same as an empty object.
 
     Raises
     ------
     Refusal
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
-    _check_type(request)
-    document = decode(await _bounded(request))
+    raw = await _bounded(request)
+    if optional and not raw.strip():
+        raw = b"{}"
+    else:
+        _check_type(request)
+    document = decode(raw)
     try:
         # By the API's names only: Python's would be unknown fields to anybody else.
         return model.model_validate(document, by_alias=True, by_name=False)

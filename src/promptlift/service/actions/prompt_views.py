@@ -9,7 +9,7 @@ import orjson
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import moment
-from promptlift.service.store import aggregates
+from promptlift.service.store import aggregates, optimizations
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,17 +25,22 @@ def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
     """The prompt status view, over all its conversations."""
     with database.read() as connection:
         figures = aggregates.totals(connection, prompt.account_id, prompt_id=prompt.id)
+        open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
+        last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
+    # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
+    states = {row.status for row in open_ones}
+    state = "running" if "running" in states else "queued" if states else "idle"
     return {
         "id": prompt.id,
         "name": prompt.name,
         "status": prompt.status,
-        "optimizationState": "idle",
+        "optimizationState": state,
         "metrics": {
             "conversationCount": figures.total,
             "taskCompletionRate": _percent(figures.task_completed, figures.judged),
             "avgSentiment": figures.sentiment,
         },
-        "lastOptimized": None,
+        "lastOptimized": moment.wire(last),
     }
 
 

@@ -8,6 +8,7 @@ import orjson
 
 from promptlift.schema import limits
 from promptlift.service import moment
+from promptlift.service.actions import deployments, optimizations
 from promptlift.service.failures import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.rules.models import problem_of
@@ -116,7 +117,9 @@ def update(
         changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
     with database.write() as connection:
         now = moment.now()
-        before = prompts.find(connection, caller.account_id, prompt_id)
+        if "status" in changes:
+            accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
+        before = prompts.find(connection, caller.account_id, prompt_id, lock=True)
         if before is None:
             raise not_found(scheme.noun)
         if before.status == "archived" and changes.get("status", "archived") != "archived":
@@ -126,6 +129,7 @@ def update(
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)
         if after is not None and after.content != before.content:
+            deployments.supersede(connection, caller.account_id, prompt_id, now)
             prompts.add_version(connection, caller.account_id, prompt_id, after.content, "updated", now=now)
             payload = {
                 "promptId": prompt_id,
@@ -149,6 +153,8 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
         if prompts.find(connection, caller.account_id, prompt_id) is None:
             raise not_found(scheme.noun)
         now = moment.now()
+        accounts.lock(connection, caller.account_id)
+        optimizations.stop_all_of(connection, caller.account_id, prompt_id, now=now)
         prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
         payload = {"promptId": prompt_id, "deletedAt": moment.wire(now)}
         events.write(

@@ -19,7 +19,7 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavail
 
 if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
-    from promptlift.service.llm.client import ChatClient
+    from promptlift.service.llm.port import ChatModel
 
 __all__ = ["LlmJudge"]
 
@@ -44,18 +44,16 @@ class LlmJudge:
     Parameters
     ----------
     client
-        The endpoint.
+        Whom to ask.
     model
-        Name of the model; the endpoint's ``model`` setting when ``None``.
+        Name of the model.
     budget_chars
         Characters of transcript that are sent at most; a token is about four.
     """
 
-    def __init__(
-        self, client: ChatClient, model: str | None = None, *, budget_chars: int = BUDGET_CHARS
-    ) -> None:
+    def __init__(self, client: ChatModel, model: str, *, budget_chars: int = BUDGET_CHARS) -> None:
         self._client = client
-        self._model = model or client.settings.model
+        self._model = model
         self._budget = budget_chars
 
     @property

@@ -12,7 +12,7 @@ from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
 from promptlift.service import moment
 from promptlift.service.routes import endpoint
 from promptlift.service.rules.settings_merge import merge
-from promptlift.service.store import accounts, usage
+from promptlift.service.store import accounts, optimizations, usage
 from promptlift.service.web import answer, caller_of, read_body
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class _Account:
                 "optimizations": {
                     "used": usage.used(connection, account_id, "optimizations", now=now),
                     "limit": plan.optimizations_per_month,
-                    "running": 0,
+                    "running": optimizations.running_count(connection, account_id),
                 },
                 "conversations": {
                     "used": usage.used(connection, account_id, "conversations", now=now),

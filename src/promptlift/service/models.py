@@ -1,0 +1,115 @@
+"""Which language model optimizations run on: the configured endpoint, or the rehearsal model."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from promptlift.errors import ConfigError, PromptliftError
+from promptlift.service.engine.llm_judge import LlmJudge
+from promptlift.service.llm.budget import Budget
+from promptlift.service.llm.calls import Calls
+from promptlift.service.llm.circuit import Circuit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from promptlift.service.engine.judge import Judge
+    from promptlift.service.llm.client import ChatClient
+
+__all__ = ["Models"]
+
+CALLS_AT_A_TIME: Final = 8
+PATIENCE_SECONDS: Final = 60.0
+REHEARSAL: Final = "rehearsal"
+
+
+class Models:
+    """Gives each run its view of the model.
+
+    Parameters
+    ----------
+    client
+        The configured endpoint; ``None`` without one.
+    at_a_time
+        Model calls side by side over all runs of the process.
+    patience
+        Seconds after which an endpoint that answers nothing counts as gone.
+    """
+
+    def __init__(
+        self,
+        client: ChatClient | None,
+        *,
+        at_a_time: int = CALLS_AT_A_TIME,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._client = client
+        self._budget = Budget(at_a_time)
+        self._patience = patience
+
+    @classmethod
+    def from_env(cls, client: ChatClient | None, environ: Mapping[str, str] | None = None) -> Models:
+        """Read ``PROMPTLIFT_LLM_CONCURRENCY`` and ``PROMPTLIFT_LLM_PATIENCE``.
+
+        Raises
+        ------
+        ConfigError
+            A value is not a number in its range.
+        """
+        env = os.environ if environ is None else environ
+        at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256)
+        patience = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400)
+        return cls(client, at_a_time=int(at_a_time), patience=patience)
+
+    @property
+    def rehearse(self) -> bool:
+        """Whether there is no endpoint, so that optimizations are rehearsals."""
+        return self._client is None
+
+    @property
+    def agent_model(self) -> str | None:
+        """Name of the model that plays the assistant; ``None`` leaves it to the prompt."""
+        return None if self._client is None else self._client.settings.agent_model
+
+    @property
+    def conversations_at_a_time(self) -> int:
+        """Conversations to hold side by side: half as many again as calls, some are between two calls."""
+        return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
+
+    def calls(self, *, rehearsal: bool, seed: int) -> Calls:
+        """The view of one run.
+
+        Raises
+        ------
+        PromptliftError
+            The run was asked for with an endpoint, and now there is none.
+        """
+        if rehearsal:
+            from promptlift.service.engine.rehearsal import RehearsalModel  # noqa: PLC0415 - only without an endpoint
+
+            return Calls(RehearsalModel(seed), self._budget)
+        if self._client is None:
+            raise PromptliftError(
+                "No language model is configured any more. Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL "
+                "again and ask for a new optimization."
+            )
+        return Calls(self._client, self._budget, circuit=Circuit(seconds=self._patience))
+
+    def judge(self, calls: Calls) -> Judge:
+        """A judge that works for one run."""
+        name = REHEARSAL if self._client is None else self._client.settings.model
+        return LlmJudge(calls, name)
+
+
+def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+    text = env.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not low <= value <= high:
+        raise ConfigError(f"{name} must be a number from {low:g} to {high:g}, not {text!r}")
+    return value

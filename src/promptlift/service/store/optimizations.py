@@ -1,0 +1,281 @@
+"""Rows of optimizations and their variants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from sqlalchemy import func, insert, select, update
+
+from promptlift.service.store.tables import (
+    conversations,
+    deployments,
+    insights,
+    optimization_variants,
+    optimizations,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+OPEN = ("queued", "running")
+# Logged conversations that scenarios and failures are taken from: the newest ones.
+REMEMBERED = 5_000
+
+
+def add(connection: Connection, values: dict[str, Any]) -> None:
+    """Add an optimization."""
+    connection.execute(
+        insert(optimizations).values(model_calls=0, tokens=0, worker=None, lease_until=0, **values)
+    )
+
+
+def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:
+    """An optimization of the account, ``None`` when there is none of this id."""
+    return connection.execute(
+        select(optimizations).where(
+            optimizations.c.account_id == account_id, optimizations.c.id == optimization_id
+        )
+    ).one_or_none()
+
+
+def get(connection: Connection, optimization_id: str) -> AnyRow:
+    """An optimization that exists, of any account: for background work."""
+    return connection.execute(select(optimizations).where(optimizations.c.id == optimization_id)).one()
+
+
+def page(
+    connection: Connection,
+    account_id: str,
+    *,
+    prompt_id: str | None,
+    status: str | None,
+    limit: int,
+    offset: int,
+) -> tuple[Sequence[AnyRow], int]:
+    """Optimizations newest first, and how many there are."""
+    wanted: list[ColumnElement[bool]] = [optimizations.c.account_id == account_id]
+    if prompt_id is not None:
+        wanted.append(optimizations.c.prompt_id == prompt_id)
+    if status is not None:
+        wanted.append(optimizations.c.status == status)
+    total = connection.scalar(select(func.count()).select_from(optimizations).where(*wanted)) or 0
+    columns = [column for column in optimizations.c if column.name not in {"pool", "experiment"}]
+    rows = connection.execute(
+        select(*columns).where(*wanted).order_by(optimizations.c.seq.desc()).limit(limit).offset(offset)
+    ).all()
+    return rows, total
+
+
+def change(connection: Connection, optimization_id: str, values: dict[str, Any]) -> None:
+    """Change columns of an optimization."""
+    connection.execute(update(optimizations).where(optimizations.c.id == optimization_id).values(**values))
+
+
+def running_count(connection: Connection, account_id: str) -> int:
+    """How many optimizations of the account run now."""
+    statement = select(func.count()).where(
+        optimizations.c.account_id == account_id, optimizations.c.status == "running"
+    )
+    return int(connection.scalar(statement) or 0)
+
+
+def oldest_queued(connection: Connection, account_id: str) -> AnyRow | None:
+    """The optimization that waits longest."""
+    return connection.execute(
+        select(optimizations)
+        .where(optimizations.c.account_id == account_id, optimizations.c.status == "queued")
+        .order_by(optimizations.c.seq)
+        .limit(1)
+    ).one_or_none()
+
+
+def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+    """Queued and running optimizations of a prompt."""
+    return connection.execute(
+        select(optimizations)
+        .where(
+            optimizations.c.account_id == account_id,
+            optimizations.c.prompt_id == prompt_id,
+            optimizations.c.status.in_(OPEN),
+        )
+        .order_by(optimizations.c.seq)
+    ).all()
+
+
+def last_completed(connection: Connection, account_id: str, prompt_id: str) -> int | None:
+    """When an optimization of the prompt completed last."""
+    found: int | None = connection.scalar(
+        select(func.max(optimizations.c.completed_at)).where(
+            optimizations.c.account_id == account_id,
+            optimizations.c.prompt_id == prompt_id,
+            optimizations.c.status == "completed",
+        )
+    )
+    return found
+
+
+# Who runs what
+
+
+def waiting(connection: Connection, *, now: int) -> bool:
+    """Whether there is a running optimization that nobody works on."""
+    return (
+        connection.scalar(
+            select(optimizations.c.id)
+            .where(optimizations.c.status == "running", optimizations.c.lease_until < now)
+            .limit(1)
+        )
+        is not None
+    )
+
+
+def claim(connection: Connection, worker: str, *, limit: int, now: int, until: int) -> list[str]:
+    """Take running optimizations that nobody works on; the oldest first."""
+    free = (
+        select(optimizations.c.id)
+        .where(optimizations.c.status == "running", optimizations.c.lease_until < now)
+        .order_by(optimizations.c.seq)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    ids = list(connection.scalars(free))
+    if ids:
+        connection.execute(
+            update(optimizations).where(optimizations.c.id.in_(ids)).values(worker=worker, lease_until=until)
+        )
+    return ids
+
+
+def renew(connection: Connection, worker: str, ids: Sequence[str], *, until: int) -> None:
+    """Say that this process still works on these."""
+    connection.execute(
+        update(optimizations)
+        .where(
+            optimizations.c.id.in_(ids),
+            optimizations.c.worker == worker,
+            optimizations.c.status == "running",
+        )
+        .values(lease_until=until)
+    )
+
+
+def release(connection: Connection, worker: str | None = None) -> None:
+    """Give back what a process took; everything when no process is named."""
+    wanted = [optimizations.c.status == "running"]
+    if worker is not None:
+        wanted.append(optimizations.c.worker == worker)
+    connection.execute(update(optimizations).where(*wanted).values(worker=None, lease_until=0))
+
+
+def count_calls(connection: Connection, optimization_id: str, worker: str, calls: int, tokens: int) -> bool:
+    """Count model calls into a run; says whether this process still has it."""
+    result = connection.execute(
+        update(optimizations)
+        .where(
+            optimizations.c.id == optimization_id,
+            optimizations.c.worker == worker,
+            optimizations.c.status == "running",
+        )
+        .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
+    )
+    return result.rowcount == 1
+
+
+def held(connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
+    """Which of these this process may go on with: still running, and still its own."""
+    return set(
+        connection.scalars(
+            select(optimizations.c.id).where(
+                optimizations.c.id.in_(ids),
+                optimizations.c.worker == worker,
+                optimizations.c.status == "running",
+            )
+        )
+    )
+
+
+# Variants
+
+
+def add_variants(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep the variants of an optimization; the original is number 0."""
+    connection.execute(insert(optimization_variants), list(rows))
+
+
+def variants(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
+    """The variants of an optimization by number, the original first; none before they are written."""
+    return connection.execute(
+        select(optimization_variants)
+        .where(optimization_variants.c.optimization_id == optimization_id)
+        .order_by(optimization_variants.c.number)
+    ).all()
+
+
+# What an optimization learns from
+
+
+def logged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
+    """Conversations of a prompt that were there at a time, newest first, with what their insights say."""
+    return connection.execute(
+        select(conversations.c.id, insights.c.task_completed)
+        .select_from(conversations)
+        .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+        .where(
+            conversations.c.account_id == account_id,
+            conversations.c.prompt_id == prompt_id,
+            conversations.c.created_at <= before,
+        )
+        .order_by(conversations.c.seq.desc())
+        .limit(REMEMBERED)
+    ).all()
+
+
+def failures(
+    connection: Connection, account_id: str, prompt_id: str, *, before: int, limit: int
+) -> list[dict[str, Any]]:
+    """Insights of the newest conversations that were not completed."""
+    rows = connection.scalars(
+        select(insights.c.document)
+        .join(conversations, conversations.c.id == insights.c.conversation_id)
+        .where(
+            conversations.c.account_id == account_id,
+            conversations.c.prompt_id == prompt_id,
+            conversations.c.created_at <= before,
+            insights.c.task_completed.is_(False),
+        )
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+    )
+    return [orjson.loads(row) for row in rows]
+
+
+def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
+    """Results of the account's completed optimizations that say something about real prompts."""
+    rows = connection.scalars(
+        select(optimizations.c.results).where(
+            optimizations.c.account_id == account_id,
+            optimizations.c.status == "completed",
+            optimizations.c.rehearsal.is_(False),
+            optimizations.c.results.is_not(None),
+        )
+    )
+    return [orjson.loads(row)["results"] for row in rows if row]
+
+
+def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:
+    """Applied winners that production confirmed, and all on which production has a verdict."""
+    rows = connection.execute(
+        select(deployments.c.verification, func.count())
+        .where(
+            deployments.c.account_id == account_id,
+            deployments.c.verification.in_(("verified", "not_fixed", "regressed")),
+        )
+        .group_by(deployments.c.verification)
+    ).all()
+    counts: dict[str, int] = dict(rows)  # type: ignore[arg-type]
+    return counts.get("verified", 0), sum(counts.values())

@@ -1,0 +1,119 @@
+"""Simulated conversations and the cells that they lie in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, insert, select
+
+from promptlift.service.store.tables import optimization_cells, optimization_variants, simulations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+_ADD = insert(simulations)
+
+
+def add_cells(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep who talks about what, before the first conversation in these cells."""
+    connection.execute(insert(optimization_cells), list(rows))
+
+
+def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[AnyRow]:
+    """The cells of an optimization by number."""
+    wanted = [optimization_cells.c.optimization_id == optimization_id]
+    if stage is not None:
+        wanted.append(optimization_cells.c.stage == stage)
+    return connection.execute(
+        select(optimization_cells).where(*wanted).order_by(optimization_cells.c.number)
+    ).all()
+
+
+def add(connection: Connection, row: dict[str, Any]) -> None:
+    """Keep one conversation."""
+    connection.execute(_ADD, row)
+
+
+def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
+    """Outcomes of the conversations in a range of cells, without their texts."""
+    columns = (
+        simulations.c.cell,
+        simulations.c.arm,
+        simulations.c.status,
+        simulations.c.task_completed,
+        simulations.c.sentiment_score,
+        simulations.c.quality,
+    )
+    return connection.execute(
+        select(*columns).where(
+            simulations.c.optimization_id == optimization_id,
+            simulations.c.cell >= first,
+            simulations.c.cell <= last,
+        )
+    ).all()
+
+
+def count(connection: Connection, optimization_id: str) -> int:
+    """Conversations of the search for a winner so far, those that were lost included."""
+    statement = select(func.count()).where(
+        simulations.c.optimization_id == optimization_id, simulations.c.stage != "regression"
+    )
+    return int(connection.scalar(statement) or 0)
+
+
+def page(
+    connection: Connection,
+    account_id: str,
+    optimization_id: str,
+    *,
+    arm: int | None,
+    stage: str | None,
+    task_completed: bool | None,
+    content: bool,
+    limit: int,
+    offset: int,
+) -> tuple[Sequence[AnyRow], int]:
+    """Conversations by cell and arm with their persona and scenario, and how many there are."""
+    wanted: list[ColumnElement[bool]] = [
+        simulations.c.account_id == account_id,
+        simulations.c.optimization_id == optimization_id,
+    ]
+    if arm is not None:
+        wanted.append(simulations.c.arm == arm)
+    if stage is not None:
+        wanted.append(simulations.c.stage == stage)
+    if task_completed is not None:
+        wanted.append(simulations.c.task_completed.is_(task_completed))
+    total = connection.scalar(select(func.count()).select_from(simulations).where(*wanted)) or 0
+    columns = [column for column in simulations.c if content or column.name != "content"]
+    rows = connection.execute(
+        select(
+            *columns,
+            optimization_cells.c.persona,
+            optimization_cells.c.scenario,
+            optimization_variants.c.id.label("variant_id"),
+        )
+        .join(
+            optimization_cells,
+            and_(
+                optimization_cells.c.optimization_id == simulations.c.optimization_id,
+                optimization_cells.c.number == simulations.c.cell,
+            ),
+        )
+        .join(
+            optimization_variants,
+            and_(
+                optimization_variants.c.optimization_id == simulations.c.optimization_id,
+                optimization_variants.c.number == simulations.c.arm,
+            ),
+        )
+        .where(*wanted)
+        .order_by(simulations.c.cell, simulations.c.arm)
+        .limit(limit)
+        .offset(offset)
+    ).all()
+    return rows, total
