@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIMIZATION_POLICY", "Budget", "Calls", "Cancelled"]
 
-OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=4)
+OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=6)
 """Retries of an optimization's calls: short pauses at first, and enough of them to outlast what ``Circuit`` waits."""
 
 

@@ -16,6 +16,7 @@ from promptlift.service.llm.answers import (
 )
 from promptlift.service.llm.dialect import Dialect, request_body
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
+from promptlift.service.llm.patience import Patience
 from promptlift.service.llm.port import ChatAnswer, Parsed, Purpose, check_purpose
 from promptlift.service.llm.retry import RetryPolicy
 from promptlift.service.llm.transport import Transport
@@ -50,7 +51,7 @@ class ChatClient:
     policy
         When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 that holds no completion.
     timeout
-        Seconds for one request.
+        Seconds for one request; less for an endpoint that is known to be faster, see ``Patience``.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._tries = Tries(Transport(settings, timeout=timeout), self._safe)
+        self._tries = Tries(Transport(settings), Patience(timeout), self._safe)
         self._dialects: dict[str, Dialect] = {}
 
     def __repr__(self) -> str:

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import JobView
     from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["ANSWER_BYTES", "NoAnswer", "Reply", "Transport"]
+__all__ = ["ANSWER_BYTES", "NoAnswer", "Reply", "TooSlow", "Transport"]
 
 CONNECT_SECONDS: Final = 10.0
 KEPT: Final = 64
+
+
+class TooSlow(NoAnswer):
+    """The time that it was given passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +54,10 @@ class Transport:
     ----------
     settings
         Address and key.
-    timeout
-        Seconds for one whole request. An endpoint that sends a byte now and then does not stretch it.
     """
 
-    def __init__(self, settings: LlmSettings, *, timeout: float) -> None:
+    def __init__(self, settings: LlmSettings) -> None:
         self._settings = settings
-        self._timeout = timeout
         self._route: Route | None = None
         self._heads: dict[tuple[str, str, str], bytes] = {}
         self._lock = threading.Lock()
@@ -65,25 +66,39 @@ class Transport:
         self._closed = False
 
     def send(
-        self, method: str, path: str, *, purpose: str, job: JobView, body: dict[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        purpose: str,
+        job: JobView,
+        seconds: float,
+        body: dict[str, Any] | None = None,
     ) -> Reply:
         """Send one request.
 
+        Parameters
+        ----------
+        seconds
+            For the whole request. An endpoint that sends a byte now and then does not stretch it.
+
         Raises
         ------
+        TooSlow
+            It took longer than ``seconds``.
         NoAnswer
-            The endpoint cannot be reached, is too slow, sends too much, or the request was cut.
+            The endpoint cannot be reached, sends too much, or the request was cut.
         """
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + seconds
         content = b"" if body is None else _encode(body)
         request = self._head(method, path, purpose) + b"%d\r\n\r\n" % len(content) + content
-        line = self._kept_line() or self._opened(min(CONNECT_SECONDS, self._timeout), job)
+        line = self._kept_line() or self._opened(min(CONNECT_SECONDS, seconds), job)
         try:
             with self._cutting(line.cut), job.holding(line.cut):
                 raw = line.exchange(request, deadline)
         except TimeoutError:
             line.close()
-            raise NoAnswer(f"it did not answer within {self._timeout:g} seconds") from None
+            raise TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
         except BaseException:
             line.close()
             raise

@@ -13,11 +13,13 @@ from promptlift.service.llm.dial import NoAnswer
 from promptlift.service.llm.dialect import names_the_shape
 from promptlift.service.llm.failures import LlmUnavailable
 from promptlift.service.llm.retry import RETRIED_STATUSES
+from promptlift.service.llm.transport import TooSlow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from promptlift.service.llm.patience import Patience
     from promptlift.service.llm.port import JobView
     from promptlift.service.llm.retry import RetryPolicy
     from promptlift.service.llm.transport import Reply, Transport
@@ -32,12 +34,15 @@ class Tries:
     ----------
     transport
         Sends one request; closed with this.
+    patience
+        How long one request may take.
     safe
         Takes secrets out of a text that came from the endpoint.
     """
 
-    def __init__(self, transport: Transport, safe: Callable[[str], str]) -> None:
+    def __init__(self, transport: Transport, patience: Patience, safe: Callable[[str], str]) -> None:
         self._transport = transport
+        self._patience = patience
         self._safe = safe
         self._lock = threading.Lock()
         self._bells: set[threading.Event] = set()
@@ -71,15 +76,20 @@ class Tries:
             The job was cancelled.
         """
         start = time.monotonic()
-        attempt = 0
+        attempt, timeouts = 0, 0
         while True:
             attempt += 1
             reply: Reply | None = None
             try:
                 with job.place():
-                    reply = self._transport.send(method, path, purpose=purpose, job=job, body=body)
+                    seconds = self._patience.seconds(purpose, timeouts=timeouts)
+                    begun = time.monotonic()
+                    reply = self._transport.send(
+                        method, path, purpose=purpose, job=job, seconds=seconds, body=body
+                    )
             except NoAnswer as error:
                 job.check()
+                timeouts += isinstance(error, TooSlow)
                 problem: str | None = str(error)
             else:
                 problem = _problem(reply, body)
@@ -87,6 +97,8 @@ class Tries:
                 problem = self._safe(problem)
             job.told(problem)
             if problem is None and reply is not None:
+                if reply.status == 200:
+                    self._patience.told(purpose, time.monotonic() - begun)
                 return reply
             retry_after = None if reply is None else reply.retry_after
             pause = policy.pause(

@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import pytest
+
+from promptlift.errors import PromptliftError
+from promptlift.service.llm import (
+    Cancelled,
+    EndpointDown,
+    LlmBadAnswer,
+    LlmError,
+    LlmSettings,
+    LlmUnavailable,
+)
+from promptlift.service.llm import transport as transport_module
+from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.circuit import Circuit
+from promptlift.service.llm.client import ChatClient
+from promptlift.service.llm.port import ChatAnswer
+from promptlift.service.llm.retry import RetryPolicy
+from service.llm.raw_endpoint import RawEndpoint, left, read_request, whole_answer
+from service.llm.stub_endpoint import Say, completion
+from service.llm.test_client import ASK, Fruit
+
+QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
+LIMIT = 2.0
+
+
+class Fixed:
+    """A model that knows no jobs."""
+
+    def __init__(self, fail: LlmError | None = None) -> None:
+        self.fail = fail
+        self.most = 0
+        self._now = 0
+        self._lock = threading.Lock()
+        self.open = threading.Event()
+        self.open.set()
+
+    def chat(self, *_: Any, **__: Any) -> ChatAnswer[Any]:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        self.open.wait(20)
+        with self._lock:
+            self._now -= 1
+        if self.fail is not None:
+            raise self.fail
+        return ChatAnswer("fixed", None, 2, 3, "m")
+
+
+def hear(condition: Any) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        threading.Event().wait(0.002)
+
+
+def test_calls_and_tokens_are_counted_with_retries_and_second_asks(talk):
+    _, client = talk(
+        [
+            Say({}, status=503),
+            completion("nothing", prompt=1, completed=2),
+            completion('{"name": "a", "count": 1}', prompt=10, completed=20),
+        ]
+    )
+    calls = Calls(client, Budget(2), policy=QUICK)
+    answer = calls.chat(ASK, purpose="judge", schema=Fruit)
+    assert (calls.calls, calls.tokens, answer.tokens) == (3, 33, 33)
+    assert calls.chat(ASK, purpose="agent").text.startswith("{")
+    assert (calls.calls, calls.tokens) == (4, 63)
+
+
+def test_tokens_of_a_call_that_fails_are_counted(talk):
+    _, client = talk([completion("nothing", prompt=4, completed=1)])
+    calls = Calls(client, Budget(1), policy=QUICK)
+    with pytest.raises(LlmBadAnswer):
+        calls.chat(ASK, purpose="judge", schema=Fruit)
+    assert (calls.calls, calls.tokens) == (2, 10)
+    calls = Calls(Fixed(LlmBadAnswer("x", tokens=7)), Budget(1))
+    with pytest.raises(LlmBadAnswer):
+        calls.chat(ASK, purpose="judge")
+    assert (calls.calls, calls.tokens) == (1, 7)
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_as_often_as_the_policy_says(talk):
+    misfit = completion("nothing")
+    stub, client = talk([misfit, misfit, misfit, completion('{"name": "a", "count": 1}')])
+    calls = Calls(client, Budget(1), policy=RetryPolicy(first=0.01, answers=4))
+    assert calls.chat(ASK, purpose="judge", schema=Fruit).parsed == Fruit(name="a", count=1)
+    assert [len(asked.body["messages"]) for asked in stub.asked] == [2, 4, 4, 4]
+
+
+def test_the_view_of_one_job_counts_nothing_of_another(talk):
+    _, client = talk([completion("x")])
+    one, two = Calls(client, Budget(1)), Calls(client, Budget(1))
+    one.chat(ASK, purpose="agent")
+    client.chat(ASK, purpose="agent")
+    assert (one.calls, two.calls, two.tokens) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("over_network", [True, False])
+def test_no_more_requests_than_the_budget_are_under_way(talk, over_network):
+    model: Any = Fixed()
+    seen = {"now": 0, "most": 0}
+    lock = threading.Lock()
+
+    def answer(_):
+        with lock:
+            seen["now"] += 1
+            seen["most"] = max(seen["most"], seen["now"])
+        threading.Event().wait(0.005)
+        with lock:
+            seen["now"] -= 1
+        return completion("x")
+
+    if over_network:
+        _, model = talk(answer)
+    budget = Budget(3)
+    jobs = [Calls(model, budget) for _ in range(4)]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda n: jobs[n % 4].chat(ASK, purpose="agent"), range(80)))
+    assert sum(calls.calls for calls in jobs) == 80
+    assert (seen["most"] if over_network else model.most) <= 3
+    assert budget.ask(object()) is None  # every place came back
+
+
+def test_a_pause_between_two_tries_holds_no_place(talk):
+    paused = threading.Event()
+
+    def answer(asked):
+        if asked.body["messages"][0]["content"] == "slow":
+            paused.set()
+            return Say({}, status=503)
+        return completion("x")
+
+    _, client = talk(answer)
+    budget = Budget(1)
+    slow = Calls(client, budget, policy=RetryPolicy(first=100, longest=100, budget=1000))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(slow.chat, [{"role": "user", "content": "slow"}], purpose="agent")
+        assert paused.wait(10)
+        assert Calls(client, budget).chat(ASK, purpose="agent").text == "x"
+        slow.cancel()
+        with pytest.raises(Cancelled):
+            waiting.result(LIMIT)
+
+
+@pytest.fixture
+def endpoint():
+    opened: list[Any] = []
+
+    def start(serve: Any, **options: Any) -> tuple[RawEndpoint, ChatClient]:
+        raw = RawEndpoint(serve)
+        client = ChatClient(raw.settings, policy=QUICK, **options)
+        opened.extend((client, raw))
+        return raw, client
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+class Hanging:
+    """Answers every request but those that say "hang", and tells when the client of such a one is gone."""
+
+    def __init__(self) -> None:
+        self.hung = threading.Semaphore(0)
+        self.gone = threading.Semaphore(0)
+        self.release = threading.Event()
+
+    def __call__(self, line: socket.socket, _: int) -> None:
+        while request := read_request(line):
+            if b"hang" in request:
+                self.hung.release()
+                if left(line):
+                    self.gone.release()
+                return
+            if b"slow" in request:
+                self.hung.release()
+                assert self.release.wait(20)
+            line.sendall(whole_answer())
+
+
+def say(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(8)
+    one, two = Calls(client, budget), Calls(client, budget)
+    with ThreadPoolExecutor(8) as pool:
+        ended = [pool.submit(one.chat, say("hang"), purpose="agent") for _ in range(3)]
+        kept = [pool.submit(two.chat, say("slow"), purpose="agent") for _ in range(3)]
+        for _ in range(6):
+            assert hanging.hung.acquire(timeout=10)
+        one.cancel()
+        assert not wait(ended, LIMIT).not_done
+        assert all(isinstance(call.exception(), Cancelled) for call in ended)
+        for _ in range(3):
+            assert hanging.gone.acquire(timeout=10)
+        assert not any(call.done() for call in kept)
+        hanging.release.set()
+        assert [call.result(10).text for call in kept] == ["ok"] * 3
+    assert isinstance(ended[0].exception(), PromptliftError)
+    assert not isinstance(ended[0].exception(), LlmError)
+    assert (one.calls, two.calls) == (3, 3)
+
+
+def test_cancel_leaves_the_kept_connections_to_the_other_jobs(endpoint):
+    hanging = Hanging()
+    raw, client = endpoint(hanging)
+    one, two = Calls(client, Budget(2)), Calls(client, Budget(2))
+    one.chat(say("a"), purpose="agent")
+    one.cancel()
+    two.chat(say("b"), purpose="agent")
+    client.chat(say("c"), purpose="agent")
+    assert raw.connections == 1
+    assert two.calls == 1
+
+
+def test_many_cancelled_jobs_leave_the_others_right(endpoint):
+    """Cuts race with answers that are just coming; no job ever sees another's."""
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(8)
+    stop = threading.Event()
+
+    def talk_on(number: int) -> int:
+        calls = Calls(client, budget, policy=RetryPolicy(attempts=1))
+        count = 0
+        while not stop.is_set():
+            assert calls.chat(say(f"{number}"), purpose="agent").text == "ok"
+            count += 1
+        return count
+
+    def cancel_often() -> int:
+        for _ in range(60):
+            calls = Calls(client, budget)
+            with ThreadPoolExecutor(3) as own:
+                asked = [own.submit(calls.chat, say("x"), purpose="agent") for _ in range(9)]
+                asked[0].exception(10)
+                calls.cancel()
+                for call in asked:
+                    error = call.exception(10)
+                    assert error is None or isinstance(error, Cancelled)
+        return 60
+
+    with ThreadPoolExecutor(4) as pool:
+        talking = [pool.submit(talk_on, n) for n in range(3)]
+        try:
+            assert pool.submit(cancel_often).result(60) == 60
+        finally:
+            stop.set()
+        assert all(call.result(10) > 0 for call in talking)
+    assert budget.ask(object()) is None
+
+
+def test_calls_that_wait_for_the_budget_end(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(1)
+    holder, waiter = Calls(client, budget), Calls(client, budget)
+    with ThreadPoolExecutor(4) as pool:
+        held = pool.submit(holder.chat, say("slow"), purpose="agent")
+        assert hanging.hung.acquire(timeout=10)
+        line = [pool.submit(waiter.chat, say("a"), purpose="agent") for _ in range(2)]
+        hear(lambda: len(budget._waiting) == 1)
+        waiter.cancel()
+        assert not wait(line, LIMIT).not_done
+        assert all(isinstance(call.exception(), Cancelled) for call in line)
+        assert waiter.calls == 0
+        hanging.release.set()
+        assert held.result(10).text == "ok"
+    assert holder.chat(say("b"), purpose="agent").text == "ok"
+
+
+def test_later_calls_raise_at_once(endpoint):
+    _, client = endpoint(Hanging())
+    for model in (client, Fixed()):
+        calls = Calls(model, Budget(1))
+        calls.cancel()
+        calls.cancel()
+        with pytest.raises(Cancelled):
+            calls.chat(say("a"), purpose="agent")
+        assert calls.calls == 0
+        assert calls.cancelled
+        assert "cancelled" in repr(calls)
+
+
+def test_a_connection_that_does_not_come_about_is_left(monkeypatch):
+    """A name server, a firewall or a handshake may hang where no socket can be closed yet."""
+    dialling, release = threading.Event(), threading.Event()
+    here, there = socket.socketpair()
+
+    def slow_dial(*_: Any) -> socket.socket:
+        dialling.set()
+        assert release.wait(20)
+        return here
+
+    monkeypatch.setattr(transport_module, "dial", slow_dial)
+    with (
+        there,
+        ChatClient(LlmSettings("http://127.0.0.1:9/v1", "m")) as client,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        calls = Calls(client, Budget(1))
+        waiting = pool.submit(calls.chat, say("a"), purpose="agent")
+        assert dialling.wait(10)
+        calls.cancel()
+        with pytest.raises(Cancelled):
+            waiting.result(LIMIT)
+        release.set()
+        there.settimeout(10)
+        assert there.recv(1) == b""  # the late connection was closed, not leaked
+
+
+def test_closing_the_client_ends_requests_under_way_too(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(Calls(client, Budget(1)).chat, say("hang"), purpose="agent")
+        assert hanging.hung.acquire(timeout=10)
+        client.close()
+        with pytest.raises(LlmUnavailable):
+            waiting.result(LIMIT)
+    with pytest.raises(LlmUnavailable, match="closed"):
+        client.chat(say("a"), purpose="agent")
+
+
+def test_a_dead_endpoint_is_noticed_and_says_why(talk):
+    stub, client = talk([Say({"error": {"message": "out of memory"}}, status=500)])
+    calls = Calls(
+        client,
+        Budget(4),
+        policy=RetryPolicy(attempts=4, first=0.001),
+        circuit=Circuit(failures=10, seconds=0),
+    )
+    for _ in range(2):
+        with pytest.raises(LlmUnavailable) as error:
+            calls.chat(ASK, purpose="agent")
+        assert not isinstance(error.value, EndpointDown)
+    with pytest.raises(
+        EndpointDown, match=r"no answer to 10 requests in a row.*it answered 500 out of memory"
+    ):
+        calls.chat(ASK, purpose="agent")
+    with pytest.raises(EndpointDown):
+        calls.chat(ASK, purpose="agent")
+    assert len(stub.asked) == calls.calls == 10
+    # Another job finds out by itself: the endpoint may be back.
+    with pytest.raises(LlmUnavailable):
+        Calls(client, Budget(1), policy=QUICK).chat(ASK, purpose="agent")
+    assert len(stub.asked) == 13
+
+
+def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
+    answers = [Say({}, status=500), Say({}, status=500), Say({}, status=404)]
+    stub, client = talk(lambda _: answers[(len(stub.asked) - 1) % 3])
+    calls = Calls(client, Budget(1), policy=QUICK, circuit=Circuit(failures=3, seconds=0))
+    for _ in range(3):
+        with pytest.raises(LlmError) as error:
+            calls.chat(ASK, purpose="agent")
+        assert not isinstance(error.value, EndpointDown)
+
+
+def test_an_unknown_purpose_is_refused_before_any_request(talk):
+    _, client = talk([completion("x")])
+    for model in (client, Fixed()):
+        calls = Calls(model, Budget(1))
+        with pytest.raises(ValueError, match="purpose must be one of"):
+            calls.chat(ASK, purpose="fun")  # type: ignore[call-overload]
+        assert calls.calls == 0
+
+
+def test_a_job_brings_its_own_policy(talk):
+    stub, client = talk([Say({}, status=503)])
+    with pytest.raises(LlmUnavailable, match="asked 2 times"):
+        Calls(client, Budget(1), policy=RetryPolicy(attempts=2, first=0.01)).chat(ASK, purpose="agent")
+    with pytest.raises(LlmUnavailable, match="asked 3 times"):
+        Calls(client, Budget(1), policy=None).chat(ASK, purpose="agent")
+    assert len(stub.asked) == 5
+    assert json.dumps(stub.asked[0].body) == json.dumps(stub.asked[-1].body)
