@@ -81,6 +81,8 @@ OWN_TAGS = {
     "th",
     "td",
     "time",
+    "details",
+    "summary",
     "svg",
     "g",
     "path",
@@ -165,19 +167,6 @@ def test_templates_in_texts_are_not_run(tmp_path):
     page = read_page(path)
     assert "1337" not in page.text
     assert "{{ 7 * 191 }}" in page.text
-
-
-def test_redaction_reaches_everything_quoted(tmp_path):
-    table = conversations(24)
-    secret = "write to jo.doe@example.org or +44 20 7946 0999, see https://example.org/x?token=abc"
-    table["content"] = f"User: {secret}\nAssistant: ok"
-    table["issues"] = [[{"title": f"Problem with {secret}", "severity": "high", "evidence": secret}]] * len(
-        table
-    )
-    page = read_page(report.write(table, "p1", tmp_path / "r.html", clock=clock, redact=True))
-    assert not re.search(r"jo\.doe|7946|token=abc", page.source)
-    assert "write to [e-mail] or [number], see [link]" in page.text
-    assert "Names and other words are not recognised" in page.text
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")

@@ -105,14 +105,14 @@ def test_a_format_is_one_module(tmp_path, monkeypatch):
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "plaintext.py").write_text(
-        'SUFFIXES = (".txt",)\n\ndef render(document):\n    return document.title.encode()\n'
+        'def render(document):\n    return document.title.encode()\n\nFORMATS = {".txt": render}\n'
     )
     monkeypatch.setattr(renderers, "__path__", [*renderers.__path__, str(folder)])
-    renderers._renderers.cache_clear()
+    renderers._modules.cache_clear()
     try:
-        assert renderers.suffixes() == (".htm", ".html", ".txt")
+        assert {".html", ".pdf", ".txt"} < set(renderers.suffixes())
         path = report.write(conversations(5), "p1", tmp_path / "r.txt", clock=clock)
         assert path.read_text() == "p1"
     finally:
         sys.modules.pop("promptlift.report.renderers.plaintext", None)
-        renderers._renderers.cache_clear()
+        renderers._modules.cache_clear()

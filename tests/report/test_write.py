@@ -184,8 +184,14 @@ def test_the_report_is_where_it_was_wanted(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("r.docx", r"cannot be written as files ending in '.docx' \('r.docx'\). Supported: .htm, .html."),
-        ("report", r"cannot be written as files without an ending \('report'\). Supported: .htm, .html."),
+        (
+            "r.docx",
+            r"cannot be written as files ending in '.docx' \('r.docx'\). Supported: .csv, .csv.zip, .htm, .html, ",
+        ),
+        (
+            "report",
+            r"cannot be written as files without an ending \('report'\). Supported: .csv, .csv.zip, .htm, .html, ",
+        ),
         ("missing/r.html", r"There is no folder .*missing. Make it first, or choose another place."),
         ("folder.html", r"folder.html is a folder. Give the name of a file in it, such as "),
         (".html", r"files without an ending"),

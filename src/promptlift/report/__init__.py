@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from promptlift.report.logo import LogoLike
     from promptlift.report.period import PeriodLike
 
 __all__ = ["write"]
@@ -25,6 +26,7 @@ def write(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    logo: LogoLike = None,
     redact: bool = False,
     examples: int = 6,
     period: PeriodLike = None,
@@ -43,11 +45,17 @@ def write(
     prompt_id
         A prompt, or several to compare. ``None`` takes all conversations of a table as one.
     path
-        Where to write; the ending says the format: ``.html``.
+        Where to write; the ending says the format. ``.html`` opens anywhere, also without a network; ``.pdf`` (extra
+        ``pdf``) is the same on paper; ``.xlsx`` has a sheet for each table; ``.md`` is GitHub's Markdown. ``.csv`` and
+        ``.parquet`` are one table with a row for every number of the report; ``.csv.zip`` and ``.parquet.zip`` hold
+        one file for each table.
     title
         Title of the report. The name of the prompt when it is left out.
+    logo
+        PNG or JPEG picture beside the title, as a file or as bytes; in HTML, PDF and Excel.
     redact
-        Take e-mail addresses, links and long numbers out of everything quoted. Names stay.
+        Leave out everything that was said: no transcripts, quotes and summaries. Titles of issues stay unless they
+        repeat what was said; e-mail addresses, links and long numbers are taken out of them.
     examples
         How many conversations to show, at most 50; 0 shows none.
     period
@@ -64,7 +72,10 @@ def write(
     Raises
     ------
     ConfigError
-        When the ending is not supported, or the file cannot stand there. Nothing was read then.
+        When the ending is not supported, the file cannot stand there, or the logo is no such picture. Nothing was
+        read then. Also when the system lacks a library that PDF needs.
+    MissingExtra
+        When the format needs an extra that is not installed.
     NotFound
         When there is no such prompt.
     FrameError
@@ -75,11 +86,13 @@ def write(
         When an option cannot be used.
     """
     from promptlift.report.files import check_target, write_whole  # noqa: PLC0415  (errors come before imports)
+    from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
     target = Path(path)
-    renderer = renderer_for(target)
+    render = renderer_for(target)
     check_target(target)
+    picture = read_logo(logo)
 
     # pandas and matplotlib are loaded when something is drawn.
     from promptlift.report.compose import compose  # noqa: PLC0415
@@ -93,6 +106,8 @@ def write(
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now
     window = window_of(period, now)
     material = gather(source, prompt_id, window)
-    document = compose(material, window=window, now=now, title=title, redacted=redact, examples=examples)
-    write_whole(target, renderer.render(document))
+    document = compose(
+        material, window=window, now=now, title=title, logo=picture, redacted=redact, examples=examples
+    )
+    write_whole(target, render(document))
     return target

@@ -1,26 +1,64 @@
 """What a report says, whatever the format: plain texts, numbers ready to print, and pictures as SVG.
 
 Texts are as they are, unescaped: each renderer makes them harmless in its own way. They hold no control characters,
-because ``inert.visible`` went over everything that came from outside.
+because ``inert.visible`` went over everything that came from outside. Numbers are numbers: each renderer prints them, or
+writes them as they are.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
+    "Cell",
     "Column",
     "Document",
+    "Estimate",
     "Figure",
     "Headline",
     "HeadlineGroup",
+    "Kind",
+    "Logo",
     "Notice",
+    "Part",
     "Section",
     "Table",
     "Transcript",
     "Turn",
 ]
+
+Kind = Literal["text", "count", "share", "score", "percent", "points", "part", "number", "day", "moment"]
+"""What a column holds.
+
+``share`` is a fraction from 0 to 1, ``score`` a number from -1 to 1, ``percent`` a relative change in percent, ``points`` a
+difference in percentage points, ``part`` a number of a total, ``number`` any number, ``day`` and ``moment`` times in UTC.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with the ends of its interval; NaN where there is none."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many of a total."""
+
+    hits: int
+    total: int
+
+
+Cell = str | int | float | datetime | Estimate | Part | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +67,23 @@ class Headline:
 
     Attributes
     ----------
-    label, value, detail
-        What it is, the number as printed, and its interval and size in words.
-    share, low, high
-        The number and its interval as fractions of the scale that a reader can draw, or ``None``.
+    label
+        What it is.
+    kind
+        ``share``, ``score`` or ``count``.
+    estimate
+        The number and its 95% interval.
+    basis
+        How many conversations it rests on, and how many of them were counted, where that means something.
+    detail
+        Its interval and size in words.
     """
 
     label: str
-    value: str
+    kind: Kind
+    estimate: Estimate
+    basis: Part | int | None = None
     detail: str = ""
-    share: float | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +104,45 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; numbers stand right."""
+    """A column of a table.
 
+    Attributes
+    ----------
+    key
+        Its name in files for machines.
+    label
+        Its name for people.
+    kind
+        What its cells are; a cell of any kind may be ``None``.
+    level
+        Coverage of the intervals in percent when the cells are ``Estimate``, else ``None``.
+    """
+
+    key: str
     label: str
-    kind: Literal["text", "number"] = "text"
+    kind: Kind = "text"
+    level: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table of printed cells."""
+    """A small table.
 
+    Attributes
+    ----------
+    name
+        Short name, unique in the document.
+    title
+        What it shows, for people.
+    folded
+        Whether it repeats a picture, so that a page may show it on request only.
+    """
+
+    name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str = ""
+    rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +155,13 @@ class Figure:
         Short name, unique in the document.
     alt
         The picture in a sentence, for who cannot see it.
-    svg
-        An ``<svg>`` element without outside references.
+    paint
+        Gives an ``<svg>`` element without outside references. Formats without pictures never call it.
     """
 
     name: str
-    title: str
     alt: str
-    svg: str
+    paint: Callable[[], str]
     caption: str = ""
 
 
@@ -104,7 +171,7 @@ class Turn:
 
     role: Literal["user", "assistant", "system", "gap"]
     text: str
-    at: str = ""
+    at: datetime | None = None
     cut: str = ""
 
 
@@ -113,9 +180,20 @@ class Transcript:
     """An example conversation."""
 
     title: str
+    conversation_id: str
     outcome: Literal["completed", "failed"]
     facts: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Logo:
+    """A picture that was checked and written anew: PNG or JPEG, with its size in pixels."""
+
+    data: bytes
+    kind: Literal["png", "jpeg"]
+    width: int
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +211,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report."""
+    """A whole report, written at ``written_at``."""
 
     title: str
     subtitle: str
@@ -142,4 +220,6 @@ class Document:
     headlines: tuple[HeadlineGroup, ...]
     sections: tuple[Section, ...]
     footer: str
+    written_at: datetime
+    logo: Logo | None = None
     language: str = field(default="en")

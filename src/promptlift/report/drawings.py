@@ -12,7 +12,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 
 from promptlift import plots
-from promptlift.report.document import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["draw_issues", "draw_sentiment", "draw_trend"]
+__all__ = ["paint_issues", "paint_sentiment", "paint_trend"]
 
 _WIDTH: Final = 9.2
 # Room below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
@@ -34,35 +33,25 @@ _GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
 _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
 
 
-def draw_trend(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+def paint_trend(table: pd.DataFrame) -> str:
     """Draw the answer of ``analysis.completion_trend``."""
-    return _draw("trend", lambda ax: plots.completion_trend(table, ax=ax), 3.9, 0.85, alt, caption, _DATES)
+    return _paint("trend", lambda ax: plots.completion_trend(table, ax=ax), 3.9, 0.85, _DATES)
 
 
-def draw_sentiment(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+def paint_sentiment(table: pd.DataFrame) -> str:
     """Draw the answer of ``analysis.sentiment_distribution``."""
     groups = max(1, len(table) // 3)
     height = 3.0 + 0.22 * min(groups, 6)
-    return _draw(
-        "sentiment", lambda ax: plots.sentiment_distribution(table, ax=ax), height, 1.15, alt, caption
-    )
+    return _paint("sentiment", lambda ax: plots.sentiment_distribution(table, ax=ax), height, 1.15)
 
 
-def draw_issues(table: pd.DataFrame, *, alt: str, caption: str) -> Figure:
+def paint_issues(table: pd.DataFrame) -> str:
     """Draw the answer of ``analysis.issues``."""
     height = 1.4 + 0.46 * max(2, int(table["issue"].nunique()))
-    return _draw("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2, alt, caption)
+    return _paint("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2)
 
 
-def _draw(
-    name: str,
-    plot: Callable[[Axes], Axes],
-    height: float,
-    left: float,
-    alt: str,
-    caption: str,
-    more: float = 0,
-) -> Figure:
+def _paint(name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0) -> str:
     """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
     out = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
@@ -78,7 +67,7 @@ def _draw(
         )
         plot(ax)
         figure.savefig(out, format="svg", metadata=_NO_METADATA)
-    return Figure(name, "", alt, _inline(out.getvalue(), name), caption)
+    return _inline(out.getvalue(), name)
 
 
 def _settings(name: str) -> Any:

@@ -13,12 +13,11 @@ from promptlift.errors import TranscriptError
 from promptlift.report.document import Transcript, Turn
 from promptlift.report.gather import GROUP
 from promptlift.report.inert import one_line, shorten, visible
-from promptlift.report.redaction import redact
-from promptlift.report.wording import clock_time, count, moment, plural, signed
+from promptlift.report.wording import count, moment, plural, signed
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from promptlift.report.gather import Material
     from promptlift.schema.transcript import Message
@@ -39,11 +38,10 @@ def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Tr
     """Give up to ``wanted`` conversations, failed and completed ones in turn, the same ones every time.
 
     The order is that of a hash of the id, so it favours nobody; of those, the ones with issues that were not shown yet
-    come first. Only the transcripts of the chosen ones are read.
+    come first. Only the transcripts of the chosen ones are read; ``redacted``, none is, and only facts are given.
     """
     if wanted == 0 or material.conversations.empty:
         return []
-    clean = redact if redacted else str
     queues = {outcome: _ordered(material, outcome) for outcome in ("failed", "completed")}
     shown: dict[str, list[Transcript]] = {"failed": [], "completed": []}
     tries = wanted * _TRIES
@@ -51,12 +49,13 @@ def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Tr
         tries -= 1
         behind = min((name for name in queues if queues[name]), key=lambda name: len(shown[name]))
         row = queues[behind].pop(0)
-        content = material.content_of(row["conversation_id"])
-        if content is None:
+        outcome = cast("Outcome", behind)
+        if redacted:
+            shown[behind].append(_transcript(row, outcome, (), named=material.compared))
             continue
-        made = _transcript(row, content, cast("Outcome", behind), clean, named=material.compared)
-        if made is not None:
-            shown[behind].append(made)
+        messages = _messages(material.content_of(row["conversation_id"]))
+        if messages is not None:
+            shown[behind].append(_transcript(row, outcome, messages, named=material.compared))
     return list(chain(shown["failed"], shown["completed"]))
 
 
@@ -94,20 +93,26 @@ def _theme(row: dict[str, Any]) -> str:
     return str(topics[0]) if isinstance(topics, list) and topics else ""
 
 
-def _transcript(
-    row: dict[str, Any], content: str, outcome: Outcome, clean: Callable[[str], str], *, named: bool
-) -> Transcript | None:
+def _messages(content: str | None) -> Sequence[Message] | None:
+    if content is None:
+        return None
     try:
-        messages = parse_content(content).messages
+        return parse_content(content).messages
     except TranscriptError:
         return None
+
+
+def _transcript(
+    row: dict[str, Any], outcome: Outcome, messages: Sequence[Message], *, named: bool
+) -> Transcript:
+    name = one_line(row["conversation_id"], 64)
     first = next((message.content for message in messages if message.role == "user"), "")
-    facts = tuple((name, value) for name, value in _facts(row, clean, named=named) if value)
-    title = one_line(clean(visible(first)), 90) or "No message of the user"
-    return Transcript(title, outcome, facts, tuple(_turns(messages, clean)))
+    title = one_line(first, 90) or (f"Conversation {name}" if not messages else "No message of the user")
+    facts = tuple((label, value) for label, value in _facts(row, named=named) if value)
+    return Transcript(title, name, outcome, facts, tuple(_turns(messages)))
 
 
-def _facts(row: dict[str, Any], clean: Callable[[str], str], *, named: bool) -> Iterable[tuple[str, str]]:
+def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
     if named:
         yield "Prompt", str(row[GROUP])
     started = next((row[name] for name in ("started_at", "created_at") if not _nothing(row.get(name))), None)
@@ -117,12 +122,10 @@ def _facts(row: dict[str, Any], clean: Callable[[str], str], *, named: bool) -> 
         yield "Model", one_line(row["llm_model"], 60)
     if not _nothing(row.get("sentiment")):
         score = row.get("sentiment_score")
-        yield (
-            "Sentiment",
-            f"{row['sentiment']}" + ("" if _nothing(score) else f" ({signed(float(str(score)))})"),
-        )
-    titles = [one.get("title") if isinstance(one, dict) else one for one in _listed(row.get("issues"))]
-    yield "Issues", ", ".join(one_line(clean(visible(title)), 60) for title in titles[:4] if title)
+        said = "" if _nothing(score) else f" ({signed(float(str(score)))})"
+        yield "Sentiment", f"{row['sentiment']}{said}"
+    titles = [one["title"] for one in _listed(row.get("issues"))]
+    yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
     yield "Id", one_line(row["conversation_id"], 64)
 
 
@@ -136,18 +139,18 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _turns(messages: list[Message], clean: Callable[[str], str]) -> Iterator[Turn]:
+def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
     hidden = len(messages) - _FIRST - _LAST
     for place, message in enumerate(messages):
         if hidden > 1 and _FIRST <= place < len(messages) - _LAST:
             if place == _FIRST:
                 yield Turn("gap", f"… {plural(hidden, 'message')} left out …")
             continue
-        text = clean(visible(message.content))
+        text = visible(message.content)
         kept, cut = shorten(text, _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS)
         yield Turn(
             message.role,
             kept or "(empty message)",
-            "" if message.timestamp is None else clock_time(message.timestamp),
+            message.timestamp,
             f"{count(cut)} characters left out" if cut else "",
         )

@@ -8,7 +8,7 @@ import promptlift
 from promptlift.report.document import Column, Notice, Section, Table
 from promptlift.report.inert import one_line
 from promptlift.report.redaction import REDACTION_NOTE
-from promptlift.report.wording import count, moment, plural
+from promptlift.report.wording import moment, plural
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -98,24 +98,28 @@ def _judged_by(table: pd.DataFrame, analyser: str | None) -> str:
 def completeness(material: Material, overview: pd.DataFrame) -> Section:
     """What the data hold, and what is missing in them."""
     facts = material.provenance
-    state = {True: "yes", False: "no", None: "the source does not say"}[facts.complete]
+    state = {
+        True: "All conversations that the service has were read.",
+        False: "Not all conversations that the service has could be read.",
+        None: "The source does not say whether these are all conversations.",
+    }[facts.complete]
     missing, running = (int(overview[name].sum()) for name in ("n_missing", "in_progress"))
-    rows = [
-        ("Read from the source", count(facts.rows)),
-        ("Counted by the service", "not said" if facts.total is None else count(facts.total)),
-        ("All of them read", state),
-        ("In the period of this report", count(len(material.conversations))),
-        ("Ended, but without a judged task", count(missing)),
-        ("In progress", count(running)),
+    rows: list[tuple[str, int]] = [("Read from the source", facts.rows)]
+    if facts.total is not None:
+        rows.append(("Counted by the service", facts.total))
+    rows += [
+        ("In the period of this report", len(material.conversations)),
+        ("Ended, but without a judged task", missing),
+        ("In progress", running),
     ]
     if facts.deleted:
-        rows.append(("Deleted while they were read", count(facts.deleted)))
+        rows.append(("Deleted while they were read", facts.deleted))
     rows += [
-        (f"Values that could not be used: {one_line(name, 40)}", count(number))
+        (f"Values that could not be used: {one_line(name, 40)}", int(number))
         for name, number in sorted(facts.warnings.items())
     ]
-    table = Table("", (Column("What"), Column("Conversations", "number")), tuple(rows))
-    return Section("data", "The data", tables=(table,))
+    columns = (Column("what", "What"), Column("n", "Conversations", "count"))
+    return Section("data", "The data", (state,), tables=(Table("data", "The data", columns, tuple(rows)),))
 
 
 def footer(now: datetime, *, version: Any = None) -> str:

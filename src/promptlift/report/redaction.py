@@ -1,17 +1,22 @@
-"""Personal data that a pattern can find, taken out of example texts."""
+"""Words of conversations kept out of a report that is passed on."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["REDACTION_NOTE", "redact"]
+__all__ = ["REDACTION_NOTE", "WITHHELD", "redact", "repeats"]
 
+WITHHELD: Final = "(title withheld: it repeats what was said)"
 REDACTION_NOTE: Final = (
-    "E-mail addresses, links and numbers of five or more digits are taken out of the examples. Names and other "
-    "words are not recognised: read the examples before you pass the report on."
+    "No words of the conversations are in this report: no transcripts, no quotes, no summaries. Titles of issues are the "
+    "analyser's own; e-mail addresses, links and numbers of five or more digits are taken out of them, and titles that "
+    "repeat the words they rest on are withheld. Names in titles are not recognised: read them before you pass the "
+    "report on."
 )
 
+_RUN: Final = 4
+_WORDS: Final = re.compile(r"\w+")
 # Every repetition is bounded: a hostile text must not cost more than an honest one.
 _PATTERNS: Final = (
     (re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"), "[e-mail]"),
@@ -30,3 +35,19 @@ def redact(text: str) -> str:
     for pattern, mark in _PATTERNS:
         text = pattern.sub(mark, text)
     return text
+
+
+def repeats(title: str, said: str) -> bool:
+    """Tell whether a title holds four or more words in a row of what was said, or all of it.
+
+    >>> repeats("Customer says my name is Jo Doe", "Hello, my name is Jo Doe!")
+    True
+    >>> repeats("Refund late", "My refund is late")
+    False
+    """
+    mine, theirs = (_WORDS.findall(text.casefold()) for text in (title, said))
+    run = min(_RUN, len(theirs))
+    if run == 0 or len(mine) < run:
+        return False
+    heard = {tuple(theirs[place : place + run]) for place in range(len(theirs) - run + 1)}
+    return any(tuple(mine[place : place + run]) in heard for place in range(len(mine) - run + 1))

@@ -6,7 +6,20 @@ import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
-__all__ = ["clock_time", "count", "day", "interval", "moment", "percent", "plural", "signed"]
+__all__ = [
+    "NOTHING",
+    "clock_time",
+    "count",
+    "day",
+    "interval",
+    "moment",
+    "percent",
+    "plain_number",
+    "plural",
+    "points",
+    "relative",
+    "signed",
+]
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 NOTHING: Final = "–"
@@ -24,6 +37,27 @@ def signed(score: float) -> str:
     if math.isnan(score):
         return NOTHING
     return "0.00" if round(score, 2) == 0 else f"{score:+.2f}".replace("-", "−")
+
+
+def relative(change: float) -> str:
+    """Print a relative change that is given in percent, with its sign and one digit."""
+    return NOTHING if math.isnan(change) else f"{_one_digit(change)}%"
+
+
+def points(difference: float) -> str:
+    """Print a difference in percentage points, with its sign and one digit."""
+    return NOTHING if math.isnan(difference) else _one_digit(difference)
+
+
+def _one_digit(number: float) -> str:
+    if math.isinf(number):
+        return "+∞" if number > 0 else "−∞"
+    return "0.0" if round(number, 1) == 0 else f"{number:+,.1f}".replace("-", "−")
+
+
+def plain_number(number: float) -> str:
+    """Print a number of any size."""
+    return NOTHING if math.isnan(number) else f"{number:,.4g}".replace("-", "−")
 
 
 def interval(low: float, high: float, form: Any = percent) -> str:

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import base64
+import math
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from promptlift.report.cells import heading, printed, value_of
+from promptlift.report.headlines import CARDS
+from promptlift.report.wording import clock_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Environment
 
-    from promptlift.report.document import Document
+    from promptlift.report.document import Document, Headline, Logo
 
-__all__ = ["SUFFIXES", "render"]
+__all__ = ["FORMATS", "page"]
 
-SUFFIXES: tuple[str, ...] = (".html", ".htm")
+_ENDS: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0)}
 
 
-def render(document: Document) -> bytes:
-    """Write a document as HTML."""
+def page(document: Document, *, paged: bool = False) -> str:
+    """Write a document as HTML.
+
+    Parameters
+    ----------
+    document
+        What to write.
+    paged
+        Whether it goes on sheets of paper: then what a page shows on request stands at the end.
+    """
     template = _environment().get_template("report.html.jinja")
-    return template.render(document=document).encode("utf-8", "replace")
+    text = template.render(document=document, paged=paged, cards=len(document.headlines) <= CARDS)
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _render(document: Document) -> bytes:
+    return page(document).encode("utf-8")
+
+
+FORMATS: dict[str, Callable[[Document], bytes]] = {".html": _render, ".htm": _render}
 
 
 @cache
@@ -35,5 +59,27 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["percent"] = lambda share: f"{100 * share:.2f}%"
+    environment.filters |= {
+        "percent": lambda share: f"{100 * share:.2f}%",
+        "printed": printed,
+        "heading": heading,
+        "value_of": value_of,
+        "scale": _scale,
+        "clock": clock_time,
+        "data_uri": _data_uri,
+    }
     return environment
+
+
+def _scale(number: Headline) -> tuple[float, float, float] | None:
+    """Where the number and the ends of its interval stand between the ends of their scale, as fractions."""
+    low, high = _ENDS.get(number.kind, (0.0, 0.0))
+    estimate = number.estimate
+    if low == high or math.isnan(estimate.value):
+        return None
+    ends = [(end - low) / (high - low) for end in (estimate.value, estimate.low, estimate.high)]
+    return ends[0], ends[1], ends[2]
+
+
+def _data_uri(logo: Logo) -> str:
+    return f"data:image/{logo.kind};base64,{base64.b64encode(logo.data).decode('ascii')}"

@@ -1,0 +1,179 @@
+"""Cells of tables as people read them, and as machines do: one number a column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from promptlift.report.document import Column, Estimate, Part, Table
+from promptlift.report.wording import (
+    NOTHING,
+    count,
+    day,
+    interval,
+    moment,
+    percent,
+    plain_number,
+    relative,
+    signed,
+)
+from promptlift.report.wording import points as in_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.report.document import Cell, Document, Headline, Kind
+
+__all__ = ["FORMS", "PlainColumn", "PlainTable", "heading", "plain", "printed", "tables_of", "value_of"]
+
+FORMS: Final[dict[str, Callable[[float], str]]] = {
+    "count": lambda number: count(int(number)),
+    "share": percent,
+    "score": signed,
+    "percent": relative,
+    "points": in_points,
+    "number": plain_number,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlainColumn:
+    """A column of single values: text, whole number, number or time in UTC."""
+
+    key: str
+    label: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTable:
+    """A table without compound cells: an interval is three columns, a part two."""
+
+    name: str
+    title: str
+    columns: tuple[PlainColumn, ...]
+    rows: tuple[tuple[str | int | float | datetime | None, ...], ...]
+
+
+def heading(column: Column) -> str:
+    """Print the heading of a column."""
+    if column.kind in {"day", "moment"}:
+        return f"{column.label} (UTC)"
+    return f"{column.label} ({column.level}% interval)" if column.level else column.label
+
+
+def printed(cell: Cell, kind: Kind) -> str:
+    """Print a cell."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return "" if kind == "text" else NOTHING
+    if isinstance(cell, Part):
+        return f"{count(cell.hits)} of {count(cell.total)}" if cell.total else NOTHING
+    if isinstance(cell, datetime):
+        return day(cell) if kind == "day" else moment(cell).removesuffix(" UTC")
+    return _printed_number(cell, kind)
+
+
+def _printed_number(cell: float | Estimate, kind: Kind) -> str:
+    form = FORMS[kind]
+    if not isinstance(cell, Estimate):
+        return form(cell)
+    if math.isnan(cell.value):
+        return NOTHING
+    return f"{form(cell.value)} ({interval(cell.low, cell.high, form)})"
+
+
+def value_of(number: Headline) -> str:
+    """Print the large number of a headline."""
+    value = number.estimate.value
+    return NOTHING if math.isnan(value) else FORMS[number.kind](value)
+
+
+def plain(table: Table) -> PlainTable:
+    """Take compound cells apart."""
+    columns = tuple(part for column in table.columns for part in _plain_columns(column))
+    rows = tuple(
+        tuple(
+            part
+            for cell, column in zip(row, table.columns, strict=True)
+            for part in _plain_cells(cell, column)
+        )
+        for row in table.rows
+    )
+    return PlainTable(table.name, table.title, columns, rows)
+
+
+def _plain_columns(column: Column) -> Iterator[PlainColumn]:
+    label = column.label.replace("\u00ad", "")
+    if column.kind == "part":
+        yield PlainColumn(column.key, label, "count")
+        yield PlainColumn(f"{column.key}_of", f"{label}: of", "count")
+        return
+    yield PlainColumn(
+        column.key, f"{label} (UTC)" if column.kind in {"day", "moment"} else label, column.kind
+    )
+    if column.level:
+        yield PlainColumn(f"{column.key}_low", f"{label}: {column.level}% interval from", column.kind)
+        yield PlainColumn(f"{column.key}_high", f"{label}: {column.level}% interval to", column.kind)
+
+
+def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | datetime | None, ...]:
+    if column.kind == "part":
+        return (cell.hits, cell.total) if isinstance(cell, Part) else (None, None)
+    if column.level:
+        estimate = cell if isinstance(cell, Estimate) else Estimate(math.nan)
+        return tuple(
+            None if math.isnan(end) else end for end in (estimate.value, estimate.low, estimate.high)
+        )
+    if isinstance(cell, Estimate | Part) or (isinstance(cell, float) and math.isnan(cell)):
+        return (None,)
+    return (cell,)
+
+
+def tables_of(document: Document) -> tuple[Table, ...]:
+    """Give every table of a document: the headline numbers, those of the sections, the examples."""
+    found = [_headline_table(document)]
+    found += [table for section in document.sections for table in section.tables if table.name != "prompts"]
+    examples = _example_table(document)
+    return (*found, examples) if examples.rows else tuple(found)
+
+
+def _headline_table(document: Document) -> Table:
+    columns = (
+        Column("prompt", "Prompt"),
+        Column("measure", "Measure"),
+        Column("unit", "Unit"),
+        Column("value", "Value", "number", 95),
+        Column("hits", "Counted", "count"),
+        Column("n", "Conversations", "count"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for group in document.headlines:
+        for number in group.numbers:
+            basis = number.basis
+            hits, n = (basis.hits, basis.total) if isinstance(basis, Part) else (None, basis)
+            rows.append((group.name, number.label, number.kind, number.estimate, hits, n))
+    return Table("headline", "Headline numbers", columns, tuple(rows))
+
+
+def _example_table(document: Document) -> Table:
+    columns = (
+        Column("example", "Example", "count"),
+        Column("conversation_id", "Conversation"),
+        Column("outcome", "Outcome"),
+        Column("role", "Role"),
+        Column("sent_at", "Sent", "moment"),
+        Column("text", "Text"),
+        Column("cut", "Left out"),
+    )
+    shown = [one for section in document.sections for one in section.transcripts]
+    rows: list[tuple[Cell, ...]] = []
+    for number, one in enumerate(shown, 1):
+        named = (number, one.conversation_id, one.outcome)
+        if not one.turns:
+            rows.append((*named, "", None, "", ""))
+        rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
+    return Table("examples", "Examples", columns, tuple(rows))

@@ -1,0 +1,101 @@
+"""The numbers at the top: one group a prompt, as ``analysis.prompt_overview`` gave them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.report.document import Column, Estimate, Headline, Part, Section, Table
+from promptlift.report.wording import count, interval, signed
+
+if TYPE_CHECKING:
+    from promptlift.report.document import Cell
+
+__all__ = ["CARDS", "headlines", "side_by_side"]
+
+CARDS: Final = 4
+"""More prompts than these are shown as a table."""
+
+_FEW: Final = 5
+_NONE_YET: Final = "no conversation with insights yet"
+
+
+def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
+    """Make the numbers of one prompt.
+
+    Parameters
+    ----------
+    row
+        Its row of ``analysis.prompt_overview``, or ``None`` when it has no conversations.
+    """
+    if row is None or row["conversations"] == 0:
+        return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
+    return (
+        _rate("Completed their task", _estimate(row, "rate"), Part(row["completed"], row["n"])),
+        _mood(row),
+        _rate("Negative in tone", _estimate(row, "negative"), Part(row["negative"], _toned(row))),
+        Headline(
+            "Conversations",
+            "count",
+            Estimate(row["conversations"]),
+            detail=f"{count(row['ended'])} ended, {count(row['in_progress'])} in progress; "
+            f"{count(row['with_insights'])} with insights",
+        ),
+    )
+
+
+def side_by_side(rows: list[tuple[str, dict[str, Any] | None]]) -> Section:
+    """Make one table for many prompts.
+
+    Parameters
+    ----------
+    rows
+        Name of each prompt and its row of ``analysis.prompt_overview``.
+    """
+    columns = (
+        Column("prompt", "Prompt"),
+        Column("rate", "Completed their task", "share", 95),
+        Column("completed", "Conver\u00adsations", "part"),
+        Column("sentiment", "Mean sentiment, −1 to 1", "score", 95),
+        Column("negative", "Negative in tone", "share", 95),
+        Column("ended", "Ended", "count"),
+        Column("in_progress", "In progress", "count"),
+        Column("with_insights", "With insights", "count"),
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for name, row in rows:
+        if row is None:
+            cells.append((name, None, None, None, None, 0, 0, 0))
+            continue
+        measured = (_estimate(row, "rate"), Part(row["completed"], row["n"]), _estimate(row, "sentiment"))
+        counted = tuple(int(row[part]) for part in ("ended", "in_progress", "with_insights"))
+        cells.append((name, *measured, _estimate(row, "negative"), *counted))
+    return Section("headline", "Headline numbers", tables=(Table("prompts", "", columns, tuple(cells)),))
+
+
+def _estimate(row: dict[str, Any], name: str) -> Estimate:
+    value = {"rate": "rate", "sentiment": "sentiment_mean", "negative": "negative_share"}[name]
+    return Estimate(float(row[value]), float(row[f"{name}_low"]), float(row[f"{name}_high"]))
+
+
+def _toned(row: dict[str, Any]) -> int:
+    return int(row["negative"] + row["neutral"] + row["positive"])
+
+
+def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
+    if basis.total == 0:
+        return Headline(label, "share", estimate, basis, _NONE_YET)
+    few = " – very few" if basis.total < _FEW else ""
+    ends = interval(estimate.low, estimate.high)
+    words = f"{ends} (95% interval), {count(basis.hits)} of {count(basis.total)}{few}"
+    return Headline(label, "share", estimate, Part(int(basis.hits), int(basis.total)), words)
+
+
+def _mood(row: dict[str, Any]) -> Headline:
+    n, label, estimate = int(row["sentiment_n"]), "Mean sentiment, −1 to 1", _estimate(row, "sentiment")
+    if n == 0:
+        return Headline(label, "score", estimate, n, _NONE_YET)
+    if math.isnan(estimate.low):
+        return Headline(label, "score", estimate, n, f"n = {count(n)}: too few for an interval")
+    ends = interval(estimate.low, estimate.high, signed)
+    return Headline(label, "score", estimate, n, f"{ends} (95% interval), n = {count(n)}")

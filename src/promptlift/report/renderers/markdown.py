@@ -1,0 +1,128 @@
+"""A report as GitHub's Markdown: headings, lists, tables; every text is inert, pictures are told in words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from promptlift.report.cells import heading, printed, value_of
+from promptlift.report.headlines import CARDS
+from promptlift.report.wording import clock_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from promptlift.report.document import Document, Section, Table, Transcript
+
+__all__ = ["FORMATS", "escape"]
+
+# What a Markdown reader, GitHub's additions or a formula in it could take for a command. Entities are used where a
+# backslash would be read as the beginning of a formula.
+_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&=^:@\"'-]")
+_ENTITIES: Final = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "\\": "&#92;",
+    "$": "&#36;",
+    "`": "&#96;",
+    "|": "&#124;",
+    "~": "&#126;",
+}
+_PLAIN: Final = frozenset("()+!=:@\"'-{}^#")
+# An address or a mention becomes a link also when it is escaped: a word joiner parts it, unseen.
+_LINKS: Final = re.compile(r"(?i)(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=@)(?=[a-z0-9])|(?<=#)(?=\d)")
+_JOINER: Final = "\u2060"
+_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
+_AT_START: Final = re.compile(r"^([-+=:#>!@])")
+
+
+def escape(text: str) -> str:
+    r"""Give one line of text so that Markdown shows it as it is.
+
+    >>> escape("1. *not* <b>bold</b> | $x$")
+    '1\\. \\*not\\* &lt;b&gt;bold&lt;/b&gt; &#124; &#36;x&#36;'
+    """
+    line = _LINKS.sub(_JOINER, " ".join(text.split()))
+    line = _SPECIAL.sub(_inert, line)
+    line = _NUMBERED.sub(r"\1\\\2", line)
+    return _AT_START.sub(r"\\\1", line)
+
+
+def _inert(found: re.Match[str]) -> str:
+    mark = found.group()
+    return _ENTITIES.get(mark) or (mark if mark in _PLAIN else f"\\{mark}")
+
+
+def _render(document: Document) -> bytes:
+    lines = [f"# {escape(document.title) or 'Report'}", ""]
+    if document.subtitle:
+        lines += [escape(document.subtitle), ""]
+    lines += [f"- {escape(label)}: {escape(value)}" for label, value in document.facts]
+    lines += [""] if document.facts else []
+    for notice in document.notices:
+        lines += [f"> **{notice.kind.capitalize()}:** {escape(notice.text)}", ""]
+    if len(document.headlines) <= CARDS:
+        for group in document.headlines:
+            if group.name:
+                lines += [f"## {escape(group.name)}", ""]
+            cells = [(number.label, value_of(number), number.detail) for number in group.numbers]
+            lines += [*_grid(("Measure", "Value", "Interval and size"), cells, (False, True, False)), ""]
+    for section in document.sections:
+        lines += _section(section)
+    lines += ["---", "", escape(document.footer), ""]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+FORMATS: dict[str, Callable[[Document], bytes]] = {".md": _render, ".markdown": _render}
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield from (f"## {escape(section.title)}", "")
+    for text in section.paragraphs:
+        yield from (escape(text), "")
+    yield from (f"- {escape(text)}" for text in section.points)
+    if section.points:
+        yield ""
+    for figure in section.figures:
+        yield from (f"*{escape(figure.alt)}*", "")
+    for table in section.tables:
+        yield from _table(table)
+        yield ""
+    for figure in section.figures:
+        if figure.caption:
+            yield from (escape(figure.caption), "")
+    for transcript in section.transcripts:
+        yield from _transcript(transcript)
+
+
+def _table(table: Table) -> Iterator[str]:
+    cells = [
+        tuple(printed(cell, column.kind) for cell, column in zip(row, table.columns, strict=True))
+        for row in table.rows
+    ]
+    labels = tuple(heading(column).replace("\u00ad", "") for column in table.columns)
+    return _grid(labels, cells, tuple(column.kind != "text" for column in table.columns))
+
+
+def _grid(labels: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[bool, ...]) -> Iterator[str]:
+    yield f"| {' | '.join(map(escape, labels))} |"
+    yield f"| {' | '.join('---:' if numeric else '---' for numeric in right)} |"
+    for row in rows:
+        yield f"| {' | '.join(map(escape, row))} |"
+
+
+def _transcript(transcript: Transcript) -> Iterator[str]:
+    yield from (f"### {transcript.outcome.capitalize()}: {escape(transcript.title)}", "")
+    yield from (f"- {escape(label)}: {escape(value)}" for label, value in transcript.facts)
+    yield ""
+    for turn in transcript.turns:
+        if turn.role == "gap":
+            yield from (f"> *{escape(turn.text)}*", "")
+            continue
+        at = f" {clock_time(turn.at)}" if turn.at else ""
+        yield f"> **{turn.role}{at}**\\"
+        said = [escape(line) or "&nbsp;" for line in turn.text.split("\n")]
+        said += [f"*{escape(turn.cut)}*"] if turn.cut else []
+        yield from (f"> {line}\\" for line in said[:-1])
+        yield from (f"> {said[-1]}", "")

@@ -1,0 +1,80 @@
+"""A report on paper: the page of the HTML, set by WeasyPrint."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from promptlift.errors import ConfigError, MissingExtra
+from promptlift.report.renderers.html import page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.report.document import Document
+
+__all__ = ["FORMATS", "check"]
+
+
+def check() -> None:
+    """See whether PDF can be written here.
+
+    Raises
+    ------
+    MissingExtra
+        When WeasyPrint is not installed.
+    ConfigError
+        When the system lacks Pango, which no Python package brings.
+    """
+    _weasyprint()
+
+
+def _render(document: Document) -> bytes:
+    weasyprint = _weasyprint()
+    text = page(document, paged=True)
+    # Everything is inside the page: nothing else is asked for, whatever a text says.
+    fetcher = weasyprint.urls.URLFetcher(allowed_protocols=("data",))
+    with _silent():
+        made: bytes = weasyprint.HTML(string=text, url_fetcher=fetcher, media_type="print").write_pdf(
+            pdf_identifier=hashlib.sha256(text.encode()).digest()[:16], pdf_tags=True
+        )
+    return made
+
+
+FORMATS: dict[str, Callable[[Document], bytes]] = {".pdf": _render}
+
+
+def _weasyprint() -> Any:
+    try:
+        # It prints advice when a library is missing; the error below has ours.
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import weasyprint  # noqa: PLC0415  an extra, and heavy
+    except ImportError as error:
+        raise MissingExtra("A report as PDF", "pdf") from error
+    except OSError as error:
+        raise ConfigError(
+            "A report as PDF needs the library Pango, which this system lacks "
+            f"({str(error).splitlines()[0][:200]}). Install it (Debian, Ubuntu: apt install libpango-1.0-0 "
+            "libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango; Windows: see WeasyPrint's first steps), "
+            "or write the report as .html and print it from a browser."
+        ) from error
+    return weasyprint
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep notes about rules of the style sheet that are for browsers out of the log."""
+    loggers = [logging.getLogger(name) for name in ("weasyprint", "fontTools")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

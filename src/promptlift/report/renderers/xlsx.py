@@ -1,0 +1,228 @@
+"""A report as an Excel workbook: a summary, then a sheet for each table; numbers are numbers, no cell is a formula."""
+
+from __future__ import annotations
+
+import io
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.errors import ConfigError
+from promptlift.report.cells import plain, tables_of
+from promptlift.report.document import Part
+from promptlift.report.inert import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.report.cells import PlainTable
+    from promptlift.report.document import Document, Headline, Kind
+
+__all__ = ["FORMATS", "check"]
+
+_CELL_UNITS: Final = 32_767
+_WIDEST: Final = 60
+_SPAN: Final = 7
+_LINE_CHARS: Final = 100
+_NUMBERS: Final[dict[str, str]] = {
+    "count": "#,##0",
+    "share": "0.0%",
+    "score": "+0.00;-0.00;0.00",
+    "percent": '+0.0"%";-0.0"%";0.0"%"',
+    "points": "+0.0;-0.0;0.0",
+    "number": "General",
+    "day": "yyyy-mm-dd",
+    "moment": "yyyy-mm-dd hh:mm",
+}
+_LOOKS: Final[dict[str, dict[str, Any]]] = {
+    "title": {"bold": True, "font_size": 16},
+    "subtitle": {"font_color": "#5B6675", "font_size": 12},
+    "head": {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#EEF2F6"},
+    "label": {"font_color": "#5B6675", "valign": "top"},
+    "text": {"text_wrap": True, "valign": "top"},
+    "heading": {"bold": True, "font_size": 12},
+    **{kind: {"num_format": form, "valign": "top"} for kind, form in _NUMBERS.items()},
+}
+
+
+def check() -> None:
+    """See whether Excel workbooks can be written here.
+
+    Raises
+    ------
+    ConfigError
+        When XlsxWriter is not installed.
+    """
+    try:
+        import xlsxwriter  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise ConfigError("A report as .xlsx needs XlsxWriter: pip install XlsxWriter") from error
+
+
+def _render(document: Document) -> bytes:
+    import xlsxwriter  # noqa: PLC0415
+
+    out = io.BytesIO()
+    # Nothing turns into a formula, a link or a number on its own; no file is written besides.
+    never = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
+    with xlsxwriter.Workbook(out, {"in_memory": True, **never}) as book:
+        book.set_properties(
+            {
+                "title": _fit(document.title)[:250],
+                "author": "promptlift",
+                "created": document.written_at.astimezone(UTC).replace(tzinfo=None),
+            }
+        )
+        looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
+        _Summary(book.add_worksheet("Summary"), looks).write(document)
+        for table in tables_of(document)[1:]:
+            _write_table(book.add_worksheet(table.title[:31]), plain(table), looks)
+    return out.getvalue()
+
+
+FORMATS: dict[str, Callable[[Document], bytes]] = {".xlsx": _render}
+
+
+def _fit(text: str) -> str:
+    """Give a text that a cell can hold: no characters that XML forbids, at most 32,767 units."""
+    text = visible(text)
+    while len(text.encode("utf-16-le")) // 2 > _CELL_UNITS:
+        mark = " … (cut: a cell holds no more)"
+        text = text.removesuffix(mark)[: (_CELL_UNITS - len(mark)) // (1 if text.isascii() else 2)] + mark
+    return text
+
+
+def _write_cell(
+    sheet: Any, row: int, column: int, value: Any, kind: Kind | str, looks: dict[str, Any]
+) -> None:
+    look = looks[kind]
+    if isinstance(value, datetime):
+        moment = value.astimezone(UTC).replace(tzinfo=None)
+        if moment.year < 1900:
+            sheet.write_string(row, column, moment.isoformat(" ", "minutes"), look)
+        else:
+            sheet.write_datetime(row, column, moment, look)
+    elif isinstance(value, str):
+        sheet.write_string(row, column, _fit(value), look)
+    elif value is None or math.isnan(value):
+        sheet.write_blank(row, column, None, look)
+    elif math.isinf(value):
+        sheet.write_string(row, column, "∞" if value > 0 else "−∞", look)
+    else:
+        sheet.write_number(row, column, value, look)
+
+
+def _write_table(sheet: Any, table: PlainTable, looks: dict[str, Any]) -> None:
+    for place, column in enumerate(table.columns):
+        sheet.write_string(0, place, column.label, looks["head"])
+        cells = [row[place] for row in table.rows]
+        sheet.set_column(place, place, _width(column.label, cells))
+        for number, cell in enumerate(cells, 1):
+            _write_cell(sheet, number, place, cell, column.kind, looks)
+    sheet.freeze_panes(1, 0)
+    if table.rows:
+        sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
+    _for_paper(sheet)
+
+
+def _width(label: str, cells: list[Any]) -> float:
+    texts = [
+        max((len(line) for line in cell.splitlines()), default=0) for cell in cells if isinstance(cell, str)
+    ]
+    longest_word = max(map(len, label.split()), default=0)
+    return float(min(_WIDEST, max([12, longest_word + 4, *(size + 2 for size in texts)])))
+
+
+def _for_paper(sheet: Any) -> None:
+    sheet.set_landscape()
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)
+    sheet.set_footer("&C&P / &N")
+
+
+class _Summary:
+    """The first sheet, written from top to bottom."""
+
+    def __init__(self, sheet: Any, looks: dict[str, Any]) -> None:
+        self._sheet, self._looks, self._row = sheet, looks, 0
+
+    def write(self, document: Document) -> None:
+        self._sheet.set_column(0, 1, 26)
+        self._sheet.set_column(2, _SPAN, 15)
+        self._line(document.title, "title")
+        self._sheet.freeze_panes(1, 0)
+        self._logo(document)
+        self._line(document.subtitle, "subtitle")
+        for label, value in document.facts:
+            self._pair(label, value)
+        for notice in document.notices:
+            self._pair(notice.kind.capitalize(), notice.text)
+        self._row += 1
+        self._headlines(document)
+        for section in document.sections:
+            if section.points or (section.paragraphs and not section.transcripts):
+                self._row += 1
+                self._line(section.title, "heading")
+                for text in (*section.paragraphs, *section.points):
+                    self._wide(text, 0)
+        self._row += 1
+        self._wide(document.footer, 0)
+        _for_paper(self._sheet)
+
+    def _line(self, text: str, look: str) -> None:
+        self._sheet.write_string(self._row, 0, _fit(text), self._looks[look])
+        self._row += 1
+
+    def _pair(self, label: str, value: str) -> None:
+        self._sheet.write_string(self._row, 0, _fit(label), self._looks["label"])
+        self._wide(value, 1)
+
+    def _wide(self, text: str, start: int) -> None:
+        """Write a text over the width of the sheet, in as many lines as it needs."""
+        text = _fit(text)
+        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._looks["text"])
+        self._sheet.write_string(self._row, start, text, self._looks["text"])
+        lines = sum(math.ceil(len(line) / (_LINE_CHARS + 26 * (1 - start))) or 1 for line in text.split("\n"))
+        self._sheet.set_row(self._row, 15 * min(lines, 20))
+        self._row += 1
+
+    def _headlines(self, document: Document) -> None:
+        named = len(document.headlines) > 1
+        labels = ("Prompt" if named else "", "Measure", "Value", "95% interval from", "95% interval to")
+        for place, label in enumerate((*labels, "Counted", "Conversations")):
+            self._sheet.write_string(self._row, place, label, self._looks["head"])
+        self._row += 1
+        for group in document.headlines:
+            for number in group.numbers:
+                self._sheet.write_string(self._row, 0, _fit(group.name), self._looks["text"])
+                self._sheet.write_string(self._row, 1, _fit(number.label), self._looks["text"])
+                for place, (value, kind) in enumerate(_numbers(number), 2):
+                    _write_cell(self._sheet, self._row, place, value, kind, self._looks)
+                self._row += 1
+
+    def _logo(self, document: Document) -> None:
+        logo = document.logo
+        if logo is None:
+            return
+        self._sheet.set_row(0, max(24, logo.height * 0.375 + 6))
+        self._sheet.insert_image(
+            0,
+            _SPAN - 1,
+            f"logo.{logo.kind}",
+            {
+                "image_data": io.BytesIO(logo.data),
+                "x_scale": 0.5,
+                "y_scale": 0.5,
+                "decorative": True,
+            },
+        )
+
+
+def _numbers(number: Headline) -> tuple[tuple[float | int | None, Kind], ...]:
+    basis, estimate = number.basis, number.estimate
+    hits, n = (basis.hits, basis.total) if isinstance(basis, Part) else (None, basis)
+    ends: tuple[tuple[float | int | None, Kind], ...] = tuple(
+        (end, number.kind) for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return (*ends, (hits, "count"), (n, "count"))

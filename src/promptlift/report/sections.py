@@ -1,0 +1,199 @@
+"""The parts about completion, sentiment and issues: a picture each, and the numbers in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift import analysis
+from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
+from promptlift.report.gather import GROUP
+from promptlift.report.inert import shorten, visible
+from promptlift.report.wording import count, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from promptlift.report.document import Cell, Kind
+    from promptlift.report.gather import Material
+
+    Rows = list[tuple[str, dict[str, Any] | None]]
+
+__all__ = ["completion", "issues", "sentiment"]
+
+TOP: Final = 8
+_QUOTE_CHARS: Final = 180
+_UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
+
+
+def completion(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
+    """Task completion over time."""
+    # Without any time there is nothing to put on an axis; the rate stands at the top.
+    trend = analysis.completion_trend(table, freq="auto", by=material.by)
+    freq = trend.attrs["promptlift"]["freq"]
+    unit = _UNITS[freq]
+    said = "; ".join(
+        f"{name}: {percent(row['rate'])} of {count(row['n'])}" for name, row in rows if row is not None
+    )
+    figure = Figure(
+        "trend",
+        f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {said}.",
+        _painter("paint_trend", trend),
+        f"Each point is a {unit}; the whisker is its 95% interval, the bars below count conversations. "
+        f"Hollow points rest on fewer than 5 conversations. A gap is a {unit} without any.",
+    )
+    return Section(
+        "completion",
+        f"Task completion by {unit}",
+        figures=(figure,),
+        tables=(_trend_table(trend, material, freq),),
+    )
+
+
+def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
+    unit = _UNITS[freq]
+    start: Kind = "moment" if freq == "h" else "day"
+    columns = (
+        Column(
+            "period_start", unit.capitalize() if freq in {"h", "D"} else f"{unit.capitalize()} from", start
+        ),
+        *_prompt_column(material),
+        Column("rate", "Completed", "share", 95),
+        Column("completed", "Conver\u00adsations", "part"),
+        Column("n_missing", "Not judged", "count"),
+        Column("n_in_progress", "In progress", "count"),
+    )
+    cells: list[tuple[Cell, ...]] = [
+        (
+            row["period_start"].to_pydatetime(),
+            *_prompt_cell(row, material),
+            Estimate(row["rate"], row["rate_low"], row["rate_high"]),
+            Part(int(row["completed"]), int(row["n"])),
+            int(row["n_missing"]),
+            int(row["n_in_progress"]),
+        )
+        for row in trend.to_dict("records")
+    ]
+    return Table("completion", f"Task completion by {unit}", columns, tuple(cells), folded=True)
+
+
+def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
+    """How conversations sound."""
+    spread = analysis.sentiment_distribution(table, by=material.by)
+    said = "; ".join(
+        f"{name}: {percent(row['negative_share'])} negative, {percent(row['neutral_share'])} neutral, "
+        f"{percent(row['positive_share'])} positive"
+        for name, row in rows
+        if row is not None
+    )
+    figure = Figure(
+        "sentiment",
+        f"Share of conversations by sentiment, with 95% intervals. {said}.",
+        _painter("paint_sentiment", spread),
+        "How conversations sound as a whole, not whether the task was done.",
+    )
+    columns = (
+        *_prompt_column(material),
+        Column("sentiment", "Sentiment"),
+        Column("share", "Share", "share", 95),
+        Column("n", "Conver\u00adsations", "part"),
+    )
+    cells: list[tuple[Cell, ...]] = [
+        (
+            *_prompt_cell(row, material),
+            str(row["sentiment"]),
+            Estimate(row["share"], row["share_low"], row["share_high"]),
+            Part(int(row["n"]), int(row["total"])),
+        )
+        for row in spread.to_dict("records")
+    ]
+    shares = Table("sentiment", "Sentiment", columns, tuple(cells), folded=True)
+    return Section("sentiment", "Sentiment", figures=(figure,), tables=(shares,))
+
+
+def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
+    """What went wrong, how often, and how tasks fared with it.
+
+    Parameters
+    ----------
+    table
+        Conversations whose issues have harmless titles.
+    material
+        Where they are from.
+    quoted
+        Whether words of the conversations are shown.
+    """
+    found = analysis.issues(table, by=material.by, top=TOP)
+    if not len(found):
+        return Section("issues", "Issues", ("No issues were found in these conversations.",))
+    figure = Figure(
+        "issues",
+        f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "
+        "below has the numbers.",
+        _painter("paint_issues", found),
+        "A conversation counts once for each issue. That tasks fail more often with an issue does not say "
+        "that the issue is why.",
+    )
+    quotes = _quotes(table, set(found["example_id"].dropna())) if quoted else None
+    return Section("issues", "Issues", figures=(figure,), tables=(_issue_table(found, material, quotes),))
+
+
+def _issue_table(found: pd.DataFrame, material: Material, quotes: dict[tuple[str, str], str] | None) -> Table:
+    columns = (
+        Column("issue", "Issue"),
+        *_prompt_column(material),
+        Column("severity", "Severity"),
+        Column("share", "Share", "share", 95),
+        Column("n", "Conver\u00adsations", "part"),
+        Column("completed_with", "Completed with it", "part"),
+        Column("completed_without", "Completed without", "part"),
+        *(() if quotes is None else (Column("evidence", "For example"),)),
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for row in found.to_dict("records"):
+        quote = quotes.get((str(row["example_id"]), row["issue"]), "") if quotes and row["n"] else ""
+        cells.append(
+            (
+                row["issue"],
+                *_prompt_cell(row, material),
+                row["severity"] if isinstance(row["severity"], str) else "–",
+                Estimate(row["share"], row["share_low"], row["share_high"]),
+                Part(int(row["n"]), int(row["total"])),
+                Part(int(row["completed"]), int(row["n_rated"])),
+                Part(int(row["completed_without"]), int(row["n_rated_without"])),
+                *(() if quotes is None else (quote,)),
+            )
+        )
+    return Table("issues", "Issues", columns, tuple(cells))
+
+
+def _quotes(table: pd.DataFrame, ids: set[str]) -> dict[tuple[str, str], str]:
+    """Evidence of each issue in its example conversation."""
+    chosen = table[table["conversation_id"].isin(ids)]
+    quotes: dict[tuple[str, str], str] = {}
+    for conversation_id, named in zip(chosen["conversation_id"], chosen["issues"], strict=True):
+        for one in named if isinstance(named, list) else []:
+            evidence = one.get("evidence")
+            if isinstance(evidence, str) and evidence.strip():
+                text = shorten(" ".join(visible(evidence).split()), _QUOTE_CHARS)[0]
+                quotes.setdefault((str(conversation_id), one["title"]), f"“{text}”")
+    return quotes
+
+
+def _painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
+    def paint() -> str:
+        from promptlift.report import drawings  # noqa: PLC0415  formats without pictures load no matplotlib
+
+        svg: str = getattr(drawings, name)(table)
+        return svg
+
+    return paint
+
+
+def _prompt_column(material: Material) -> tuple[Column, ...]:
+    return (Column("prompt", "Prompt"),) if material.compared else ()
+
+
+def _prompt_cell(row: Any, material: Material) -> tuple[str, ...]:
+    return (str(row[GROUP]),) if material.compared else ()
