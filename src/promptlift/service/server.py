@@ -17,6 +17,7 @@ from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
 from promptlift.service.identifiers import new_key
 from promptlift.service.jobs import insights
+from promptlift.service.jobs.deployments import DeploymentJobs
 from promptlift.service.jobs.engine import JobEngine
 from promptlift.service.jobs.insights import InsightJobs
 from promptlift.service.jobs.optimizations import OptimizationJobs
@@ -119,6 +120,7 @@ def _run(
     log = ConversationLog(database, jobs)
     models = Models.from_env(judge.client)
     runs = OptimizationJobs(database, models, worker=executor)
+    deployments = DeploymentJobs(database, models, runs.rooms, worker=executor)
     app = create_app(Parts(settings, database, jobs, log, models, runs, judge.list_models))
 
     config = uvicorn.Config(
@@ -138,10 +140,12 @@ def _run(
     engine.start({insights.QUEUE: _JOBS_AT_A_TIME})
     jobs.start()
     runs.start()
+    deployments.start()
     try:
         _Server(config, on_ready).run(sockets=[listener])
     finally:
         log.close()
+        deployments.stop()
         runs.stop()
         jobs.stop()
         engine.stop()

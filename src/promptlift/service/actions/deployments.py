@@ -52,7 +52,7 @@ def on_completed(
     if plan is None:
         return
     if plan.state == "live":
-        _go_live(connection, prompt, optimization, winner, origin="auto", now=now)
+        go_live(connection, prompt, optimization, winner, origin="auto", now=now)
         return
     deployments.add(
         connection,
@@ -183,10 +183,10 @@ def _apply(
         # It is live for another reason, such as the original that nothing has replaced: nothing is deployed.
         return live_seq
     origin = "approval" if mine is not None and mine.state == "staged" else "manual"
-    return _go_live(connection, prompt, optimization, variant, origin=origin, now=now, waiting=mine)
+    return go_live(connection, prompt, optimization, variant, origin=origin, now=now, waiting=mine)
 
 
-def _go_live(
+def go_live(
     connection: Connection,
     prompt: AnyRow,
     optimization: AnyRow,
@@ -197,15 +197,26 @@ def _go_live(
     waiting: AnyRow | None = None,
     **values: Any,
 ) -> int:
-    """Make a variant's text live; gives the sequence number of its version.
+    """Make a variant's text live; gives the sequence number of its version. The caller holds the lock of the prompt.
 
     Parameters
     ----------
+    origin
+        ``manual``, ``approval`` or ``auto``.
     waiting
         The deployment that goes live; a new one is added without it.
+    values
+        Other columns of the deployment.
     """
     before = prompts.live_version(connection, prompt.account_id, prompt.id)
-    supersede(connection, prompt.account_id, prompt.id, now, reason=f"{variant.name} was applied")
+    supersede(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        now,
+        reason=f"{variant.name} was applied",
+        but=None if waiting is None else waiting.id,
+    )
     seq, since = int(before.seq), int(before.created_at)
     if prompt.content != variant.content:
         seq, since = (
@@ -243,16 +254,24 @@ def supersede(
     *,
     reason: str = "The prompt was edited",
     undone_to: str | None = None,
+    but: str | None = None,
 ) -> None:
     """Note that another text is about to be live, in the transaction that changes it.
 
-    A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so.
+    A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so. A
+    regression test against the text that was live has lost its sense, so nothing goes live by itself.
 
     Parameters
     ----------
     undone_to
         The text that somebody restored: where it is the one from before the deployment, that was rolled back.
+    but
+        The deployment that goes live now.
     """
+    for row in deployments.testing(connection, account_id, prompt_id):
+        if row.id != but:
+            why = f"{reason} while the regression test compared the winner with the text before"
+            deployments.change(connection, row, now=now, state="rejected", reason=why)
     for row in deployments.live(connection, account_id, prompt_id):
         values: dict[str, Any] = {
             "state": "superseded",
@@ -269,6 +288,13 @@ def supersede(
             values["verification"] = "confounded"
         if deployments.change(connection, row, now=now, **values) and row.verification == "pending":
             _tell_confounded(connection, row, now=now)
+
+
+def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+    """End what is open of a prompt, in the transaction that deletes it; its own event tells of it."""
+    for row in deployments.open_of_prompt(connection, account_id, prompt_id):
+        state = "superseded" if row.state == "live" else "rejected"
+        deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
 
 
 def _text_before(connection: Connection, row: AnyRow) -> str | None:

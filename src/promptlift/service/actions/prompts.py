@@ -155,6 +155,7 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
         now = moment.now()
         accounts.lock(connection, caller.account_id)
         optimizations.stop_all_of(connection, caller.account_id, prompt_id, now=now)
+        deployments.prompt_deleted(connection, caller.account_id, prompt_id, now)
         prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
         payload = {"promptId": prompt_id, "deletedAt": moment.wire(now)}
         events.write(

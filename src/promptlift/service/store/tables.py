@@ -320,6 +320,9 @@ deployments = Table(
     Column("applied_at", BigInteger),
     Column("rolled_back_at", BigInteger),
     Column("reason", Text),
+    # Which process runs its regression test, and until when that holds without a sign of life.
+    Column("worker", String(100)),
+    Column("lease_until", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
