@@ -8,6 +8,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from promptlift import analysis, plots
+from promptlift.plots.style import MARKERS
 from synthetic_tables import conversations, small
 
 
@@ -22,7 +23,7 @@ def words(ax):
 def test_points_and_whiskers_are_the_numbers_of_the_analysis(draw, count):
     table = conversations(300)
     ax, expected = draw(table), count(table)
-    (points,) = (line for line in ax.lines if line.get_marker() == "o")
+    (points,) = (line for line in ax.lines if line.get_marker() in MARKERS)
     assert points.get_xdata().tolist() == pytest.approx(expected["share"].tolist())
     assert points.get_ydata().tolist() == list(range(len(expected)))[::-1]
     ends = np.concatenate([c.get_segments() for c in ax.collections if isinstance(c, LineCollection)])[
@@ -50,7 +51,7 @@ def test_without_issues_the_picture_says_why(table, said):
 def test_groups_are_named_with_their_size():
     ax = plots.issues(conversations(300), by="prompt_id", top=2)
     assert len(ax.get_legend().get_texts()) == 2
-    assert len([line for line in ax.lines if line.get_marker() == "o"]) == 2
+    assert len([line for line in ax.lines if line.get_marker() in MARKERS]) == 2
 
 
 def test_hostile_titles_are_drawn_as_they_are():

@@ -9,12 +9,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
-from promptlift.plots.style import SENTIMENT_COLORS
+from promptlift.plots.style import MARKERS, SENTIMENT_COLORS
 from synthetic_tables import conversations, small
 
 
 def dots(ax):
-    return [line for line in ax.lines if line.get_marker() == "o"]
+    return [line for line in ax.lines if line.get_marker() in MARKERS]
 
 
 def words(ax):

@@ -11,12 +11,12 @@ from matplotlib.colors import same_color
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
-from promptlift.plots.style import MAX_GROUPS, PALETTE
+from promptlift.plots.style import MARKERS, MAX_GROUPS, PALETTE
 from synthetic_tables import conversations, small
 
 
 def points(ax):
-    return [line for line in ax.lines if line.get_marker() == "o"]
+    return [line for line in ax.lines if line.get_marker() in MARKERS]
 
 
 def joined(ax):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptlift.analysis.mentions import issues, topics
     from promptlift.analysis.outcomes import completion
     from promptlift.analysis.overview import prompt_overview
-    from promptlift.analysis.sentiments import sentiment_distribution
+    from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
     from promptlift.analysis.trends import completion_trend
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "issues",
     "prompt_overview",
     "sentiment_distribution",
+    "sentiment_trend",
     "topics",
 ]
 
@@ -35,6 +36,7 @@ _HOMES = {
     "issues": "mentions",
     "prompt_overview": "overview",
     "sentiment_distribution": "sentiments",
+    "sentiment_trend": "sentiments",
     "topics": "mentions",
 }
 

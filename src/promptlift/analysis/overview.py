@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -19,16 +19,11 @@ from promptlift.analysis.reading import (
     require,
     tally,
 )
-from promptlift.analysis.sentiments import SENTIMENTS, sentiment_codes
-from promptlift.stats import check_level, mean_interval, wilson
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
+from promptlift.stats import check_level
 
 __all__ = ["prompt_overview"]
 
-_SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
-_SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
 _COLUMNS = (
     *(
         "conversations",
@@ -41,7 +36,7 @@ _COLUMNS = (
         "rate_low",
         "rate_high",
     ),
-    *("n_missing", "n_in_progress", "sentiment_n", *_SCORE, *_SHARES, "first_at", "last_at"),
+    *("n_missing", "n_in_progress", "sentiment_n", *SCORE, *SHARES, "first_at", "last_at"),
 )
 
 
@@ -97,38 +92,13 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
         | {name: values for name, values in rate_columns(outcomes, level).items() if name != "n_in_progress"}
     )
     values = _values(conversations, by, groups.names)
-    result = pd.concat(
-        [result, _score(values, level), _shares(counts.sum(axis=(1, 3))[:, :3], level)], axis=1
-    )
+    score = score_columns(values["n"], values["mean"], values["sd"], level)
+    result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
     if groups.names is not None:
         result.insert(0, str(by), groups.names)
     result.attrs.update(provenance(conversations, "prompt_overview", by=by, level=level))
     return result
-
-
-def _shares(counts: NDArray[np.int64], level: float) -> pd.DataFrame:
-    total = counts.sum(axis=1)
-    columns: dict[str, NDArray[Any]] = {}
-    for place, name in enumerate(SENTIMENTS):
-        n = counts[:, place]
-        low, high = wilson(n, total, level=level)
-        share = np.divide(n, total, out=np.full(len(n), np.nan), where=total > 0)
-        columns |= {name: n, f"{name}_share": share, f"{name}_low": low, f"{name}_high": high}
-    return pd.DataFrame(columns)
-
-
-def _score(values: pd.DataFrame, level: float) -> pd.DataFrame:
-    n, mean = values["n"].to_numpy(), values["mean"].to_numpy()
-    low, high = mean_interval(mean, values["sd"].to_numpy(), n, level=level)
-    return pd.DataFrame(
-        {
-            "sentiment_n": n,
-            "sentiment_mean": mean,
-            "sentiment_low": np.clip(low, -1, 1),
-            "sentiment_high": np.clip(high, -1, 1),
-        }
-    )
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:

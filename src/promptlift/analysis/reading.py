@@ -28,12 +28,14 @@ __all__ = [
     "names_of",
     "provenance",
     "require",
+    "score_parts",
     "tally",
 ]
 
 TIMES = ("started_at", "created_at")
 TICK = "_tick"
 ROWS = "_rows"
+_PARTS = ("_score_n", "_score_sum", "_score_squares")
 _HINT = "Read the table with lift.conversations(prompt_id=…, insights=True)."
 
 
@@ -128,7 +130,12 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def count_rows(
-    table: Any, columns: Sequence[str], *, times: Sequence[str] = (), whole_hours: bool = True
+    table: Any,
+    columns: Sequence[str],
+    *,
+    times: Sequence[str] = (),
+    whole_hours: bool = True,
+    score: str | None = None,
 ) -> Counted:
     """Count the rows of a table by the values of some columns, where the table lives.
 
@@ -145,6 +152,8 @@ def count_rows(
         Time columns; the first that is not null counts, cut to the hour or the minute, as column ``_tick``.
     whole_hours
         Whether the hour is fine enough.
+    score
+        Column of a number that `score_parts` shall sum.
     """
     if isinstance(table, pd.DataFrame):
         return Counted(table, None)
@@ -156,8 +165,25 @@ def count_rows(
         tick = nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])
         frame = frame.with_columns(tick.dt.truncate("1m" if fine else "1h").alias(TICK))
         keys.append(TICK)
-    counted = frame.group_by(*keys).agg(nw.len().alias(ROWS)).collect().to_pandas()
+    sums = []
+    if score is not None:
+        value = nw.col(score)
+        value = nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
+        frame = frame.with_columns(_value=value, _square=value * value)
+        sums = [nw.col("_value").count(), nw.col("_value").sum(), nw.col("_square").sum()]
+        sums = [total.alias(name) for total, name in zip(sums, _PARTS, strict=True)]
+    counted = frame.group_by(*keys).agg(nw.len().alias(ROWS), *sums).collect().to_pandas()
     return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
+
+
+def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
+    """How many numbers of a column each counted row stands for, their sum and the sum of their squares."""
+    if counted.weight is not None:
+        return counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T
+    value = counted.frame[score].to_numpy(np.float64, na_value=np.nan)
+    known = ~np.isnan(value)
+    value = np.where(known, value, 0.0)
+    return np.stack([known.astype(np.float64), value, value * value])
 
 
 _HOUR_SAFE = (
@@ -235,7 +261,7 @@ def is_rehearsal(*sources: Any) -> bool:
             native = source
             if not isinstance(source, pd.DataFrame):
                 native = nw.from_native(source).lazy().select("rehearsal").unique().to_native()
-            if bool(collect(native, ["rehearsal"])["rehearsal"].eq(True).any()):  # noqa: FBT003
+            if bool(collect(native, ["rehearsal"])["rehearsal"].eq(True).any()):
                 return True
     return False
 

@@ -1,4 +1,4 @@
-"""How the sentiment labels are spread."""
+"""How the sentiment labels are spread, in all and over time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import count_rows, group_rows, provenance, require, tally
-from promptlift.stats import check_level, wilson
+from promptlift.analysis.period_counts import count_periods, period_table
+from promptlift.analysis.periods import check_freq, check_zone, zone_name
+from promptlift.analysis.reading import count_rows, group_rows, names_of, provenance, require, tally
+from promptlift.stats import check_level, mean_interval, wilson
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from datetime import tzinfo
 
-__all__ = ["SENTIMENTS", "sentiment_codes", "sentiment_distribution"]
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "SCORE",
+    "SENTIMENTS",
+    "SHARES",
+    "score_columns",
+    "sentiment_codes",
+    "sentiment_distribution",
+    "sentiment_trend",
+    "share_columns",
+]
 
 SENTIMENTS = ("negative", "neutral", "positive")
+SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
+SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
 _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_missing")
 
 
@@ -73,6 +88,113 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
         result.insert(0, str(by), groups.names.repeat(3).reset_index(drop=True))
     result.attrs.update(provenance(conversations, "sentiment_distribution", by=by, level=level))
     return result
+
+
+def sentiment_trend(
+    conversations: Any,
+    *,
+    freq: str = "D",
+    by: str | None = None,
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Shares of the sentiment labels and the mean score by period, with intervals.
+
+    The time of a conversation is ``started_at``, or ``created_at`` where that is not known.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``sentiment``, ``started_at`` or ``created_at`` and, if there, ``sentiment_score``.
+    freq
+        ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months), or ``"auto"``: days, or weeks when the median
+        day has fewer than 10 conversations with a label.
+    by
+        Column that names groups, such as ``"prompt_id"``. All groups share one axis of periods.
+    tz
+        Zone whose clock cuts the periods.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row a period (and group), none left out between the first and the last: ``period_start`` in ``tz``,
+        ``by`` if given, ``n`` conversations with a label, for each label its count (``negative``),
+        ``negative_share``, ``negative_low``, ``negative_high`` (fractions, Wilson's interval), then the mean score,
+        -1 to 1, of ``sentiment_n`` conversations with its t interval: ``sentiment_mean``, ``sentiment_low``,
+        ``sentiment_high``; ``n_missing`` without a label. NaN where nothing was counted.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
+    """
+    level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
+    taken = ("period_start", "n", "sentiment_n", "n_missing", *SCORE, *SHARES)
+    columns = require(conversations, ["sentiment"], by=by, taken=taken)
+    found = count_periods(
+        conversations,
+        columns,
+        lambda frame: sentiment_codes(frame["sentiment"]),
+        len(SENTIMENTS) + 1,
+        judged=slice(3),
+        by=by,
+        freq=freq,
+        zone=zone,
+        score="sentiment_score" if "sentiment_score" in names_of(conversations) else None,
+    )
+    labels = found.counts[:, :3]
+    result = period_table(
+        found,
+        by,
+        {
+            "n": labels.sum(axis=1),
+            **share_columns(labels, level),
+            **_scores(found.scores, len(labels), level),
+            "n_missing": found.counts[:, 3],
+        },
+    )
+    facts = {
+        "by": by,
+        "level": level,
+        "freq": found.freq,
+        "tz": zone_name(zone),
+        "n_undated": found.n_undated,
+    }
+    result.attrs.update(provenance(conversations, "sentiment_trend", **facts))
+    return result
+
+
+def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
+    """Columns of the labels from their counts, one row of counts each: count, share and Wilson's interval."""
+    total = counts.sum(axis=1)
+    columns: dict[str, NDArray[Any]] = {}
+    for place, name in enumerate(SENTIMENTS):
+        n = counts[:, place]
+        low, high = wilson(n, total, level=level)
+        share = np.divide(n, total, out=np.full(len(n), np.nan), where=total > 0)
+        columns |= {name: n, f"{name}_share": share, f"{name}_low": low, f"{name}_high": high}
+    return columns
+
+
+def score_columns(n: ArrayLike, mean: ArrayLike, sd: ArrayLike, level: float) -> dict[str, NDArray[Any]]:
+    """Columns of the mean score with its t interval, cut to the range of scores."""
+    count = np.asarray(n, np.int64)
+    low, high = mean_interval(mean, sd, count, level=level)
+    values = (np.asarray(mean, np.float64), np.clip(low, -1, 1), np.clip(high, -1, 1))
+    return {"sentiment_n": count} | dict(zip(SCORE, values, strict=True))
+
+
+def _scores(parts: NDArray[np.float64] | None, size: int, level: float) -> dict[str, NDArray[Any]]:
+    n, total, squares = np.zeros((3, size)) if parts is None else parts
+    unknown = np.full(size, np.nan)
+    mean = np.divide(total, n, out=unknown.copy(), where=n > 0)
+    deviations = np.clip(squares - n * np.nan_to_num(mean) ** 2, 0, None)
+    variance = np.divide(deviations, n - 1, out=unknown, where=n > 1)
+    return score_columns(n, mean, np.sqrt(variance), level)
 
 
 def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
-from promptlift.analysis.periods import check_freq, check_zone, grain, periods, zone_name
-from promptlift.analysis.reading import (
-    TICK,
-    TIMES,
-    count_rows,
-    group_rows,
-    instants,
-    names_of,
-    provenance,
-    require,
-    tally,
-)
-from promptlift.errors import FrameError
-from promptlift.stats import check_level
+from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
+from promptlift.analysis.periods import check_freq, check_zone, zone_name
+from promptlift.analysis.reading import provenance, require
+from promptlift.stats import adjust_trends, change_point, check_level, trend_test
+from promptlift.stats.trend import DAYS_NEEDED
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
 __all__ = ["completion_trend"]
 
-_NAT = np.iinfo(np.int64).min
-_MAX_CELLS = 2_000_000
-_MAX_TICKS = 2_000_000
-_K = len(OUTCOMES)
-_ENOUGH_A_DAY = 10
+_ALPHA = 0.05
+# Of more groups at once, Holm leaves nothing to find.
+_MAX_TESTED = 200
 
 
 def completion_trend(
@@ -72,7 +60,11 @@ def completion_trend(
         ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
         them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
         ``n_in_progress``. ``attrs["promptlift"]`` says the ``freq`` that was used and ``n_undated``, the rows
-        without any time.
+        without any time. Of days it also has ``trends``, a test of the slope for each group with at least 14 days
+        and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
+        points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
+        it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
+        ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
 
     Raises
     ------
@@ -85,79 +77,57 @@ def completion_trend(
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
     )
-    times = [name for name in TIMES if name in names_of(conversations)]
-    if not times:
-        raise FrameError(list(TIMES), names_of(conversations), hint="One of the two must be there.")
-    span = grain(zone, "D" if freq == "auto" else freq)
-    counted = count_rows(conversations, columns, times=times, whole_hours=span % 3_600_000_000 == 0)
-    started = _started(counted.frame, [TICK] if counted.weight is not None else times)
-    groups = group_rows(counted.frame, by)
-    key = groups.codes * _K + outcome_codes(counted.frame)
-    dated, weight, undated = started != _NAT, counted.weight, 0
-    if not dated.all():
-        undated = int((~dated).sum() if weight is None else weight[~dated].sum())
-        started, key = started[dated], key[dated]
-        weight = weight if weight is None else weight[dated]
-    place, ticks = _ticks(started, span)
-    for choice in _choices(freq, ticks):
-        freq = choice
-        starts, counts = _cells(place, ticks, key, groups.count, weight, freq=freq, zone=zone)
-        if np.median(counts[:, 2:].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
-            break
-    result = pd.DataFrame({"period_start": starts.repeat(groups.count)} | rate_columns(counts, level))
-    if groups.names is not None:
-        names = groups.names.iloc[np.tile(np.arange(groups.count), len(starts))]
-        result.insert(1, str(by), names.reset_index(drop=True))
-    facts = {"by": by, "level": level, "freq": freq, "tz": zone_name(zone), "n_undated": undated}
+    found = count_periods(
+        conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
+    )
+    result = period_table(found, by, rate_columns(found.counts, level))
+    facts = {
+        "by": by,
+        "level": level,
+        "freq": found.freq,
+        "tz": zone_name(zone),
+        "n_undated": found.n_undated,
+    }
+    if found.freq == "D":
+        facts["trends"] = _trends(found)
     result.attrs.update(provenance(conversations, "completion_trend", **facts))
     return result
 
 
-def _choices(freq: str, ticks: NDArray[np.int64]) -> tuple[str, ...]:
-    if freq != "auto":
-        return (freq,)
-    ten_years = 3_653 * 86_400_000_000
-    return ("D", "W") if len(ticks) == 0 or ticks[-1] - ticks[0] <= ten_years else ("MS",)
+def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
+    """Test the slope of every group that has enough days and conversations to speak of a trend."""
+    groups = found.groups.count
+    if len(found.starts) < DAYS_NEEDED or groups > _MAX_TESTED:
+        return []
+    counts = found.counts.reshape(len(found.starts), groups, len(OUTCOMES))
+    completed, n = counts[:, :, 3], counts[:, :, 2] + counts[:, :, 3]
+    tests = adjust_trends([trend_test(completed[:, group], n[:, group]) for group in range(groups)])
+    told = []
+    for group, test in enumerate(tests):
+        if test.enough and test.points_per_day is not None:
+            told.append(
+                {
+                    "group": None if found.groups.names is None else found.groups.names.iloc[group],
+                    "points_per_day": test.points_per_day,
+                    "points_low": test.points_low,
+                    "points_high": test.points_high,
+                    "p_holm": test.p_holm,
+                    "n_days": test.n_days,
+                    "n": test.n,
+                    "is_trend": test.is_trend,
+                    **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
+                }
+            )
+    return told
 
 
-def _started(frame: pd.DataFrame, times: list[str]) -> NDArray[np.int64]:
-    started = instants(frame[times[0]])
-    if len(times) > 1:
-        unknown = started == _NAT
-        if unknown.any():
-            started = np.where(unknown, instants(frame[times[1]]), started)
-    return started
-
-
-def _ticks(started: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Place of each row's tick, and the ticks: every multiple of ``span`` in the range, or those that occur."""
-    if len(started) == 0:
-        return np.zeros(0, np.intp), np.zeros(0, np.int64)
-    number = started // span
-    first, last = int(number.min()), int(number.max())
-    if last - first < _MAX_TICKS:
-        number -= first
-        return number, np.arange(first, last + 1) * span
-    place, used = pd.factorize(number, sort=True)
-    return place, np.asarray(used, np.int64) * span
-
-
-def _cells(
-    place: NDArray[np.intp],
-    ticks: NDArray[np.int64],
-    key: NDArray[np.intp],
-    groups: int,
-    weight: NDArray[np.int64] | None,
-    *,
-    freq: str,
-    zone: tzinfo,
-) -> tuple[pd.DatetimeIndex, NDArray[np.int64]]:
-    """Start of every period, and one row of outcome counts for each period and group."""
-    starts, index = periods(ticks, freq, zone)
-    if len(starts) * groups > _MAX_CELLS:
-        raise ValueError(
-            f"by would give {groups:,} groups in {len(starts):,} periods. Compare by a column with fewer values."
-        )
-    width = groups * _K
-    counts = tally((index * width)[place] + key, len(starts) * width, weight)
-    return starts, counts.reshape(-1, _K)
+def _jump(found: PeriodCounts, completed: NDArray[np.int64], n: NDArray[np.int64]) -> dict[str, Any]:
+    change = change_point(completed, n)
+    if change is None or change.p >= _ALPHA:
+        return {}
+    return {
+        "jump_at": found.starts[change.at].isoformat(),
+        "jump_p": change.p,
+        "rate_before": change.before_rate,
+        "rate_after": change.after_rate,
+    }

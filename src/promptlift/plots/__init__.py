@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from promptlift.plots.comparison import compare
     from promptlift.plots.mentions import issues, topics
     from promptlift.plots.overview import prompt_overview
-    from promptlift.plots.sentiment import sentiment_distribution
+    from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.trend import completion_trend
 
-__all__ = ["compare", "completion_trend", "issues", "prompt_overview", "sentiment_distribution", "topics"]
+__all__ = [
+    "compare",
+    "completion_trend",
+    "issues",
+    "prompt_overview",
+    "sentiment_distribution",
+    "sentiment_trend",
+    "topics",
+]
 
 _HOMES = {
     "compare": "comparison",
@@ -25,6 +33,7 @@ _HOMES = {
     "issues": "mentions",
     "prompt_overview": "overview",
     "sentiment_distribution": "sentiment",
+    "sentiment_trend": "sentiment",
     "topics": "mentions",
 }
 

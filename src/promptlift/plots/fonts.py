@@ -29,7 +29,18 @@ _LIKELY = (
     "Segoe UI", "Nirmala UI", "Arial Unicode MS", "Droid Sans Fallback", "FreeSans", "Unifont",
 )  # fmt: skip
 # These draw the name of a script instead of its characters, or formulas in an alphabet of their own.
-_NO_LETTERS = ("Last Resort", "LastResort", "cmb10", "cmex", "cmmi", "cmr10", "cmss", "cmsy", "cmtt", "STIXSize")
+_NO_LETTERS = (
+    "Last Resort",
+    "LastResort",
+    "cmb10",
+    "cmex",
+    "cmmi",
+    "cmr10",
+    "cmss",
+    "cmsy",
+    "cmtt",
+    "STIXSize",
+)
 
 
 def make_readable(texts: Iterable[Text]) -> bool:

@@ -140,7 +140,10 @@ def draw_mentions(
     rows = np.arange(len(titles))[::-1].astype(np.float64)
     for place, group in enumerate(groups):
         at = rows + ((len(groups) - 1) / 2 - place) * 0.5 / len(groups)
-        look.draw_estimates(ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **style)
+        points = {"marker": group.marker} | style
+        look.draw_estimates(
+            ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
+        )
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
         totals = [int(group.rows["total"].max()) for group in groups]

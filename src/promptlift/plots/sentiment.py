@@ -1,20 +1,27 @@
-"""Picture of the spread of sentiment labels."""
+"""Pictures of sentiment labels: how they are spread, and how that goes over time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from promptlift import analysis
 from promptlift.plots import style as look
+from promptlift.plots.timeline import RATES, SCORES, draw_periods, lane_height
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
     from matplotlib.axes import Axes
 
-__all__ = ["draw_sentiment", "sentiment_distribution"]
+__all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "sentiment_trend"]
+
+Value = Literal["negative", "neutral", "positive", "score"]
+_MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
 
 
 def sentiment_distribution(
@@ -54,6 +61,138 @@ def sentiment_distribution(
     return look.finish(ax, table, draw_sentiment(ax, table, **style))
 
 
+def sentiment_trend(
+    data: Any,
+    *,
+    freq: str = "D",
+    by: str | None = None,
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+    value: Value | Sequence[Value] | None = None,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw sentiment by period, with intervals, and how many conversations each period has.
+
+    Periods with fewer than 5 conversations are hollow, and the line has a gap where there are none.
+
+    Parameters
+    ----------
+    data
+        Conversations, as for ``analysis.sentiment_trend``, or its answer (then ``freq``, ``by``, ``tz`` and
+        ``level`` are the answer's).
+    freq, by, tz, level
+        As for ``analysis.sentiment_trend``. At most six groups are drawn, the largest ones.
+    value
+        What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), or of several in a list,
+        or the mean ``"score"``. By default the shares of negative and positive; with ``by``, where only one can
+        be drawn, the share of negative.
+    ax
+        Axes to draw on; a new figure without.
+    style
+        ``color`` (a list, or a mapping from label, or with ``by`` from group, to colour), and properties of the
+        points, such as ``markersize``.
+
+    Returns
+    -------
+    Axes
+        x is time in days of matplotlib, y a fraction, or the score from -1 to 1. Where lines would cover each
+        other, each has a lane of its own under the first.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As ``analysis.sentiment_trend`` raises them, or when ``value`` cannot be drawn.
+    """
+    values = _values(value, by if not look.precomputed(data, "sentiment_trend") else _by(data))
+    table = data
+    if not look.precomputed(data, "sentiment_trend"):
+        table = analysis.sentiment_trend(data, freq=freq, by=by, tz=tz, level=level)
+    by = _by(table)
+    count = len(values) if by is None else table[by].nunique(dropna=False)
+    rows = len(table) * (len(values) if by is None else 1)
+    ax = look.new_axes(ax, 8.5, lane_height(count, rows))
+    return look.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
+
+
+def _by(table: pd.DataFrame) -> str | None:
+    by: str | None = table.attrs["promptlift"]["by"]
+    return by
+
+
+def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Value, ...]:
+    if value is None:
+        return ("negative",) if by is not None else ("negative", "positive")
+    values: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
+    known = (*_MARKERS, "score")
+    if not values or any(one not in known for one in values) or ("score" in values and len(values) > 1):
+        raise ValueError(
+            f"value must be 'negative', 'neutral' or 'positive', a list of these, or 'score', not {value!r}."
+        )
+    if by is not None and len(values) > 1:
+        raise ValueError("With by, value must be one label or 'score': more lines would hide each other.")
+    return tuple(dict.fromkeys(values))
+
+
+def draw_sentiment_trend(
+    ax: Axes, table: pd.DataFrame, values: Sequence[Value], *, color: Any = None, **style: Any
+) -> list[str]:
+    """Draw the answer of ``analysis.sentiment_trend`` and give the notes that belong under it."""
+    facts, score = table.attrs["promptlift"], values[0] == "score"
+    by, n = facts["by"], "sentiment_n" if score else "n"
+    shown = np.ones(len(table), bool)
+    left_out, single = None, ("sentiment" if score else values[0])
+    if by is not None or score:
+        groups, left_out, shown = look.groups_of(ax, table, by, n, color)
+    else:
+        groups = [_label_group(table, label, color, place) for place, label in enumerate(values)]
+        single = "label"
+    if single != "label":
+        groups = [
+            look.Group(_estimates(group.rows, single), group.name, group.color, group.marker)
+            for group in groups
+        ]
+    anything = bool(table[["n", "n_missing"]].to_numpy().any())
+    starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
+    draw_periods(
+        ax, starts, groups, facts,
+        estimate="estimate", n=n, scale=SCORES if score else RATES,
+        named=by is not None or not score, separate_counts=by is not None, **style,
+    )  # fmt: skip
+    ax.set_ylabel("Mean sentiment score" if score else _share_label(values if by is None else values[:1]))
+    if not table[n].any():
+        look.say_empty(ax, "No conversations with insights" if anything else "No conversations")
+        return look.notes_of(table)
+    missing = int(table.loc[shown, "n_missing"].sum())
+    undated = int(facts.get("n_undated", 0))
+    said = [f"{missing:,} without a sentiment"] * bool(missing) + [f"{undated:,} without a time"] * bool(
+        undated
+    )
+    return look.notes_of(table, left_out, f"Not counted: {', '.join(said)}." if said else None)
+
+
+def _share_label(values: Sequence[str]) -> str:
+    return f"Share of {values[0]} conversations" if len(values) == 1 else "Share of conversations"
+
+
+def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> look.Group:
+    given = color.get(label) if isinstance(color, dict) else color
+    if isinstance(given, list | tuple):
+        given = given[place % len(given)]
+    tone = given or look.SENTIMENT_COLORS[label]
+    return look.Group(_estimates(table, label), label, tone, _MARKERS[label])
+
+
+def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
+    """Rows with the shares of a label, or with the mean of ``sentiment``, as ``estimate``."""
+    names = {
+        f"{label}_{'mean' if label == 'sentiment' else 'share'}": "estimate",
+        f"{label}_low": "estimate_low",
+        f"{label}_high": "estimate_high",
+    }
+    return rows[["n", "sentiment_n", *names]].rename(columns=names)
+
+
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the answer of ``analysis.sentiment_distribution`` and give the notes that belong under it."""
     by = table.attrs["promptlift"]["by"]
@@ -79,8 +218,9 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     else:
         for place, group in enumerate(groups):
             at = np.arange(3) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)
+            points = {"marker": group.marker} | style
             look.draw_estimates(
-                ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **style
+                ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
         look.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
     missing = int(table.loc[shown, "n_missing"].sum() / 3)

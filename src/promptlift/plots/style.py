@@ -52,13 +52,23 @@ _ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # Shapes tell the groups apart where colours cannot: printed grey, or by whoever sees none.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
+# A column by which the answer of an analysis is known: tables from a workspace have a name too.
+_ANSWERS = {
+    "completion_trend": "rate_low",
+    "issues": "share_low",
+    "sentiment_distribution": "share_low",
+    "sentiment_trend": "negative_low",
+    "topics": "share_low",
+}
 FEW = 5
 MAX_GROUPS = 6
 _ANALYSERS = {
     "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
     "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
 }
-_REHEARSAL = "Rehearsal: a built-in stand-in for a language model spoke, so nothing here is about a real prompt."
+_REHEARSAL = (
+    "Rehearsal: a built-in stand-in for a language model spoke, so nothing here is about a real prompt."
+)
 
 
 @dataclass(frozen=True)
@@ -94,8 +104,7 @@ def palette(ax: Axes) -> tuple[str, ...]:
 def precomputed(data: Any, name: str) -> bool:
     """Whether ``data`` is already the answer of the analysis of that name."""
     attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
-    columns = {"completion_trend": "rate_low", "sentiment_distribution": "share_low"}.get(name, "share_low")
-    return isinstance(attrs, dict) and attrs.get("table") == name and columns in data.columns
+    return isinstance(attrs, dict) and attrs.get("table") == name and _ANSWERS[name] in data.columns
 
 
 def foreground() -> Any:

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.collections import PolyCollection
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-from matplotlib.ticker import FixedFormatter, FixedLocator, PercentFormatter
 
 from promptlift import analysis
 from promptlift.plots import style as look
+from promptlift.plots.timeline import draw_periods, lane_height
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 __all__ = ["completion_trend", "draw_trend"]
-
-_NAMES = {"h": "Hour", "D": "Day", "W": "Week from Monday", "MS": "Month"}
-_DAYS = {"h": 1 / 24, "D": 1.0, "W": 7.0, "MS": 30.4}
-_US_A_DAY = 86_400_000_000
-_STRIP = (-0.24, -0.08)
-_LANE = 1.55
-_CROWDED = 60
 
 
 def completion_trend(
@@ -72,8 +61,7 @@ def completion_trend(
         table = analysis.completion_trend(data, freq=freq, by=by, tz=tz, level=level)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
-    crowded = count > 1 and len(table) > _CROWDED
-    ax = look.new_axes(ax, 8.5, 4.0 if not crowded else 1.4 + 1.3 * min(count, look.MAX_GROUPS))
+    ax = look.new_axes(ax, 8.5, lane_height(count, len(table)))
     return look.finish(ax, table, draw_trend(ax, table, **style))
 
 
@@ -81,115 +69,16 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
     """Draw the answer of ``analysis.completion_trend`` and give the notes that belong under it."""
     facts = table.attrs["promptlift"]
     groups, left_out, shown = look.groups_of(ax, table, facts["by"], "n", color)
-    lanes = _lanes(groups)
-    look.frame_axes(ax, "y")
+    anything = table[["n", "n_missing", "n_in_progress"]].to_numpy().any()
+    starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
+    draw_periods(ax, starts, groups, facts, **style)
     ax.set_ylabel("Task completion rate")
-    ax.set_xlabel(f"{_NAMES[facts['freq']]} ({look.plain(facts['tz'])})")
-    rows = 0 if facts["by"] is None else 1.6 if len(lanes) > 1 else (len(groups) + 1) // 2
-    ax.set_ylim(_STRIP[0] - 0.01 - _LANE * (len(lanes) - 1), 1.04 + 0.1 * rows)
-    if table.empty or not table[["n", "n_missing", "n_in_progress"]].to_numpy().any():
-        ax.set_xticks([])
-        ax.yaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
-        ax.yaxis.set_major_formatter(PercentFormatter(1))
+    if not anything:
         look.say_empty(ax)
         return look.notes_of(table)
-    starts = pd.DatetimeIndex(table["period_start"].unique())
-    days = starts.as_unit("us").asi8 / _US_A_DAY
-    step = _DAYS[facts["freq"]]
-    ticks: dict[float, str] = {}
-    for place, lane in enumerate(lanes):
-        base = -_LANE * place
-        _draw_groups(ax, lane, days, step, base, style)
-        ticks |= {
-            base + rate: f"{rate:.0%}"
-            for rate in ((0, 0.5, 1) if len(lanes) > 1 else (0, 0.25, 0.5, 0.75, 1))
-        }
-        ticks[base + sum(_STRIP) / 2] = f"n ≤ {_draw_counts(ax, lane, days, step, base):,.0f}"
-    ax.yaxis.set_major_locator(FixedLocator(list(ticks)))
-    ax.yaxis.set_major_formatter(FixedFormatter(list(ticks.values())))
-    _date_axis(ax, starts, days, step, facts["freq"])
-    if len(lanes) > 1:
-        _name_lanes(ax, groups)
-    elif facts["by"] is not None:
-        look.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
     if not table["n"].any():
         look.say_empty(ax, "No ended conversations with insights")
-    return look.notes_of(table, left_out, _not_counted(table[shown], facts))
-
-
-def _lanes(groups: list[look.Group]) -> list[list[look.Group]]:
-    """Groups that share one scale: all of them, or each its own where they would cover each other."""
-    return (
-        [groups]
-        if len(groups) == 1 or sum(len(group.rows) for group in groups) <= _CROWDED
-        else [[g] for g in groups]
-    )
-
-
-def _draw_groups(
-    ax: Axes,
-    groups: list[look.Group],
-    days: NDArray[np.float64],
-    step: float,
-    base: float,
-    style: dict[str, Any],
-) -> None:
-    for place, group in enumerate(groups):
-        shift = (place - (len(groups) - 1) / 2) * 0.11 * step
-        rows = group.rows
-        if base:
-            rows = rows.assign(**{name: rows[name] + base for name in ("rate", "rate_low", "rate_high")})
-        # The line joins only periods that say something.
-        line = rows["rate"].where(rows["n"] >= look.FEW)
-        ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
-        look.draw_estimates(ax, days + shift, rows, "rate", "n", color=group.color, **style)
-
-
-def _draw_counts(
-    ax: Axes, groups: list[look.Group], days: NDArray[np.float64], step: float, base: float
-) -> float:
-    """Draw the counts as stacked bars under 0 and give the highest stack."""
-    counts = np.array([group.rows["n"].to_numpy() for group in groups], np.float64)
-    most = float(counts.sum(axis=0).max())
-    stacked = np.vstack([np.zeros(len(days)), counts.cumsum(axis=0)]) / max(most, 1)
-    edges = base + _STRIP[0] + stacked * (_STRIP[1] - _STRIP[0])
-    left, right = days - 0.38 * step, days + 0.38 * step
-    for place, group in enumerate(groups):
-        low, high = edges[place], edges[place + 1]
-        corners = np.stack([left, low, left, high, right, high, right, low], axis=1).reshape(-1, 4, 2)
-        bars = PolyCollection(list(corners[counts[place] > 0]), facecolor=group.color, alpha=0.5)
-        ax.add_collection(bars, autolim=False)
-    return most
-
-
-def _name_lanes(ax: Axes, groups: list[look.Group]) -> None:
-    for place, group in enumerate(groups):
-        ax.text(
-            0.005, 1.05 - _LANE * place, f"{group.name} (n = {int(group.rows['n'].sum()):,})",
-            transform=ax.get_yaxis_transform(), va="bottom", fontsize="small", fontweight="bold",
-        )  # fmt: skip
-
-
-def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], step: float, freq: str) -> None:
-    zone = starts.tz
-    ax.xaxis_date(zone)
-    ax.set_xlim(days[0] - 0.8 * step, days[-1] + 0.8 * step)
-    if len(days) <= 7:
-        form = {"h": "%H:%M\n%d %b", "D": "%d %b\n%Y", "W": "%d %b\n%Y", "MS": "%b\n%Y"}[freq]
-        labels = [str(label) for label in starts.strftime(form)]
-        ax.xaxis.set_major_locator(FixedLocator(list(days)))
-        ax.xaxis.set_major_formatter(FixedFormatter(labels))
-        return
-    locator = AutoDateLocator(tz=zone, minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
-        locator,
-        tz=zone,
-        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M"],
-        zero_formats=["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
-        offset_formats=["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y"],
-    )
-    ax.xaxis.set_major_formatter(formatter)
+    return look.notes_of(table, left_out, _not_counted(table[shown], facts), *_trends(facts))
 
 
 def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
@@ -200,3 +89,27 @@ def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
     }
     said = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
     return f"Not counted: {', '.join(said)}." if said else None
+
+
+def _trends(facts: dict[str, Any]) -> list[str]:
+    """Say what may be called a trend; of groups the first three."""
+    found = [trend for trend in facts.get("trends", []) if trend["is_trend"]]
+    notes = []
+    for trend in found[:3]:
+        group = f"{look.plain(trend['group'], 28)}: " if facts["by"] is not None else ""
+        way = "rising" if trend["points_per_day"] > 0 else "falling"
+        low, high = sorted(abs(trend[end]) for end in ("points_low", "points_high"))
+        jump = ""
+        if "jump_at" in trend:
+            at = pd.Timestamp(trend["jump_at"])
+            jump = (
+                f", which fits a jump on {at:%d %b %Y} too ({trend['rate_before']:.0%} before, "
+                f"{trend['rate_after']:.0%} after)"
+            )
+        notes.append(
+            f"{group}{way} by {abs(trend['points_per_day']):.2g} points a day (95 % interval {low:.2g} to "
+            f"{high:.2g}, {trend['n_days']} days, n = {trend['n']:,}){jump}."
+        )
+    if len(found) > 3:
+        notes.append(f"{len(found) - 3} more groups rise or fall.")
+    return [note[0].upper() + note[1:] if facts["by"] is None else note for note in notes]

@@ -1,0 +1,197 @@
+"""Rows of a table counted by period, group and outcome, where the table lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.periods import grain, periods
+from promptlift.analysis.reading import (
+    TICK,
+    TIMES,
+    Groups,
+    count_rows,
+    group_rows,
+    instants,
+    names_of,
+    score_parts,
+    tally,
+)
+from promptlift.errors import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import tzinfo
+
+    from numpy.typing import NDArray
+
+__all__ = ["NO_TIME", "PeriodCounts", "count_periods", "period_table", "started", "times_of"]
+
+NO_TIME = np.iinfo(np.int64).min
+_MAX_CELLS = 2_000_000
+_MAX_TICKS = 2_000_000
+_ENOUGH_A_DAY = 10
+
+
+@dataclass(frozen=True)
+class PeriodCounts:
+    """Counts by period and group.
+
+    Attributes
+    ----------
+    starts
+        Start of every period from the first to the last, none left out.
+    groups
+        The groups.
+    counts
+        One row a period and group (groups of a period together), one column an outcome.
+    scores
+        Of the score of each period and group: how many, their sum, the sum of their squares. None when no
+        score was asked for.
+    freq
+        The frequency that was used.
+    n_undated
+        Rows without any time, which are in no period.
+    """
+
+    starts: pd.DatetimeIndex
+    groups: Groups
+    counts: NDArray[np.int64]
+    scores: NDArray[np.float64] | None
+    freq: str
+    n_undated: int
+
+
+def count_periods(
+    table: Any,
+    columns: Sequence[str],
+    codes: Callable[[pd.DataFrame], NDArray[Any]],
+    size: int,
+    *,
+    judged: slice,
+    by: str | None,
+    freq: str,
+    zone: tzinfo,
+    score: str | None = None,
+) -> PeriodCounts:
+    """Count the rows of a table by period, group and outcome.
+
+    Parameters
+    ----------
+    table
+        Any table that narwhals accepts, with ``started_at`` or ``created_at``.
+    columns
+        Columns that ``codes`` and ``by`` need.
+    codes
+        Gives the outcome of each row, a number from 0 to below ``size``.
+    size
+        Number of outcomes.
+    judged
+        Outcomes that say something; thin days of these make ``freq="auto"`` take weeks.
+    by, freq, zone
+        As ``completion_trend`` has them, checked.
+    score
+        Column of a number whose sums are wanted too.
+
+    Raises
+    ------
+    FrameError
+        When the table has no time.
+    ValueError
+        When there would be too many periods.
+    """
+    times = times_of(table)
+    span = grain(zone, "D" if freq == "auto" else freq)
+    counted = count_rows(table, columns, times=times, whole_hours=span % 3_600_000_000 == 0, score=score)
+    at = started(counted.frame, [TICK] if counted.weight is not None else times)
+    groups = group_rows(counted.frame, by)
+    key = groups.codes * size + codes(counted.frame)
+    parts = score_parts(counted, score) if score is not None else None
+    dated, weight, undated = at != NO_TIME, counted.weight, 0
+    if not dated.all():
+        undated = int((~dated).sum() if weight is None else weight[~dated].sum())
+        at, key = at[dated], key[dated]
+        weight = weight if weight is None else weight[dated]
+        parts = parts if parts is None else parts[:, dated]
+    place, ticks = _ticks(at, span)
+    for choice in _choices(freq, ticks):
+        freq = choice
+        starts, row = _rows(place, ticks, groups.count, freq=freq, zone=zone)
+        cells = len(starts) * groups.count
+        counts = tally(row * size + key, cells * size, weight).reshape(-1, size)
+        if np.median(counts[:, judged].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
+            break
+    scores = None
+    if parts is not None:
+        row += key // size
+        scores = np.stack([np.bincount(row, weights=part, minlength=cells) for part in parts])
+    return PeriodCounts(starts, groups, counts, scores, freq, undated)
+
+
+def period_table(found: PeriodCounts, by: str | None, columns: dict[str, Any]) -> pd.DataFrame:
+    """Put the periods, and the groups where there are any, before columns of the counts."""
+    result = pd.DataFrame({"period_start": found.starts.repeat(found.groups.count)} | columns)
+    if found.groups.names is not None:
+        names = found.groups.names.iloc[np.tile(np.arange(found.groups.count), len(found.starts))]
+        result.insert(1, str(by), names.reset_index(drop=True))
+    return result
+
+
+def times_of(table: Any) -> list[str]:
+    """Time columns of a table of conversations, the better one first.
+
+    Raises
+    ------
+    FrameError
+        When there is none.
+    """
+    present = names_of(table)
+    times = [name for name in TIMES if name in present]
+    if not times:
+        raise FrameError(list(TIMES), present, hint="One of the two must be there.")
+    return times
+
+
+def started(frame: pd.DataFrame, times: Sequence[str]) -> NDArray[np.int64]:
+    """Microseconds since 1970 UTC at which each conversation began; ``NO_TIME`` where nothing says."""
+    found = instants(frame[times[0]])
+    if len(times) > 1:
+        unknown = found == NO_TIME
+        if unknown.any():
+            found = np.where(unknown, instants(frame[times[1]]), found)
+    return found
+
+
+def _choices(freq: str, ticks: NDArray[np.int64]) -> tuple[str, ...]:
+    if freq != "auto":
+        return (freq,)
+    ten_years = 3_653 * 86_400_000_000
+    return ("D", "W") if len(ticks) == 0 or ticks[-1] - ticks[0] <= ten_years else ("MS",)
+
+
+def _ticks(at: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Place of each row's tick, and the ticks: every multiple of ``span`` in the range, or those that occur."""
+    if len(at) == 0:
+        return np.zeros(0, np.intp), np.zeros(0, np.int64)
+    number = at // span
+    first, last = int(number.min()), int(number.max())
+    if last - first < _MAX_TICKS:
+        number -= first
+        return number, np.arange(first, last + 1) * span
+    place, used = pd.factorize(number, sort=True)
+    return place, np.asarray(used, np.int64) * span
+
+
+def _rows(
+    place: NDArray[np.intp], ticks: NDArray[np.int64], groups: int, *, freq: str, zone: tzinfo
+) -> tuple[pd.DatetimeIndex, NDArray[np.intp]]:
+    """Start of every period, and for each row of the table the first row of its period in the result."""
+    starts, index = periods(ticks, freq, zone)
+    if len(starts) * groups > _MAX_CELLS:
+        raise ValueError(
+            f"by would give {groups:,} groups in {len(starts):,} periods. Compare by a column with fewer values."
+        )
+    return starts, (index * groups)[place]
