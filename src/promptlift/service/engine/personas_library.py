@@ -80,13 +80,15 @@ ENTRIES: Final[tuple[tuple[str, str, str], ...]] = (
         "works_in_the_trade",
         "Works in the trade",
         "Does this for a living and asks on behalf of a client. Uses abbreviations of the trade, wants figures and "
-        "conditions rather than reassurance, and compares with what another provider offers.",
+        "conditions rather than reassurance, and compares with what another provider offers. Is finished "
+        "when the client can be told something definite.",
     ),
     _entry(
         "engineer",
         "Engineer",
         "Thinks in steps and causes. Describes exactly what was done, what was expected and what happened instead. "
-        "Asks why before doing anything, wants to know how to check that it worked, and tests edge cases.",
+        "Asks why before doing anything, wants to know how to check that it worked, and tests edge cases. "
+        "Accepts “this cannot be done” with a good reason, and never “it should work”.",
     ),
     # Command of the language
     _entry(
@@ -120,13 +122,15 @@ ENTRIES: Final[tuple[tuple[str, str, str], ...]] = (
         "young_slang",
         "Chat slang",
         "Writes as in a group chat: lower case, abbreviations (idk, tbh, rn, ngl), now and then an emoji, no full "
-        "stops. Loses interest in anything that sounds like an official letter, likes quick and direct answers.",
+        "stops. Loses interest in anything that sounds like an official letter, likes quick and direct answers. "
+        "Leaves with “nvm” when it gets complicated, and with “ty” when it worked.",
     ),
     _entry(
         "formal_writer",
         "Formal writer",
         "Writes complete, formal letters with salutation and closing, in long correct sentences. Expects the same "
-        "courtesy, is put off by first names and emojis, and politely insists on a definite answer.",
+        "courtesy, is put off by first names and emojis, and politely insists on a definite answer. "
+        "Closes with thanks only when the matter itself is settled.",
     ),
     # Mood
     _entry(
@@ -204,7 +208,8 @@ ENTRIES: Final[tuple[tuple[str, str, str], ...]] = (
         "drips_details",
         "Details come late",
         "Leaves out the one fact that decides the matter, and mentions it in passing after the first solution was "
-        "given (“oh, it was a gift, I am not the buyer”). Does not see why that changes anything.",
+        "given (“oh, it was a gift, I am not the buyer”). Does not see why that changes anything. "
+        "Goes along with the new solution when it is given without reproach.",
     ),
     _entry(
         "sends_fragments",
@@ -250,7 +255,7 @@ ENTRIES: Final[tuple[tuple[str, str, str], ...]] = (
         "Dictates by voice",
         "Speaks instead of typing: no punctuation, fillers such as “um” and “you know”, homophones and names written "
         "wrongly, self-corrections in mid-sentence (“the fifth no sorry the sixth”). Spells out codes letter by "
-        "letter.",
+        "letter. Is content with short answers that can be read aloud, and loses track in long lists.",
     ),
     _entry(
         "old_equipment",

@@ -60,6 +60,7 @@ _PLACEHOLDERS: Final = re.compile(
     """,
     re.VERBOSE,
 )
+_CLOSING: Final = re.compile(r"</([A-Z][A-Z0-9_ -]{0,60})>")
 _HEADING: Final = re.compile(r"^[\s#*_>-]*(\[[A-Z][A-Z0-9_ -]{1,60}\])[\s:*_]*$", re.MULTILINE)
 
 
@@ -88,7 +89,9 @@ def problems_of(
         problems.append("It repeats the mark around the data.")
     if same_text(text, original):
         return (*problems, "It is the original text.")
-    problems += _length(text, original)
+    wrong_length = _length(text, original)
+    if wrong_length:
+        return (*problems, *wrong_length)
     problems += _placeholders(text, original)
     problems += lost_constraints(text, original)
     if any(_near_copy(text, other, original) for other in others):
@@ -103,8 +106,9 @@ def same_text(one: str, other: str) -> bool:
 
 def placeholders(text: str) -> frozenset[str]:
     """Give the placeholders of a text, each as it stands."""
+    closed = set(_CLOSING.findall(text))
     return frozenset(
-        found for found in _PLACEHOLDERS.findall(text) if not (found[0] == "<" and f"</{found[1:]}" in text)
+        found for found in _PLACEHOLDERS.findall(text) if not (found[0] == "<" and found[1:-1] in closed)
     )
 
 
@@ -133,7 +137,7 @@ def _length(text: str, original: str) -> list[str]:
 def _placeholders(text: str, original: str) -> list[str]:
     wanted, found = placeholders(original), placeholders(text)
     problems = []
-    missing = sorted(one for one in wanted - found if one not in text)
+    missing = sorted(wanted - found)
     if missing:
         problems.append(f"These placeholders of the original are missing: {_told(missing)}.")
     added = sorted(found - wanted - frozenset(_HEADING.findall(text)))

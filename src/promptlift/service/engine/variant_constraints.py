@@ -9,15 +9,18 @@
 - **Rules**: sentences and lines with *never, must, do not, only, always* and their like. A rule is kept when one
   sentence of the variant, or two that follow each other, has at least ``RULE_SHARE`` of its content words, compared by
   their first ``STEM_LETTERS`` letters; a rule that forbids needs a word that forbids there too. So a rule may be
-  shortened, merged and put otherwise, but not dropped or turned round. English only: in other languages no rule is
-  recognised, and the other checks hold.
+  shortened, merged and put otherwise, but not dropped or turned round. Of the rules that only demand, one in
+  ``DEMANDS_A_MISS`` may be missed, because a long prompt has sentences with *only* or *always* that say nothing. English
+  only: in other languages no rule is recognised, and the other checks hold.
+
+Of each kind the first ``MOST`` are looked for, so that no text costs much time.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ __all__ = ["RULE_SHARE", "Constraints", "find_constraints", "lost_constraints"]
 
 RULE_SHARE: Final = 0.5
 STEM_LETTERS: Final = 5
+DEMANDS_A_MISS: Final = 10
+MOST: Final = 200
 QUOTED_CHARS: Final = range(3, 201)
 TOLD: Final = 6
 TOLD_CHARS: Final = 200
@@ -97,7 +102,7 @@ class Constraints:
 
 
 def find_constraints(original: str) -> Constraints:
-    """Find what a rewrite must keep, in the order of the text, once each."""
+    """Find what a rewrite must keep, in the order of the text, once each, at most ``MOST`` of a kind."""
     addresses = [found.rstrip(".,;:!?") for found in _ADDRESS.findall(original)]
     return Constraints(
         literals=_once((*addresses, *_EMAIL.findall(original))),
@@ -112,21 +117,13 @@ def find_constraints(original: str) -> Constraints:
 def lost_constraints(text: str, original: str) -> list[str]:
     """Say what of the original's constraints a variant has lost."""
     wanted = find_constraints(original)
-    numbers = {_plain_number(found) for found in _NUMBER.findall(text)}
+    numbers = _numbers(text)
     loose = _loose(text)
-    windows = _windows(text)
     lost = (
         ("These addresses are missing", [one for one in wanted.literals if one not in text]),
-        (
-            "These numbers are missing",
-            [
-                one
-                for one in wanted.quantities
-                if not {_plain_number(n) for n in _NUMBER.findall(one)} <= numbers
-            ],
-        ),
+        ("These numbers are missing", [one for one in wanted.quantities if not _numbers(one) <= numbers]),
         ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
-        ("These rules are missing or turned round", [one for one in wanted.rules if not _kept(one, windows)]),
+        ("These rules are missing or turned round", _lost_rules(wanted.rules, _windows(text))),
     )
     return [f"{words}: {_told(missing)}." for words, missing in lost if missing]
 
@@ -151,6 +148,13 @@ def _windows(text: str) -> list[tuple[frozenset[str], str]]:
     return [(frozenset(_stems(part)), part) for part in pairs]
 
 
+def _lost_rules(rules: Sequence[str], windows: Sequence[tuple[frozenset[str], str]]) -> list[str]:
+    lost = [rule for rule in rules if not _kept(rule, windows)]
+    forbidding = [rule for rule in lost if _FORBIDS.search(rule)]
+    demands = sum(_FORBIDS.search(rule) is None for rule in rules)
+    return forbidding if len(lost) - len(forbidding) <= demands // DEMANDS_A_MISS else lost
+
+
 def _kept(rule: str, windows: Sequence[tuple[frozenset[str], str]]) -> bool:
     stems = frozenset(_stems(rule))
     needed = RULE_SHARE * len(stems)
@@ -165,8 +169,8 @@ def _stems(text: str) -> list[str]:
     return [word[:STEM_LETTERS] for word in words if word not in _FUNCTION_WORDS]
 
 
-def _plain_number(text: str) -> str:
-    return text.rstrip(".,").replace(",", "")
+def _numbers(text: str) -> set[str]:
+    return {found.rstrip(".,").replace(",", "") for found in _NUMBER.findall(text)}
 
 
 def _loose(text: str) -> str:
@@ -175,7 +179,7 @@ def _loose(text: str) -> str:
 
 
 def _once(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(found))
+    return tuple(islice(dict.fromkeys(found), MOST))
 
 
 def _told(found: Sequence[str]) -> str:
