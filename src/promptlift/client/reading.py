@@ -41,6 +41,8 @@ class RowsRead:
         Whether every row that existed throughout is there.
     dropped
         Rows that were deleted while they were read.
+    facts
+        What else is to be said about the read.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -48,6 +50,7 @@ class RowsRead:
     requests: int = 0
     complete: bool = False
     dropped: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def read_list(
     *,
     task: Task,
     on_page: Callable[[list[Row], int], None] | None = None,
+    first: Any = None,
 ) -> RowsRead:
     """Read a list completely.
 
@@ -113,6 +117,8 @@ def read_list(
     ----------
     on_page
         Takes the new rows of every page and the total; without it they are in the answer.
+    first
+        Decoded answer for the first page, where it was asked for already.
 
     Raises
     ------
@@ -129,9 +135,11 @@ def read_list(
     cause: ApiError | None = None
     try:
         while not walk.done:
-            asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
-            answer = transport.send(Call("GET", path, asked, repeatable=True), task)
-            rows, total, limit = list_page(answer.data, label)
+            data, first = first, None
+            if data is None:
+                asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
+                data = transport.send(Call("GET", path, asked, repeatable=True), task).data
+            rows, total, limit = list_page(data, label)
             new = walk.take(rows, total=total, limit=limit)
             keep(new, total)
     except ListBroken as error:
