@@ -1,0 +1,279 @@
+"""Whole optimizations over HTTP: ask for them, wait, read what the API says, and check it against the truth."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+import known_truth
+
+from promptlift.stats import Experiment, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PAGE = 100
+AT_ONCE = 10
+POLL_SECONDS = 0.3
+# Of one optimization; far above what one takes.
+DEADLINE_SECONDS = 900.0
+ENDED = ("completed", "failed", "stopped")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One optimization to run.
+
+    Attributes
+    ----------
+    run
+        Its number: the seed, and what the truth is drawn by.
+    effect
+        By how much one variant is better, as a fraction; 0 for none.
+    """
+
+    run: int
+    effect: float
+    variants: int
+    mode: str
+    confidence_mode: str
+
+    @property
+    def case(self) -> known_truth.CaseFile:
+        """The truth of it."""
+        return known_truth.draw_case(self.run, self.variants, self.effect)
+
+
+class OptimizationRuns:
+    """Runs optimizations on a service, up to ten at once.
+
+    Parameters
+    ----------
+    base_url, key
+        Of the service.
+    model
+        Name that the prompts are bound to.
+    """
+
+    def __init__(self, base_url: str, key: str, *, model: str) -> None:
+        # Loopback, so never over the proxy that the environment may name.
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=60.0,
+            trust_env=False,
+        )
+        self._model = model
+        self._confidence_mode: str | None = None
+
+    def close(self) -> None:
+        self._http.close()
+
+    def ask(self, method: str, path: str, **options) -> dict:
+        """One request; anything but success is an error."""
+        answer = self._http.request(method, path, **options)
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:500]}"
+        return answer.json()
+
+    def start(self, wanted: Wanted) -> str:
+        """Ask for an optimization with a prompt of its own; gives its id."""
+        if self._confidence_mode != wanted.confidence_mode:
+            # One turn: the assistant answers once, so a conversation is one call and its judgement another.
+            simulation = {"maxTurns": 1, "confidenceMode": wanted.confidence_mode}
+            change = {"deploymentMode": "manual", "simulation": simulation}
+            self.ask("PATCH", "/settings", json={"optimization": change})
+            self._confidence_mode = wanted.confidence_mode
+        prompt = {
+            "name": f"Truth {wanted.run}",
+            "content": known_truth.prompt_text(wanted.case),
+            "llmModel": self._model,
+        }
+        prompt_id = self.ask("POST", "/prompts", json=prompt)["id"]
+        body = {
+            "promptId": prompt_id,
+            "mode": wanted.mode,
+            "variantCount": wanted.variants,
+            "seed": wanted.run,
+        }
+        return self.ask("POST", "/optimizations", json=body)["id"]
+
+    def results(self, wanted: Iterable[Wanted], *, at_once: int = AT_ONCE) -> Iterator[dict]:
+        """Run them all; gives the record of each as it ends."""
+        waiting = iter(wanted)
+        running: dict[str, tuple[Wanted, float]] = {}
+        while True:
+            while len(running) < at_once and (one := next(waiting, None)) is not None:
+                running[self.start(one)] = (one, time.monotonic())
+            if not running:
+                return
+            open_ids = self._open()
+            for optimization_id in [one for one in running if one not in open_ids]:
+                one, started = running.pop(optimization_id)
+                yield self.read(optimization_id, one) | {"seconds": round(time.monotonic() - started, 2)}
+            late = [
+                one for one, started in running.values() if time.monotonic() - started > DEADLINE_SECONDS
+            ]
+            assert not late, f"not ended in time: {late}"
+            time.sleep(POLL_SECONDS)
+
+    def _open(self) -> set[str]:
+        return {
+            one["id"]
+            for status in ("queued", "running")
+            for one in self.ask("GET", "/optimizations", params={"status": status, "limit": PAGE})["data"]
+        }
+
+    def simulations(self, optimization_id: str) -> list[dict]:
+        """All simulated conversations of an optimization."""
+        found: list[dict] = []
+        while True:
+            params = {"limit": PAGE, "offset": len(found)}
+            page = self.ask("GET", f"/optimizations/{optimization_id}/simulations", params=params)
+            found += page["data"]
+            if len(found) >= page["pagination"]["total"] or not page["data"]:
+                return found
+
+    def read(self, optimization_id: str, wanted: Wanted) -> dict:
+        """What the API says of an ended optimization, beside the truth, as one record."""
+        whole = self.ask("GET", f"/optimizations/{optimization_id}")
+        variants = self.ask("GET", f"/optimizations/{optimization_id}/variants")["data"]
+        simulations = self.simulations(optimization_id)
+        results = whole["results"] or {}
+        numbers = {one["id"]: one["number"] for one in variants}
+        record = {
+            "run": wanted.run,
+            "effect": wanted.effect,
+            "variants": wanted.variants,
+            "mode": wanted.mode,
+            "confidence_mode": wanted.confidence_mode,
+            "status": whole["status"],
+            "winner": numbers.get(results.get("winningVariantId")),
+            "finalist": numbers.get(results.get("finalistVariantId")),
+            "results": {name: results.get(name) for name in KEPT},
+            "conversations": whole["usage"]["conversations"],
+            "conversations_max": results.get("progress", {}).get("conversationsMax"),
+            "model_calls": whole["usage"]["modelCalls"],
+            "passes": passes_of(simulations),
+        }
+        return record | {"problems": problems_of(wanted, whole, variants, simulations)}
+
+
+KEPT = (
+    "reason",
+    "confidence",
+    "lift",
+    "liftLow",
+    "liftHigh",
+    "liftPoints",
+    "liftPointsLow",
+    "liftPointsHigh",
+    "liftPointsExpected",
+    "pairs",
+    "look",
+)
+
+
+def passes_of(simulations: Iterable[dict]) -> list[dict]:
+    """Outcomes pass by pass: a text a cell, ``1`` completed, ``0`` not, ``-`` lost, in the order of the arms."""
+    cells: dict[tuple[int, str], dict[int, dict[int, str]]] = {}
+    for one in simulations:
+        outcome = "-" if one["status"] != "completed" else "1" if one["taskCompleted"] else "0"
+        here = cells.setdefault((one["pass"], one["stage"]), {})
+        here.setdefault(one["cell"], {})[one["variantNumber"]] = outcome
+    found = []
+    for (_, stage), rows in sorted(cells.items()):
+        arms = sorted({arm for row in rows.values() for arm in row})
+        texts = ["".join(row.get(arm, "?") for arm in arms) for _, row in sorted(rows.items())]
+        found.append({"stage": stage, "arms": arms, "cells": texts})
+    return found
+
+
+def problems_of(wanted: Wanted, whole: dict, variants: list[dict], simulations: list[dict]) -> list[str]:
+    """What of an optimization cannot be, given the truth and the outcomes that the API shows."""
+    problems = []
+
+    def must(holds: object, what: str) -> None:
+        if not holds:
+            problems.append(what)
+
+    must(whole["status"] == "completed", f"it is {whole['status']}: {whole['failure']}")
+    must(whole["rehearsal"] is False, "it was a rehearsal")
+    must(len(variants) == wanted.variants + 1, f"{len(variants) - 1} variants of {wanted.variants}")
+    for one in variants:
+        case = known_truth.CaseFile.read(one["content"])
+        must(case == wanted.case.of_arm(one["number"]), f"variant {one['number']} has another text")
+    lost = sum(one["status"] != "completed" for one in simulations)
+    must(not lost, f"{lost} conversations were lost")
+    _check_cells(wanted.case, simulations, must)
+    if not problems:
+        _check_replay(wanted, whole, simulations, must)
+    return problems
+
+
+def _check_cells(
+    case: known_truth.CaseFile, simulations: list[dict], must: Callable[[object, str], None]
+) -> None:
+    """Every cell has its own matter, every arm of it the same person, and every outcome is the true one."""
+    cells: dict[int, tuple[str, str]] = {}
+    for one in simulations:
+        opening, persona = one["scenario"]["opening"], one["persona"]["name"]
+        matter, name = known_truth.read_opening(opening)
+        must(name == known_truth.slug(persona), f"cell {one['cell']} has another person than its opening")
+        must(cells.setdefault(one["cell"], (opening, persona)) == (opening, persona), "a cell has two openings")
+        if one["status"] == "completed":
+            true = known_truth.completes(case.of_arm(one["variantNumber"]), matter, name)
+            must(one["taskCompleted"] == true, f"cell {one['cell']} has an outcome that is not true")
+    must(len({opening for opening, _ in cells.values()}) == len(cells), "an opening was used twice")
+
+
+def _check_replay(
+    wanted: Wanted, whole: dict, simulations: list[dict], must: Callable[[object, str], None]
+) -> None:
+    """The decision follows from the outcomes that the API shows: the same experiment gives the same answer."""
+    settings, results = whole["settings"], whole["results"]
+    run = Experiment(
+        wanted.variants,
+        whole["mode"],
+        settings["confidenceMode"],
+        settings["personaCount"],
+        settings["scenariosPerSimulation"],
+        settings["maxIterations"],
+        whole["seed"],
+    )
+    left = {(one["cell"], one["variantNumber"]): one for one in simulations}
+    while (step := run.next_pass()) is not None:
+        outcomes = [(cell.number, arm) for cell in step.cells for arm in step.arms]
+        if any(one not in left for one in outcomes):
+            must(False, f"pass {step.number} is not there")
+            return
+        run.record([_outcome(left.pop(one)) for one in outcomes])
+    must(not left, f"{len(left)} conversations more than the decision needed")
+    verdict = run.verdict()
+    analysis = verdict.analysis
+    numbers = {"n11": analysis.n11, "n10": analysis.n10, "n01": analysis.n01, "n00": analysis.n00}
+    shown = {name: results["pairs"][name] for name in numbers}
+    must(shown == numbers, f"pairs {shown}, not {numbers}")
+    must(results["winnerSelected"] == verdict.winner_selected, "another decision")
+    must(results["reason"] == verdict.reason, f"reason {results['reason']}, not {verdict.reason}")
+    for name, value in (
+        ("confidence", verdict.confidence),
+        ("lift", analysis.lift),
+        ("liftPoints", analysis.lift_points),
+        ("liftPointsLow", analysis.lift_points_low),
+        ("liftPointsHigh", analysis.lift_points_high),
+    ):
+        same = results[name] == value or abs(results[name] - value) < 1e-9
+        must(same, f"{name} {results[name]}, not {value}")
+
+
+def _outcome(one: dict) -> Outcome:
+    return Outcome(
+        one["cell"],
+        one["variantNumber"],
+        one["taskCompleted"],
+        one["sentimentScore"],
+        one["quality"],
+        one["persona"]["id"],
+    )
