@@ -1,0 +1,263 @@
+"""A database with an optimization that has completed, logged conversations, and what happened as events."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from promptlift.schema import events as schema
+from promptlift.schema.naming import SCHEMES
+from promptlift.service import moment
+from promptlift.service.actions import deployments
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import accounts, conversations, optimizations, prompts
+from promptlift.service.store import deployments as rows
+from promptlift.service.store.tables import events, insights
+
+if TYPE_CHECKING:
+    from promptlift.service.store.database import Database
+
+PROMPT = SCHEMES["prompt"]
+ORIGINAL = "You help.\n"
+TEXTS = (ORIGINAL, "You help a lot.\r\n  ☎ \u202e{{name}} ", "You hardly help.")
+MANUAL = {"deploymentMode": "manual", "autoDeploy": {"enabled": False, "requireRegressionPass": True}}
+STAGED = {**MANUAL, "deploymentMode": "semi-automatic"}
+TESTED = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": True}}
+AT_ONCE = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": False}}
+
+
+@dataclass
+class World:
+    """One account with one prompt."""
+
+    database: Database
+    account: str = ""
+    prompt_id: str = ""
+    started: int = field(default_factory=lambda: moment.now() - 10 * moment.DAY)
+    _logged: int = 0
+
+    def __post_init__(self) -> None:
+        with self.database.write() as connection:
+            self.account = accounts.create(connection, name="A", email="a@example.test", plan="enterprise")
+        self.prompt_id = self.add_prompt()
+
+    @property
+    def caller(self) -> accounts.Caller:
+        return accounts.Caller(self.account, "enterprise", "key")
+
+    def add_prompt(self, content: str = ORIGINAL) -> str:
+        prompt_id = new_id("prm")
+        values = {
+            "id": prompt_id,
+            "account_id": self.account,
+            "name": "Support",
+            "content": content,
+            "llm_model": "gpt-4o",
+            "description": None,
+            "tags": "[]",
+            "temperature": None,
+            "max_tokens": None,
+            "objective": "Help.",
+            "status": "active",
+            "created_at": moment.now(),
+            "updated_at": moment.now(),
+        }
+        with self.database.write() as connection:
+            prompts.add(connection, values)
+        return prompt_id
+
+    def optimization(
+        self,
+        settings: dict[str, Any] = MANUAL,
+        *,
+        winner: int | None = 1,
+        status: str = "completed",
+        rehearsal: bool = False,
+        texts: tuple[str, ...] = TEXTS,
+    ) -> str:
+        """Add an optimization; a completed one ends as the service ends it."""
+        optimization_id, now = new_id("opt"), moment.now()
+        ids = [new_id("var") for _ in texts]
+        prompt = {
+            "content": texts[0],
+            "llm_model": "gpt-4o",
+            "temperature": None,
+            "max_tokens": None,
+            "objective": None,
+        }
+        general = {"excludedDataAndTopics": ""}
+        won = {"winnerSelected": winner is not None, "winningVariantId": None}
+        if winner is not None:
+            won["winningVariantId"] = ids[winner]
+        with self.database.write() as connection:
+            optimizations.add(
+                connection,
+                {
+                    "id": optimization_id,
+                    "account_id": self.account,
+                    "prompt_id": self.prompt_id,
+                    "status": status,
+                    "mode": "exploratory",
+                    "variant_count": len(texts) - 1,
+                    "settings": json.dumps({**settings, "maxTurns": 2, "general": general}),
+                    "prompt": json.dumps(prompt),
+                    "seed": 7,
+                    "rehearsal": rehearsal,
+                    "results": json.dumps({"results": won}),
+                    "created_at": now,
+                    "completed_at": now,
+                },
+            )
+            optimizations.add_variants(
+                connection,
+                [
+                    {
+                        "id": ids[number],
+                        "account_id": self.account,
+                        "optimization_id": optimization_id,
+                        "number": number,
+                        "name": "Original" if number == 0 else f"Variant {number}",
+                        "content": text,
+                        "rationale": None,
+                        "created_at": now,
+                    }
+                    for number, text in enumerate(texts)
+                ],
+            )
+            if status == "completed":
+                variants = optimizations.variants(connection, optimization_id)
+                deployments.on_completed(
+                    connection,
+                    optimizations.get(connection, optimization_id),
+                    winner=None if winner is None else variants[winner],
+                    settings=settings,
+                    now=now,
+                )
+        return optimization_id
+
+    def variant(self, optimization_id: str, number: int) -> str:
+        with self.database.read() as connection:
+            return optimizations.variants(connection, optimization_id)[number].id
+
+    def apply(self, optimization_id: str, number: int | None = None, **wanted: Any) -> dict[str, Any]:
+        variant = None if number is None else self.variant(optimization_id, number)
+        return deployments.apply(self.database, self.caller, PROMPT, optimization_id, variant, **wanted)
+
+    def deployment(self, optimization_id: str) -> dict[str, Any] | None:
+        with self.database.read() as connection:
+            return deployments.wire(connection, optimization_id)
+
+    def row(self, optimization_id: str) -> Any:
+        with self.database.read() as connection:
+            return rows.of_optimization(connection, optimization_id)[0]
+
+    def states(self, optimization_id: str) -> list[str]:
+        """States of all deployments of an optimization, newest first."""
+        with self.database.read() as connection:
+            return [row.state for row in rows.of_optimization(connection, optimization_id)]
+
+    @property
+    def text(self) -> str:
+        with self.database.read() as connection:
+            found = prompts.find(connection, self.account, self.prompt_id)
+        assert found is not None
+        return found.content
+
+    def versions(self) -> list[tuple[str, str]]:
+        """Origin and text of every version, oldest first."""
+        with self.database.read() as connection:
+            found, _ = prompts.versions(connection, self.account, self.prompt_id, limit=100, offset=0)
+        return [(row.origin, row.content) for row in found][::-1]
+
+    def events(self) -> list[tuple[str, dict[str, Any]]]:
+        """Kind and payload of every event, oldest first; each is valid for the specification."""
+        with self.database.read() as connection:
+            found = connection.execute(
+                select(events).where(events.c.account_id == self.account).order_by(events.c.seq)
+            ).all()
+        for row in found:
+            told = {
+                "id": row.id,
+                "type": row.type,
+                "timestamp": moment.wire(row.created_at),
+                "data": json.loads(row.data),
+            }
+            assert not schema.read(json.dumps(told)).data.model_extra
+        return [(row.type, json.loads(row.data)) for row in found]
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.events()]
+
+    def log(
+        self,
+        count: int,
+        *,
+        failed: int = 0,
+        at: int,
+        issue: str | None = "No answer",
+        sentiment: float = 0.5,
+        status: str = "completed",
+        prompt_id: str | None = None,
+        answer: str = "answer",
+    ) -> None:
+        """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
+        ids = [new_id("cnv") for _ in range(count)]
+        with self.database.write() as connection:
+            conversations.add(
+                connection,
+                [
+                    {
+                        "id": one,
+                        "account_id": self.account,
+                        "prompt_id": prompt_id or self.prompt_id,
+                        "status": status,
+                        "llm_model": None,
+                        "company_name": None,
+                        "idempotency_key": None,
+                        "created_at": moment.now(),
+                        "started_at": at + n,
+                        "ended_at": at + n,
+                        "message_count": 2,
+                        "user_turns": 1,
+                        "response_seconds": None,
+                        "has_insights": True,
+                        "judging": "done",
+                        "generation": 1,
+                        "judge_after": 0,
+                        "judge_attempts": 0,
+                    }
+                    for n, one in enumerate(ids)
+                ],
+                [
+                    {
+                        "conversation_id": one,
+                        "content": f"User: question {n}\nAssistant: {answer} {n}".encode(),
+                    }
+                    for n, one in enumerate(ids)
+                ],
+            )
+            connection.execute(
+                insights.insert(),
+                [
+                    {
+                        "conversation_id": one,
+                        "account_id": self.account,
+                        "id": new_id("ins"),
+                        "generation": 1,
+                        "sentiment": "positive",
+                        "sentiment_score": sentiment + 0.001 * (n % 7),
+                        "task_completed": n >= failed,
+                        "document": json.dumps(_document(failed=n < failed, issue=issue)),
+                        "created_at": moment.now(),
+                    }
+                    for n, one in enumerate(ids)
+                ],
+            )
+
+
+def _document(*, failed: bool, issue: str | None) -> dict[str, Any]:
+    issues = [{"title": issue, "severity": "high", "evidence": None}] if failed and issue else []
+    return {"issues": issues, "summary": "s", "topics": []}
