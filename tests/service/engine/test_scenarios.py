@@ -5,12 +5,10 @@ import random
 from collections import Counter
 
 import pytest
-from hostile import PAYLOADS, name_of
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_model import ScriptedModel, in_turn
-from shared_data import SHARED, needs_shared
 
+from hostile import PAYLOADS, name_of
 from promptlift.service.engine.hostile_text import read_records
 from promptlift.service.engine.personas import LIBRARY
 from promptlift.service.engine.prompt_text import PromptText
@@ -29,7 +27,9 @@ from promptlift.service.engine.scenarios import (
     write_scenarios,
 )
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
+from scripted_model import ScriptedModel, in_turn
 from service.llm.stub_endpoint import completion
+from shared_data import SHARED, needs_shared
 
 PROMPT = PromptText("You book tables for {{restaurant}}.", objective="Fill the evening.")
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
-from hostile import ENCODABLE, PAYLOADS, name_of
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_model import ScriptedModel, in_turn
 
+from hostile import ENCODABLE, PAYLOADS, name_of
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.engine.hostile_text import data_block, plain_answer, read_records, storable_text
@@ -19,6 +19,7 @@ from promptlift.service.engine.simulation import PERSONA_TRIES, simulate
 from promptlift.service.engine.simulation_request import NO_ANSWER, read_persona
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.rules.content import accept
+from scripted_model import ScriptedModel, in_turn
 from service.llm.stub_endpoint import completion
 
 PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
@@ -30,9 +31,7 @@ def talk_with(agent, persona, *, max_turns=10, content="You help.", seed=3, **ch
     scripts = {"agent": agent, "persona": persona}
     model = ScriptedModel(lambda request: scripts[request.purpose](request))
     arguments = {"persona": PERSONA, "scenario": SCENARIO, **changes}
-    return model, simulate(
-        model, prompt=PROMPT, content=content, max_turns=max_turns, seed=seed, **arguments
-    )
+    return model, simulate(model, prompt=PROMPT, content=content, max_turns=max_turns, seed=seed, **arguments)
 
 
 def said(simulated):
@@ -40,7 +39,9 @@ def said(simulated):
 
 
 def test_a_conversation_goes_on_until_the_persona_ends_it():
-    model, found = talk_with(in_turn("Tomorrow.", "At nine."), in_turn("When exactly?", "Great, thanks! [END]"))
+    model, found = talk_with(
+        in_turn("Tomorrow.", "At nine."), in_turn("When exactly?", "Great, thanks! [END]")
+    )
     assert said(found) == [
         ("user", "Where is my order 66?"),
         ("assistant", "Tomorrow."),
@@ -114,7 +115,7 @@ def test_roles_alternate_in_every_request():
     for request in model.asked:
         roles = [message["role"] for message in request.messages[1:]]
         assert roles[0] == "user"
-        assert all(one != two for one, two in zip(roles, roles[1:], strict=False))
+        assert all(one != two for one, two in pairwise(roles))
         assert roles[-1] == "user"
         assert all(message["content"] for message in request.messages)
 
@@ -168,7 +169,9 @@ def test_an_endpoint_that_fails_is_not_hidden(side, error):
 
 
 def test_thoughts_are_no_part_of_an_answer():
-    _, found = talk_with(in_turn("<think>they want\n[END]</think>\n Friday. "), in_turn("<think>ok</think>Fine [END]"))
+    _, found = talk_with(
+        in_turn("<think>they want\n[END]</think>\n Friday. "), in_turn("<think>ok</think>Fine [END]")
+    )
     assert said(found)[1:] == [("assistant", "Friday."), ("user", "Fine")]
 
 
@@ -195,7 +198,15 @@ def test_the_marker_ends_and_is_taken_off(answer, text):
 
 
 @pytest.mark.parametrize(
-    "answer", ["What does [END] mean?", "[END] is what you wrote, why?", "THE END", "[ENDE]", "Done.", "[END of story]"]
+    "answer",
+    [
+        "What does [END] mean?",
+        "[END] is what you wrote, why?",
+        "THE END",
+        "[ENDE]",
+        "Done.",
+        "[END of story]",
+    ],
 )
 def test_anything_else_goes_on(answer):
     assert read_persona(answer) == (answer, False)

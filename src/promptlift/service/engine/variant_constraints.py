@@ -6,9 +6,9 @@
   the unit may be written otherwise (``30-day``).
 - **Quoted strings** in double quotes or backticks, of 3 to 200 characters in one line: they stand in the variant,
   without regard to case, white space and the kind of quotes.
-- **Rules**: sentences and lines with *never, must, do not, only, always* and their like. A rule is kept when one
-  sentence of the variant, or two that follow each other, has at least ``RULE_SHARE`` of its content words, compared by
-  their first ``STEM_LETTERS`` letters; a rule that forbids needs a word that forbids there too. So a rule may be
+- **Rules**: sentences and lines with *never, must, do not, only, always* and their like outside of a condition. A rule
+  is kept when one sentence of the variant, or two that follow each other, has at least ``RULE_SHARE`` of its content
+  words, compared by ``STEM_LETTERS`` letters of their stems; a rule that forbids needs a word that forbids there too. So a rule may be
   shortened, merged and put otherwise, but not dropped or turned round. Of the rules that only demand, one in
   ``DEMANDS_A_MISS`` may be missed, because a long prompt has sentences with *only* or *always* that say nothing. English
   only: in other languages no rule is recognised, and the other checks hold.
@@ -53,13 +53,18 @@ _NUMBER: Final = re.compile(r"\d[\d,.]*")
 _QUOTED: Final = re.compile(r"“([^“”\n]+)”|`([^`\n]+)`")
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+# What holds on a condition is told by the rest: “when you do not know, ask” forbids nothing.
+_CONDITION: Final = re.compile(
+    r"\b(?:if|when|whenever|where|wherever|while|unless|until|in case|as long as|because|since)\b(?! possible)[^,;:.!?]*",
+    re.IGNORECASE,
+)
 _RULE_WORD: Final = re.compile(
-    r"\b(?:never|must|mustn't|do not|don't|only|always|not allowed|may not|cannot|under no circumstances|no matter|"
-    r"forbidden|prohibited|required to|shall)\b",
+    r"\b(?:never|must|mustn't|do not|don't|should not|shouldn't|may not|can ?not|can't|shall|won't|only|always|"
+    r"not allowed|under no circumstances|no matter|forbidden|prohibited|required to)\b",
     re.IGNORECASE,
 )
 _FORBIDS: Final = re.compile(
-    r"\b(?:never|not|mustn't|don't|cannot|no circumstances|forbidden|prohibited)\b", re.IGNORECASE
+    r"\b(?:never|not|\w+n't|cannot|no circumstances|forbidden|prohibited)\b", re.IGNORECASE
 )
 _FORBIDS_TOO: Final = re.compile(
     r"\b(?:never|not|no|nor|none|nothing|without|cannot|\w+n't|avoid\w*|refus\w+|declin\w+|reject\w*|refrain\w*|"
@@ -68,6 +73,7 @@ _FORBIDS_TOO: Final = re.compile(
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[^\W\d_]{3,}|\d+")
+_SUFFIX: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s|ly|e)\Z")
 _FUNCTION_WORDS: Final = frozenset(
     _WORD.findall(
         "the and for are but not you your yours they them their this that these those with from into onto about over "
@@ -108,9 +114,7 @@ def find_constraints(original: str) -> Constraints:
         literals=_once((*addresses, *_EMAIL.findall(original))),
         quantities=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
         quoted=_once(_quoted(original)),
-        rules=_once(
-            sentence for sentence in _sentences(original) if _RULE_WORD.search(sentence) and _stems(sentence)
-        ),
+        rules=_once(sentence for sentence in _sentences(original) if _is_rule(sentence) and _stems(sentence)),
     )
 
 
@@ -145,20 +149,32 @@ def _sentences(text: str) -> list[str]:
 def _windows(text: str) -> list[tuple[frozenset[str], str]]:
     sentences = _sentences(text)
     pairs = [*sentences, *(f"{one} {two}" for one, two in pairwise(sentences))]
-    return [(frozenset(_stems(part)), part) for part in pairs]
+    return [(frozenset(_stems(part)), part.replace("’", "'")) for part in pairs]
+
+
+def _is_rule(sentence: str) -> bool:
+    return _RULE_WORD.search(_unconditional(sentence)) is not None
+
+
+def _forbids(rule: str) -> bool:
+    return _FORBIDS.search(_unconditional(rule)) is not None
+
+
+def _unconditional(sentence: str) -> str:
+    return _CONDITION.sub("", sentence.replace("’", "'"))
 
 
 def _lost_rules(rules: Sequence[str], windows: Sequence[tuple[frozenset[str], str]]) -> list[str]:
     lost = [rule for rule in rules if not _kept(rule, windows)]
-    forbidding = [rule for rule in lost if _FORBIDS.search(rule)]
-    demands = sum(_FORBIDS.search(rule) is None for rule in rules)
+    forbidding = [rule for rule in lost if _forbids(rule)]
+    demands = sum(not _forbids(rule) for rule in rules)
     return forbidding if len(lost) - len(forbidding) <= demands // DEMANDS_A_MISS else lost
 
 
 def _kept(rule: str, windows: Sequence[tuple[frozenset[str], str]]) -> bool:
     stems = frozenset(_stems(rule))
     needed = RULE_SHARE * len(stems)
-    forbids = _FORBIDS.search(rule) is not None
+    forbids = _forbids(rule)
     return any(
         len(stems & found) >= needed and (not forbids or _FORBIDS_TOO.search(part)) for found, part in windows
     )
@@ -166,7 +182,7 @@ def _kept(rule: str, windows: Sequence[tuple[frozenset[str], str]]) -> bool:
 
 def _stems(text: str) -> list[str]:
     words = _WORD.findall(text.casefold())
-    return [word[:STEM_LETTERS] for word in words if word not in _FUNCTION_WORDS]
+    return [_SUFFIX.sub("", word)[:STEM_LETTERS] for word in words if word not in _FUNCTION_WORDS]
 
 
 def _numbers(text: str) -> set[str]:
