@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.analysis.changes import issue_changes, topic_changes
     from promptlift.analysis.comparison import compare
     from promptlift.analysis.mentions import issues, topics
     from promptlift.analysis.outcomes import completion
@@ -21,15 +22,19 @@ __all__ = [
     "compare",
     "completion",
     "completion_trend",
+    "issue_changes",
     "issues",
     "prompt_overview",
     "sentiment_distribution",
     "sentiment_trend",
+    "topic_changes",
     "topics",
 ]
 
 # Modules are not named like their functions: importing a module sets its name in the package.
 _HOMES = {
+    "issue_changes": "changes",
+    "topic_changes": "changes",
     "compare": "comparison",
     "completion": "outcomes",
     "completion_trend": "trends",

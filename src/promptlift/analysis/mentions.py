@@ -17,7 +17,7 @@ from promptlift.stats import check_level, wilson
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SEVERITIES", "issues", "topics"]
+__all__ = ["SEVERITIES", "Found", "check_top", "find_mentions", "issues", "judged_rows", "topics"]
 
 SEVERITIES = ("low", "medium", "high")
 _RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")
@@ -107,7 +107,7 @@ def topics(
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """One entry for each title that a conversation mentions."""
 
     titles: list[str]
@@ -120,14 +120,14 @@ def _mentions(
     conversations: Any, column: str, label: str, *, by: str | None, top: int | None, level: float
 ) -> pd.DataFrame:
     level = check_level(level)
-    _check_top(top)
+    check_top(top)
     needed = ["conversation_id", column, "task_completed"]
     columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
     optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
     frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
-    judged = _judged(frame, column)
+    judged = judged_rows(frame, column)
     frame = frame[judged]
-    found = _find(frame[column], column)
+    found = find_mentions(frame[column], column)
     groups = group_rows(frame, by)
     table = _table(frame, found, groups, label, level=level, top=top)
     if groups.names is not None:
@@ -140,7 +140,14 @@ def _mentions(
     return table
 
 
-def _check_top(top: int | None) -> None:
+def check_top(top: int | None) -> None:
+    """Refuse a number of titles that is none.
+
+    Raises
+    ------
+    ValueError
+        When it is not a whole number of at least 1, or None.
+    """
     try:
         enough = top is None or operator.index(top) >= 1
     except TypeError:
@@ -149,14 +156,22 @@ def _check_top(top: int | None) -> None:
         raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
 
 
-def _judged(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
+def judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
+    """Tell which conversations have insights."""
     judged = frame[column].notna().to_numpy(dtype=bool)
     if "has_insights" in frame:
         judged = judged & frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)
     return judged
 
 
-def _find(cells: pd.Series[Any], column: str) -> _Found:
+def find_mentions(cells: pd.Series[Any], column: str) -> Found:
+    """Find what each conversation mentions: every title once, with the worst severity that it is named with.
+
+    Raises
+    ------
+    ValueError
+        When a cell is not a list.
+    """
     titles: dict[str, int] = {}
     rows, found, severities = [], [], []
     for row, cell in enumerate(cells):
@@ -173,7 +188,7 @@ def _find(cells: pd.Series[Any], column: str) -> _Found:
             rows.append(row)
             found.append(titles.setdefault(title, len(titles)))
             severities.append(severity)
-    return _Found(list(titles), *(np.array(values, np.intp) for values in (rows, found, severities)))
+    return Found(list(titles), *(np.array(values, np.intp) for values in (rows, found, severities)))
 
 
 def _title(item: Any) -> tuple[str, int]:
@@ -187,7 +202,7 @@ def _title(item: Any) -> tuple[str, int]:
 
 
 def _table(
-    frame: pd.DataFrame, found: _Found, groups: Groups, label: str, *, level: float, top: int | None
+    frame: pd.DataFrame, found: Found, groups: Groups, label: str, *, level: float, top: int | None
 ) -> pd.DataFrame:
     size = (len(found.titles), groups.count)
     cell = found.title * groups.count + groups.codes[found.row]

@@ -124,10 +124,11 @@ def count_periods(
         counts = tally(row * size + key, cells * size, weight).reshape(-1, size)
         if np.median(counts[:, judged].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
             break
-    scores = None
+    scores: NDArray[np.float64] | None = None
     if parts is not None:
         row += key // size
-        scores = np.stack([np.bincount(row, weights=part, minlength=cells) for part in parts])
+        sums = [np.bincount(row, weights=part, minlength=cells) for part in parts]
+        scores = np.stack(sums).astype(np.float64, copy=False)
     return PeriodCounts(starts, groups, counts, scores, freq, undated)
 
 

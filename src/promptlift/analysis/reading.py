@@ -179,7 +179,7 @@ def count_rows(
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
     """How many numbers of a column each counted row stands for, their sum and the sum of their squares."""
     if counted.weight is not None:
-        return counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T
+        return np.asarray(counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T)
     value = counted.frame[score].to_numpy(np.float64, na_value=np.nan)
     known = ~np.isnan(value)
     value = np.where(known, value, 0.0)

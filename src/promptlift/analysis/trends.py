@@ -81,7 +81,7 @@ def completion_trend(
         conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
     )
     result = period_table(found, by, rate_columns(found.counts, level))
-    facts = {
+    facts: dict[str, Any] = {
         "by": by,
         "level": level,
         "freq": found.freq,

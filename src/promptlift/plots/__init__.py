@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.plots.changes import issue_changes, topic_changes
     from promptlift.plots.comparison import compare
     from promptlift.plots.mentions import issues, topics
     from promptlift.plots.overview import prompt_overview
@@ -20,14 +21,18 @@ if TYPE_CHECKING:
 __all__ = [
     "compare",
     "completion_trend",
+    "issue_changes",
     "issues",
     "prompt_overview",
     "sentiment_distribution",
     "sentiment_trend",
+    "topic_changes",
     "topics",
 ]
 
 _HOMES = {
+    "issue_changes": "changes",
+    "topic_changes": "changes",
     "compare": "comparison",
     "completion_trend": "trend",
     "issues": "mentions",

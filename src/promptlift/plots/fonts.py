@@ -80,14 +80,15 @@ def _installed(families: tuple[str, ...]) -> tuple[str, ...]:
     found = []
     for family in families:
         if family.lower() in _GENERIC:
-            wanted = mpl.rcParams[f"font.{'sans-serif' if 'sans' in family.lower() else family.lower()}"]
+            setting: Any = f"font.{'sans-serif' if 'sans' in family.lower() else family.lower()}"
+            wanted: Any = mpl.rcParams[setting]
             found += [next((name for name in wanted if name in known), "DejaVu Sans")]
         elif family in known:
             found.append(family)
     return tuple(found) or ("DejaVu Sans",)
 
 
-def _lacking(chars: frozenset[str], families: tuple[str, ...], weight: Any, slant: str) -> frozenset[str]:
+def _lacking(chars: frozenset[str], families: tuple[str, ...], weight: Any, slant: Any) -> frozenset[str]:
     """Characters that none of the families has. Line breaks need none."""
     lacking = {char for char in chars if not char.isspace()}
     for family in families:

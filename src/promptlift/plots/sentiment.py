@@ -141,17 +141,12 @@ def draw_sentiment_trend(
     facts, score = table.attrs["promptlift"], values[0] == "score"
     by, n = facts["by"], "sentiment_n" if score else "n"
     shown = np.ones(len(table), bool)
-    left_out, single = None, ("sentiment" if score else values[0])
-    if by is not None or score:
-        groups, left_out, shown = look.groups_of(ax, table, by, n, color)
-    else:
+    left_out = None
+    if by is None and not score:
         groups = [_label_group(table, label, color, place) for place, label in enumerate(values)]
-        single = "label"
-    if single != "label":
-        groups = [
-            look.Group(_estimates(group.rows, single), group.name, group.color, group.marker)
-            for group in groups
-        ]
+    else:
+        groups, left_out, shown = look.groups_of(ax, table, by, n, color)
+        groups = [_estimated(group, "sentiment" if score else values[0]) for group in groups]
     anything = bool(table[["n", "n_missing"]].to_numpy().any())
     starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
     draw_periods(
@@ -173,6 +168,10 @@ def draw_sentiment_trend(
 
 def _share_label(values: Sequence[str]) -> str:
     return f"Share of {values[0]} conversations" if len(values) == 1 else "Share of conversations"
+
+
+def _estimated(group: look.Group, label: str) -> look.Group:
+    return look.Group(_estimates(group.rows, label), group.name, group.color, group.marker)
 
 
 def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> look.Group:

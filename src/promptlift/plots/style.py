@@ -55,9 +55,11 @@ SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#0
 # A column by which the answer of an analysis is known: tables from a workspace have a name too.
 _ANSWERS = {
     "completion_trend": "rate_low",
+    "issue_changes": "difference_low",
     "issues": "share_low",
     "sentiment_distribution": "share_low",
     "sentiment_trend": "negative_low",
+    "topic_changes": "difference_low",
     "topics": "share_low",
 }
 FEW = 5

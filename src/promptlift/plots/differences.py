@@ -1,0 +1,73 @@
+"""Differences in percentage points around a line at 0, as several pictures draw them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from promptlift.plots import style as look
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["ENDS", "draw_differences", "fit_points", "points_axis", "signed"]
+
+ENDS = ["difference", "difference_low", "difference_high"]
+
+
+def points_axis(ax: Axes, label: str) -> None:
+    """Make x an axis of signed percentage points, with a line at 0 and no marks along y."""
+    look.frame_axes(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+    ax.set_xlabel(label)
+    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
+    ax.axvline(0.0, color=look.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+
+
+def signed(value: float, form: str = ".4g") -> str:
+    """Write a difference with its sign, the minus of typography, and 0 without any."""
+    text = f"{value:+{form}}"
+    return "0" if float(text) == 0 else text.replace("-", "−")
+
+
+def draw_differences(
+    ax: Axes, rows: Any, table: pd.DataFrame, n: str, *, color: Any = None, **style: Any
+) -> None:
+    """Draw ``difference`` with its interval in every row.
+
+    Parameters
+    ----------
+    ax
+        Axes of `points_axis`.
+    rows
+        Place of each row on y.
+    table
+        Rows with ``difference``, ``difference_low``, ``difference_high``; without an interval they are hollow.
+    n
+        Column of the size behind each; below 5 it is hollow.
+    color, style
+        Colour of points and whiskers, properties of the points.
+    """
+    bare = table[ENDS].isna().any(axis=1)
+    weight = np.where(bare, 0, table[n].to_numpy(np.float64, na_value=0.0))
+    look.draw_estimates(
+        ax, rows, table.assign(_weight=weight), "difference", "_weight",
+        color=color or look.palette(ax)[0], horizontal=True, **style,
+    )  # fmt: skip
+
+
+def fit_points(ax: Axes, *values: Any) -> None:
+    """Leave room on x for all the values, and for 0."""
+    seen = np.concatenate([np.asarray(value, np.float64).ravel() for value in values])
+    seen = seen[np.isfinite(seen)]
+    if not len(seen):
+        ax.set_xlim(-1.0, 1.0)
+        return
+    low, high = min(float(seen.min()), 0.0), max(float(seen.max()), 0.0)
+    margin = 0.05 * (high - low) or 1.0
+    ax.set_xlim(low - margin, high + margin)
