@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from promptlift.frames.columns import Parts
+from promptlift.frames.optimizations import (
+    OPTIMIZATIONS,
+    PERSONAS,
+    SIMULATIONS,
+    VERSIONS,
+    optimizations_table,
+    personas_table,
+    simulations_table,
+    versions_table,
+)
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     CONTENT,
@@ -18,6 +28,7 @@ from promptlift.frames.tables import (
     prompts_table,
     usage_table,
 )
+from promptlift.frames.variants import VARIANTS, variants_table
 
 __all__ = [
     "CONTENT",
@@ -25,13 +36,23 @@ __all__ = [
     "INSIGHTS",
     "INSIGHT_VALUES",
     "MESSAGES",
+    "OPTIMIZATIONS",
+    "PERSONAS",
     "PROMPTS",
+    "SIMULATIONS",
+    "VARIANTS",
+    "VERSIONS",
     "Parts",
     "analyser_of",
     "conversations_table",
     "insights_table",
     "messages_table",
+    "optimizations_table",
+    "personas_table",
     "prompts_table",
     "records_from",
+    "simulations_table",
     "usage_table",
+    "variants_table",
+    "versions_table",
 ]

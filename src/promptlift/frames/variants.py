@@ -1,0 +1,247 @@
+"""The table of variants: units recognised, lifts recomputed, and what can be said of each number's source."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.frames.columns import Column, Doubts, build
+from promptlift.frames.lift_basis import LIFT_BASES, basis_of
+from promptlift.frames.optimizations import is_rehearsal, value_at
+from promptlift.schema.naming import link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+Row = dict[str, Any]
+
+VARIANTS: Final = (
+    Column("optimization_id", "text"),
+    Column("variant_id", "text"),
+    Column("name", "text"),
+    Column("is_original", "boolean"),
+    Column("is_winner", "boolean"),
+    Column("stage", "category", ("screen", "confirm")),
+    Column("task_completion", "float"),
+    Column("sentiment", "float"),
+    Column("quality", "float"),
+    Column("lift", "float"),
+    Column("lift_points", "float"),
+    Column("lift_low", "float"),
+    Column("lift_high", "float"),
+    Column("interval_level", "float"),
+    Column("lift_expected", "float"),
+    Column("confidence", "float"),
+    Column("n", "integer"),
+    Column("n_pairs", "integer"),
+    Column("n_dropped", "integer"),
+    Column("n11", "integer"),
+    Column("n10", "integer"),
+    Column("n01", "integer"),
+    Column("n00", "integer"),
+    Column("look", "integer"),
+    Column("max_looks", "integer"),
+    Column("n_variants_tested", "integer"),
+    Column("lift_basis", "category", LIFT_BASES),
+    Column("uncertainty_source", "category", ("service", "none")),
+    Column("warnings", "text"),
+    Column("content", "text"),
+    Column("number", "integer"),
+    Column("original_task_completion", "float"),
+    Column("rehearsal", "boolean"),
+)
+UNITS: Final = {
+    "task_completion": "fraction",
+    "original_task_completion": "fraction",
+    "sentiment": "-1 to 1",
+    "quality": "0 to 100",
+    "lift": "percent of the original's task completion",
+    "lift_low": "percent",
+    "lift_high": "percent",
+    "lift_expected": "percent",
+    "lift_points": "percentage points",
+    "confidence": "0 to 1",
+}
+# A rate above this is no fraction, whatever rounding did.
+_FRACTION_MOST: Final = 1.5
+
+_PATHS: Final = {
+    "variant_id": "id",
+    "name": "name",
+    "stage": "stage",
+    "sentiment": "metrics.sentiment",
+    "quality": "metrics.quality",
+    "lift": "lift",
+    "lift_points": "liftPoints",
+    "lift_low": "liftLow",
+    "lift_high": "liftHigh",
+    "interval_level": "intervalLevel",
+    "lift_expected": "liftExpected",
+    "n": "n",
+    "n_pairs": "pairs.n",
+    "n_dropped": "pairs.dropped",
+    "n11": "pairs.n11",
+    "n10": "pairs.n10",
+    "n01": "pairs.n01",
+    "n00": "pairs.n00",
+    "look": "look",
+    "max_looks": "maxLooks",
+    "content": "content",
+    "number": "number",
+}
+
+
+def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], dict[str, Any]]:
+    """Make the table of variants, one row each.
+
+    Parameters
+    ----------
+    items
+        One an optimization: ``optimization`` and ``variants`` as the service gave them.
+
+    Returns
+    -------
+    tuple
+        The table; counts of unusable values by column; what the table says about itself: units, and by optimization its
+        status, threshold, trace of confidence and whether it was a rehearsal.
+    """
+    doubts = Doubts()
+    rates = [
+        rate
+        for item in items
+        for row in item["variants"]
+        for rate in (value_at(row, "metrics.taskCompletion"), row.get("originalTaskCompletion"))
+    ]
+    percent, recognised = _recognise(rates, [row for item in items for row in item["variants"]])
+    values: dict[str, list[Any]] = {column.name: [] for column in VARIANTS}
+    for item in items:
+        _add(values, item, 100.0 if percent else 1.0)
+    frame = build(VARIANTS, values, doubts)
+    facts = {item["id"]: facts_of(item["optimization"]) for item in items}
+    about = {
+        "units": UNITS,
+        "task_completion_given_as": "unknown" if percent is None else "percent" if percent else "fraction",
+        "task_completion_recognised_by": recognised,
+        "optimizations": facts,
+        **(next(iter(facts.values())) if len(facts) == 1 else {"rehearsal": _any_rehearsal(facts)}),
+    }
+    return frame, doubts.as_dict(), about
+
+
+def facts_of(optimization: Row) -> Row:
+    """Tell what a table of variants says about their optimization."""
+    results = optimization.get("results")
+    results = results if isinstance(results, dict) else {}
+    trace = results.get("trace")
+    return {
+        "optimization_id": optimization.get("id"),
+        "prompt_id": link_of(optimization),
+        "status": optimization.get("status"),
+        "mode": optimization.get("mode"),
+        "winner_selected": results.get("winnerSelected"),
+        "winning_variant_id": results.get("winningVariantId"),
+        "confidence": _number(results.get("confidence")),
+        "threshold": _number(results.get("confidenceNeeded")),
+        "interval_level": _number(results.get("intervalLevel")),
+        "trace": [_number(one) for one in trace] if isinstance(trace, list) else [],
+        "max_looks": results.get("maxLooks"),
+        "confidence_method": results.get("confidenceMethod"),
+        "estimand": results.get("estimand"),
+        "reason": results.get("reason"),
+        "explanation": results.get("explanation"),
+        "rehearsal": is_rehearsal(optimization),
+    }
+
+
+def _any_rehearsal(facts: dict[str, Row]) -> bool | None:
+    known = [one["rehearsal"] for one in facts.values() if one["rehearsal"] is not None]
+    return any(known) if known else None
+
+
+def _recognise(rates: list[Any], rows: list[Row]) -> tuple[bool | None, str]:
+    """Tell whether rates are percent, and how that is known."""
+    known = [abs(rate) for rate in map(_number, rates) if rate is not None]
+    if any("originalTaskCompletion" in row or "pairs" in row for row in rows):
+        return True, "fields that only our service sends"
+    if not known or not any(known):
+        return None, "no value above 0"
+    if max(known) > _FRACTION_MOST:
+        return True, f"a value above {_FRACTION_MOST}"
+    return False, f"no value above {_FRACTION_MOST}"
+
+
+def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
+    """Add the rows of one optimization."""
+    optimization, rows = item["optimization"], item["variants"]
+    facts = facts_of(optimization)
+    original: Row = next((row for row in rows if row.get("isOriginal") is True), {})
+    tested = value_at(optimization, "results.variantsTested")
+    if tested is None:
+        tested = sum(row.get("isOriginal") is not True for row in rows)
+    rehearsal = facts["rehearsal"]
+    for row in rows:
+        for column, path in _PATHS.items():
+            values[column].append(value_at(row, path))
+        winner = _is_winner(row, facts)
+        rate, other = _rates(row, original)
+        lift = None if row.get("isOriginal") is True else _number(row.get("lift"))
+        basis = basis_of(lift, rate, other, scale=scale)
+        own = row.get("rehearsal")
+        warnings = [str(one) for one in row.get("warnings") or () if isinstance(one, str)]
+        values["optimization_id"].append(item["id"])
+        values["is_original"].append(row.get("isOriginal") is True)
+        values["is_winner"].append(winner)
+        values["task_completion"].append(None if rate is None else rate / scale)
+        values["original_task_completion"].append(None if other is None else other / scale)
+        values["confidence"].append(_confidence(row, facts, winner=winner))
+        values["n_variants_tested"].append(tested)
+        values["lift_basis"].append(basis.name)
+        values["uncertainty_source"].append("service" if _has_interval(row) else "none")
+        values["warnings"].append(" ".join([*warnings, *([basis.warning] if basis.warning else [])]))
+        values["rehearsal"].append(own if isinstance(own, bool) else rehearsal)
+    for place in range(len(values["n"]) - len(rows), len(values["n"])):
+        if values["n"][place] is None:
+            values["n"][place] = values["n_pairs"][place]
+
+
+def _rates(row: Row, original: Row) -> tuple[float | None, float | None]:
+    """Task completion of a variant, and of the original on the same pairs, as given."""
+    rate = _number(value_at(row, "metrics.taskCompletion"))
+    if row.get("isOriginal") is True:
+        return rate, None
+    if "originalTaskCompletion" in row:
+        return rate, _number(row["originalTaskCompletion"])
+    return rate, _number(value_at(original, "metrics.taskCompletion"))
+
+
+def _is_winner(row: Row, facts: Row) -> bool:
+    named = facts["winning_variant_id"]
+    return row.get("isWinner") is True or (
+        named is not None and row.get("id") == named and facts["winner_selected"] is not False
+    )
+
+
+def _confidence(row: Row, facts: Row, *, winner: bool) -> float | None:
+    """The variant's own confidence; of a service that gives one to the optimization only, the winner's."""
+    own = _number(row.get("confidence"))
+    return facts["confidence"] if own is None and winner else own
+
+
+def _has_interval(row: Row) -> bool:
+    """Whether the service sent an interval: an end, or the level of one that is not bounded."""
+    ends = [_number(row.get("liftLow")), _number(row.get("liftHigh"))]
+    if any(end is not None for end in ends):
+        return True
+    return (
+        _number(row.get("lift")) is not None
+        and _number(row.get("intervalLevel")) is not None
+        and "liftLow" in row
+    )
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
