@@ -28,7 +28,7 @@ from promptlift.frames.tables import (
     prompts_table,
     usage_table,
 )
-from promptlift.frames.variants import VARIANTS, variants_table
+from promptlift.frames.variants import VARIANTS, facts_of, variants_table
 
 __all__ = [
     "CONTENT",
@@ -45,6 +45,7 @@ __all__ = [
     "Parts",
     "analyser_of",
     "conversations_table",
+    "facts_of",
     "insights_table",
     "messages_table",
     "optimizations_table",

@@ -5,5 +5,16 @@ from __future__ import annotations
 from promptlift.client.logging_run import LogResult
 from promptlift.client.planning import ReadPlan
 from promptlift.workspace.door import Workspace, connect
+from promptlift.workspace.optimization_tables import MayBeIncomplete
+from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 
-__all__ = ["LogResult", "ReadPlan", "Workspace", "connect"]
+__all__ = [
+    "LogResult",
+    "MayBeIncomplete",
+    "OptimizationFailed",
+    "OptimizationStopped",
+    "ReadPlan",
+    "StillRunning",
+    "Workspace",
+    "connect",
+]

@@ -7,6 +7,8 @@ from typing import Self
 from promptlift.client import configure
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.incoming import Logging
+from promptlift.workspace.optimization_tables import OptimizationTables
+from promptlift.workspace.optimizing import Optimizing
 
 
 def connect(
@@ -38,12 +40,12 @@ def connect(
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
-class Workspace(ConversationTables, Logging):
-    """What an analyst holds: the tables of one account, and a way to log conversations.
+class Workspace(ConversationTables, OptimizationTables, Logging, Optimizing):
+    """What an analyst holds: the tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
-    made, whether complete, who analysed (``analyser``), conversations deleted meanwhile, and warnings (unusable
-    values by column).
+    made, whether complete, who analysed (``analyser``), rows deleted meanwhile, and warnings (unusable values by
+    column). Tables of optimizations say ``rehearsal`` there too.
 
     Parameters
     ----------

@@ -62,30 +62,26 @@ class Session:
         parts = frames().Parts(make)
 
         def finished(rows: RowsRead) -> pd.DataFrame:
-            frame: pd.DataFrame
             parts.add(rows.rows)
             frame, warnings = parts.whole()
-            frame.attrs["promptlift"] = {
-                "table": name,
-                "rows": len(frame),
-                "total": rows.total,
-                "filters": {key: value for key, value in filters.items() if value is not None},
-                "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
-                "requests": rows.requests,
-                "complete": rows.complete,
-                "analyser": frames().analyser_of(frame),
-                "deleted_meanwhile": rows.dropped,
-                "warnings": warnings,
-            }
-            return frame
+            return stamped(frame, name, filters, rows, warnings)
 
-        try:
-            rows = read(parts.add)
-        except IncompleteError as error:
-            if isinstance(error.fetched, RowsRead):
-                error.fetched = finished(error.fetched)
-            raise
-        return finished(rows)
+        return _read_or_finish(lambda: read(parts.add), finished)
+
+    def _whole_table(
+        self,
+        name: str,
+        filters: dict[str, Any],
+        read: Callable[[], RowsRead],
+        make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int], dict[str, Any]]],
+    ) -> pd.DataFrame:
+        """Do the same where the table is made of all rows at once and says more about itself."""
+
+        def finished(rows: RowsRead) -> pd.DataFrame:
+            frame, warnings, about = make(rows.rows)
+            return stamped(frame, name, filters, rows, warnings, **about)
+
+        return _read_or_finish(read, finished)
 
     @contextlib.contextmanager
     def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
@@ -108,3 +104,42 @@ class Session:
 def frames() -> ModuleType:
     """Load the tables on first use: pandas takes longer to load than everything else together."""
     return importlib.import_module("promptlift.frames")
+
+
+def stamped(
+    frame: pd.DataFrame,
+    name: str,
+    filters: dict[str, Any],
+    rows: RowsRead,
+    warnings: dict[str, int],
+    **about: Any,
+) -> pd.DataFrame:
+    """Write on a table how it was read."""
+    frame.attrs["promptlift"] = {
+        "table": name,
+        "rows": len(frame),
+        "total": rows.total,
+        "filters": {key: value for key, value in filters.items() if value is not None},
+        "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "requests": rows.requests,
+        "complete": rows.complete,
+        "analyser": frames().analyser_of(frame),
+        "deleted_meanwhile": rows.dropped,
+        "warnings": warnings,
+        **about,
+        **rows.facts,
+    }
+    return frame
+
+
+def _read_or_finish(
+    read: Callable[[], RowsRead], finished: Callable[[RowsRead], pd.DataFrame]
+) -> pd.DataFrame:
+    """Make the table of what was read; an incomplete read carries the table of its part."""
+    try:
+        rows = read()
+    except IncompleteError as error:
+        if isinstance(error.fetched, RowsRead):
+            error.fetched = finished(error.fetched)
+        raise
+    return finished(rows)

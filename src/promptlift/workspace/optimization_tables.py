@@ -1,0 +1,271 @@
+"""Tables of optimizations, variants, simulated conversations, versions and personas."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.optimization_read import OptimizationRead, read_offered, read_variants
+from promptlift.client.transport import Task, query
+from promptlift.errors import ConfigError
+from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
+from promptlift.workspace.session import Session, frames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from promptlift.client.reading import RowsRead
+
+    Row = dict[str, Any]
+    Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]
+
+# What stands under the names of optimizations: queued ones have no variants yet.
+_WITHOUT_VARIANTS: Final = "queued"
+
+
+class MayBeIncomplete(UserWarning):
+    """Nobody can prove that a table has all rows: the service gives neither a total nor pages."""
+
+
+class OptimizationTables(Session):
+    """What was tried to make prompts better, and what came of it."""
+
+    def optimizations(self, prompt_id: str | None = None, *, status: str | None = None) -> pd.DataFrame:
+        """Give optimizations, one row each, newest first.
+
+        The specification's list has no pages and no total. Where a service has neither, the list is read by status and by
+        prompt until it is known to be whole; where that cannot be known, ``attrs["promptlift"]`` has ``complete``
+        False and says why under ``completeness``, and a warning is given.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt; all optimizations of the account when it is left out.
+        status
+            ``queued``, ``running``, ``completed``, ``failed`` or ``stopped``.
+
+        Returns
+        -------
+        DataFrame
+            optimization_id, prompt_id, status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
+            confidence, created_at, completed_at; and what only our service gives: started_at, lift_low, lift_high,
+            lift_expected (percent), n_pairs, reason, rehearsal, deployment_state. Times are UTC.
+
+        Raises
+        ------
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
+        """
+        _check_status(status)
+
+        def make(rows: list[Row]) -> Made:
+            frame, doubts = frames().optimizations_table(rows)
+            return frame, doubts, {"rehearsal": _any_of(frame["rehearsal"])}
+
+        frame = self._whole_table(
+            "optimizations",
+            {"prompt_id": prompt_id, "status": status},
+            lambda: self._read_optimizations(prompt_id, status),
+            make,
+        )
+        if "completeness" in frame.attrs["promptlift"]:
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+        return frame
+
+    def variants(
+        self, optimization_id: str | Iterable[str] | None = None, *, prompt_id: str | None = None
+    ) -> pd.DataFrame:
+        """Give the variants of one or several optimizations, one row each, the original too.
+
+        Rows of stage ``screen`` and ``confirm`` come from different conversations and cannot be compared. What the
+        service does not give is missing, never guessed: a service that sends no number of pairs has no interval.
+
+        Parameters
+        ----------
+        optimization_id
+            An id, or several.
+        prompt_id
+            Instead: all optimizations of a prompt.
+
+        Returns
+        -------
+        DataFrame
+            optimization_id, variant_id, name, is_original, is_winner, stage, task_completion (fraction), sentiment,
+            quality, lift (percent), lift_points, lift_low, lift_high, interval_level, lift_expected, confidence, n,
+            n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
+            look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),
+            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal.
+
+            ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,
+            confidence, threshold, trace (confidence by pass), interval_level, reason and rehearsal; of several
+            under ``optimizations`` by id.
+
+        Raises
+        ------
+        ConfigError
+            When neither or both of the arguments are given.
+        NotFound
+            When there is no optimization of that id.
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
+        """
+        ids = _ids_of(optimization_id)
+        if (ids is None) == (prompt_id is None):
+            raise ConfigError(
+                "Give an optimization_id (lift.optimizations() lists them) or prompt_id=…, and not both."
+            )
+
+        def read() -> RowsRead:
+            task = Task()
+            facts: dict[str, Any] = {}
+            chosen: list[Any] = ids or []
+            complete = True
+            if prompt_id is not None:
+                listed = OptimizationRead(
+                    self.client.transport, prompt_id=prompt_id, results=True, task=task
+                ).run()
+                chosen = [row for row in listed.rows if row.get("status") != _WITHOUT_VARIANTS]
+                complete = listed.complete
+                facts = {key: value for key, value in listed.facts.items() if key == "completeness"}
+            with self._bar("optimizations read", len(chosen)) as move:
+                found = read_variants(self.client.transport, chosen, task=task, progress=move)
+            found.total = sum(len(item["variants"]) for item in found.rows)
+            found.complete = found.complete and complete
+            found.facts = facts
+            return found
+
+        filters = {"optimization_id": optimization_id if ids is None else ids, "prompt_id": prompt_id}
+        if ids is not None and len(ids) == 1:
+            filters["optimization_id"] = ids[0]
+        frame = self._whole_table("variants", filters, read, frames().variants_table)
+        if "completeness" in frame.attrs["promptlift"]:
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+        return frame
+
+    def simulations(
+        self, optimization_id: str, *, variant_id: str | None = None, content: bool = False
+    ) -> pd.DataFrame:
+        """Give the simulated conversations of an optimization, one row each. The embedded service offers them.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization.
+        variant_id
+            One variant, or the original; all when it is left out.
+        content
+            Add the transcripts.
+
+        Returns
+        -------
+        DataFrame
+            simulation_id, optimization_id, variant_id, variant_number (0 is the original), is_original, stage, pass,
+            cell (arms with the same number are a pair), persona_id, persona, scenario, opening, goal,
+            scenario_source, status (``dropped`` when lost to an error), task_completed, sentiment,
+            sentiment_score, quality, turns, ended_by, error, created_at; with ``content`` also content.
+
+        Raises
+        ------
+        NotFound
+            When there is no such optimization, or the service does not offer this.
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
+        """
+        task = Task()
+        params = query(variantId=variant_id, includeContent=content or None)
+        about: dict[str, Any] = {}
+
+        def read() -> RowsRead:
+            facts = frames().facts_of(self.client.optimizations.get(optimization_id).to_wire())
+            task.count()
+            about.update({name: facts[name] for name in ("prompt_id", "status", "rehearsal")})
+            with self._bar("simulated conversations read", None) as move:
+                return read_offered(
+                    self.client.transport,
+                    "optimizations.simulations",
+                    optimization_id,
+                    params=params,
+                    task=task,
+                    progress=move,
+                )
+
+        def make(rows: list[Row]) -> Made:
+            return *frames().simulations_table(rows, content=content), about
+
+        filters = {"optimization_id": optimization_id, "variant_id": variant_id}
+        return self._whole_table("simulations", filters, read, make)
+
+    def versions(self, prompt_id: str) -> pd.DataFrame:
+        """Give every text that a prompt ever had, one row each, newest first. The embedded service offers them.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt.
+
+        Returns
+        -------
+        DataFrame
+            version_id, number (1 is the first text), content, origin (``created``, ``updated``, ``applied``,
+            ``auto_deployed``, ``rolled_back``, ``restored``), optimization_id, variant_id, is_live, created_at.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt, or the service does not offer this.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self.client.transport, "prompts.versions", prompt_id, task=Task())
+
+        return self._table("versions", {"prompt_id": prompt_id}, read, frames().versions_table)
+
+    def personas(self) -> pd.DataFrame:
+        """Give the personas that simulated conversations can be held with, one row each. The embedded service offers them.
+
+        Returns
+        -------
+        DataFrame
+            persona_id, name, description, built_in, created_at: the account's own first.
+
+        Raises
+        ------
+        NotFound
+            When the service does not offer this.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self.client.transport, "personas.list", task=Task())
+
+        return self._table("personas", {}, read, frames().personas_table)
+
+    def _read_optimizations(self, prompt_id: str | None, status: str | None) -> RowsRead:
+        with self._bar("optimizations read", None) as move:
+            return OptimizationRead(
+                self.client.transport, prompt_id=prompt_id, status=status, progress=move
+            ).run()
+
+
+def _check_status(status: str | None) -> None:
+    if status is not None and status not in OPTIMIZATION_STATUSES:
+        raise ConfigError(f"status must be one of {', '.join(OPTIMIZATION_STATUSES)}, not {status!r}.")
+
+
+def _ids_of(given: Any) -> list[str] | None:
+    """Give a list of ids without repetitions; ``None`` when none was given."""
+    if given is None:
+        return None
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    ids = list(given) if several else [given]
+    if not ids or not all(isinstance(one, str) and one for one in ids):
+        raise ConfigError(
+            f"optimization_id must be an id as text, or several, not {given!r}. lift.optimizations() lists them."
+        )
+    return list(dict.fromkeys(ids))
+
+
+def _any_of(column: pd.Series[Any]) -> bool | None:
+    """Whether any value is true; ``None`` where nothing is known."""
+    known = column.dropna()
+    return bool(known.any()) if len(known) else None

@@ -1,0 +1,275 @@
+"""Optimizations triggered, waited for, applied and stopped; former texts restored."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.optimization_read import not_offered
+from promptlift.errors import (
+    ConfigError,
+    ConnectionFailed,
+    InvalidState,
+    NotFound,
+    ServerError,
+    UnexpectedResponse,
+)
+from promptlift.workspace.session import Session
+from promptlift.workspace.waiting import (
+    OptimizationFailed,
+    OptimizationStopped,
+    Wait,
+    progress_of,
+    why_it_ended,
+    words_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from promptlift.schema.optimizations import ApplyAnswer, Optimization, StopAnswer
+    from promptlift.schema.versions import RestoreAnswer
+
+
+class Optimizing(Session):
+    """Ways to make a prompt better."""
+
+    def optimize(
+        self,
+        prompt_id: str,
+        *,
+        mode: str | None = None,
+        variants: int | None = None,
+        intent: str | Mapping[str, Any] | None = None,
+        persona_ids: Sequence[str] | None = None,
+        seed: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+    ) -> Optimization:
+        """Trigger an optimization of a prompt, and wait for its end.
+
+        The trigger is sent once and never repeated. Waiting shows a bar (stage, simulated conversations done and
+        at most, confidence so far, time left at most) and survives a network that fails for a while. Ctrl-C and the
+        kernel's stop button end the waiting at once, not the optimization.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt.
+        mode
+            ``exploratory`` (fast) or ``validation`` (thorough). Default: the account's setting.
+        variants
+            How many variants are written, 1 to 5. Default: the account's setting.
+        intent
+            What is to improve: a sentence, or a dict with ``target_improvements`` (texts) and ``hypothesis``.
+        persona_ids
+            Personas that the conversations are held with; the result then holds for these only.
+        seed
+            The same seed and the same model answers give the same result. An offer of the embedded service.
+        wait
+            Whether to wait for the end. Without, the optimization comes back as it was triggered.
+        timeout
+            Seconds to wait at most.
+
+        Returns
+        -------
+        Optimization
+            Completed, or stopped by somebody (then a warning says why).
+
+        Raises
+        ------
+        OptimizationFailed
+            When it failed; the message says why.
+        StillRunning
+            When ``timeout`` is over. It goes on.
+        LimitExceeded
+            When the quota of the month is used up.
+        """
+        if not prompt_id:
+            raise ConfigError("prompt_id is empty. lift.prompts() lists the prompts with their ids.")
+        _check_timeout(timeout)
+        fields = {
+            "mode": mode,
+            "variant_count": variants,
+            "intent": {"hypothesis": intent} if isinstance(intent, str) else intent,
+            "persona_ids": None if persona_ids is None else _texts(persona_ids),
+            "seed": seed,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        with _unsure(prompt_id):
+            begun = self.client.optimizations.create(prompt_id=prompt_id, **given)
+        return self._wait(begun.id, timeout, known=True) if wait else begun
+
+    def wait(self, optimization_id: str, *, timeout: float | None = None) -> Optimization:
+        """Wait for the end of an optimization, as :meth:`optimize` does.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization.
+        timeout
+            Seconds to wait at most.
+
+        Returns
+        -------
+        Optimization
+            Completed, or stopped by somebody (then a warning says why).
+
+        Raises
+        ------
+        OptimizationFailed
+            When it failed; the message says why.
+        StillRunning
+            When ``timeout`` is over. It goes on.
+        """
+        _check_timeout(timeout)
+        return self._wait(optimization_id, timeout, known=False)
+
+    def optimization(self, optimization_id: str) -> Optimization:
+        """Give one optimization with its results, progress and deployment.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization.
+        """
+        return self.client.optimizations.get(optimization_id)
+
+    def apply(self, optimization_id: str, variant_id: str | None = None) -> ApplyAnswer:
+        """Make a variant the live text of the prompt.
+
+        Parameters
+        ----------
+        optimization_id
+            A completed optimization.
+        variant_id
+            The variant; the winner when it is left out.
+
+        Raises
+        ------
+        InvalidState
+            When the optimization is not completed, or has no winner and no variant is named.
+        """
+        with _unsure_of_apply(optimization_id):
+            return self.client.optimizations.apply(optimization_id, variant_id=variant_id)
+
+    def stop(self, optimization_id: str, reason: str | None = None) -> StopAnswer:
+        """Stop an optimization that is queued or running; what was measured stays.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization.
+        reason
+            Why, in words; kept with it.
+
+        Raises
+        ------
+        InvalidState
+            When it has ended already.
+        """
+        return self.client.optimizations.stop(optimization_id, reason=reason)
+
+    def restore(self, prompt_id: str, version_id: str) -> RestoreAnswer:
+        """Make a former text of a prompt live again, byte for byte. The embedded service offers it.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt.
+        version_id
+            A version of :meth:`versions`.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt or version, or the service does not offer this.
+        """
+        try:
+            return self.client.prompts.restore(prompt_id, version_id=version_id)
+        except NotFound as error:
+            raise not_offered(error, "prompts.restore") from None
+
+    def _wait(self, optimization_id: str, timeout: float | None, *, known: bool) -> Optimization:
+        with self._waiting_bar() as look:
+            waited = Wait(self.client.transport, optimization_id, timeout=timeout, look=look, known=known)
+            ended = waited.run()
+        if ended.status == "failed":
+            raise OptimizationFailed(
+                f"{why_it_ended(ended)} What was measured until then: lift.variants({optimization_id!r}).",
+                optimization=ended,
+            )
+        if ended.status == "stopped":
+            warnings.warn(why_it_ended(ended), OptimizationStopped, stacklevel=3)
+        return ended
+
+    @contextlib.contextmanager
+    def _waiting_bar(self) -> Iterator[Callable[[dict[str, Any]], None]]:
+        """Show how far an optimization is, as far as the service says it."""
+        if not self._progress:
+            yield lambda _state: None
+            return
+        from tqdm.auto import tqdm  # noqa: PLC0415 - looks for widgets when it is loaded
+
+        bar: Any = None
+        counted = False
+
+        def look(state: dict[str, Any]) -> None:
+            nonlocal bar, counted
+            before, after = words_for(state)
+            progress = progress_of(state)
+            if bar is None or counted != (progress is not None):
+                if bar is not None:
+                    bar.close()
+                counted = progress is not None
+                done, most = progress or (0, None)
+                # Without numbers the bar says the status and the time, and claims no rate.
+                shape = None if counted else "{desc} [{elapsed}{postfix}]"
+                bar = tqdm(total=most, initial=done, unit=" conversations", leave=False, bar_format=shape)
+            bar.set_description_str(before, refresh=False)
+            bar.set_postfix_str(after, refresh=False)
+            if progress is not None:
+                bar.total = progress[1]
+                bar.update(progress[0] - bar.n)
+            bar.refresh()
+
+        try:
+            yield look
+        finally:
+            if bar is not None:
+                bar.close()
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and not timeout >= 0:
+        raise ConfigError(f"timeout must be seconds, 0 or more, or None, not {timeout!r}.")
+
+
+def _texts(given: Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+@contextlib.contextmanager
+def _unsure(prompt_id: str) -> Iterator[None]:
+    """Say what is not known when a trigger got no answer: it is never sent again by itself."""
+    hint = f"It may have been triggered all the same; lift.optimizations({prompt_id!r}) tells."
+    try:
+        yield
+    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
+        error.message = f"{error.message}. {hint}"
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Ended while the optimization was triggered. {hint}") from None
+
+
+@contextlib.contextmanager
+def _unsure_of_apply(optimization_id: str) -> Iterator[None]:
+    try:
+        yield
+    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
+        error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
+        raise
+    except InvalidState as error:
+        error.message = f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
+        raise

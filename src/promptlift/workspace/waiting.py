@@ -1,0 +1,232 @@
+"""Waiting for an optimization to end: how often it is looked at, what the bar shows, and how waiting ends."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.group import read_answer
+from promptlift.client.transport import Call, Task, Transport
+from promptlift.errors import (
+    ApiError,
+    ConnectionFailed,
+    PromptliftError,
+    RateLimited,
+    ServerError,
+    UnexpectedResponse,
+)
+from promptlift.schema.optimizations import Optimization
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Row = dict[str, Any]
+
+ENDED: Final = ("completed", "failed", "stopped")
+# Seconds between two looks: a tenth of the time waited, within these bounds.
+_SOONEST: Final = 0.5
+_LATEST: Final = 10.0
+# A look takes at most this share of the requests that the plan allows.
+_SHARE_OF_PACE: Final = 0.25
+# Seconds without any answer until waiting gives up. The optimization goes on meanwhile.
+_PATIENCE: Final = 600.0
+
+
+class OptimizationFailed(PromptliftError):
+    """The optimization that was waited for has failed. The message says why.
+
+    Attributes
+    ----------
+    optimization
+        With everything that was measured until then.
+    """
+
+    def __init__(self, message: str, *, optimization: Optimization) -> None:
+        super().__init__(message)
+        self.optimization = optimization
+
+
+class StillRunning(PromptliftError, TimeoutError):
+    """Waiting ended at its time limit; the optimization goes on.
+
+    Attributes
+    ----------
+    optimization
+        As it was when it was last looked at.
+    """
+
+    def __init__(self, message: str, *, optimization: Optimization) -> None:
+        super().__init__(message)
+        self.optimization = optimization
+
+
+class OptimizationStopped(UserWarning):
+    """The optimization that was waited for was stopped; it names no winner unless one was found before."""
+
+
+def pause_before_next_look(elapsed: float, per_minute: int | None) -> float:
+    """Give the seconds until the next look: often at first, and never at the cost of other requests.
+
+    Parameters
+    ----------
+    elapsed
+        Seconds waited so far.
+    per_minute
+        Requests a minute that the plan allows; ``None`` when nothing is limited or nothing is known.
+    """
+    pause = min(max(elapsed / 10, _SOONEST), _LATEST)
+    return max(pause, 60 / (per_minute * _SHARE_OF_PACE)) if per_minute else pause
+
+
+def how_to_go_on(optimization_id: str) -> str:
+    """Say how to wait again, and how to end it."""
+    return (
+        f"The optimization goes on: lift.wait({optimization_id!r}) waits for it again, "
+        f"lift.stop({optimization_id!r}) stops it."
+    )
+
+
+class Wait:
+    """One wait for the end of an optimization.
+
+    Parameters
+    ----------
+    transport
+        Sends the requests, and has the clock.
+    optimization_id
+        The optimization.
+    timeout
+        Seconds; ``None`` waits for as long as it takes.
+    look
+        Called with every state as the service gave it.
+    known
+        Whether the optimization is known to be there: then a network that fails is waited for.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        optimization_id: str,
+        *,
+        timeout: float | None,
+        look: Callable[[Row], None],
+        known: bool = False,
+    ) -> None:
+        self._transport = transport
+        self._id = optimization_id
+        self._timeout = timeout
+        self._look = look
+        self._known = known
+        self._task = Task()
+
+    def run(self) -> Optimization:
+        """Wait, and give the optimization as it ended.
+
+        Raises
+        ------
+        StillRunning
+            When the time is over.
+        ApiError
+            When it cannot be looked at any more; the message says how to go on.
+        KeyboardInterrupt
+            At once; the message says how to go on.
+        """
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"Waiting was ended. {how_to_go_on(self._id)}") from None
+
+    def _run(self) -> Optimization:
+        clock = self._transport.clock
+        began = last_answer = clock.now()
+        never = threading.Event()
+        while True:
+            state, trouble = self._ask()
+            now = clock.now()
+            if state is not None:
+                last_answer = now
+                self._known = True
+                self._look(state)
+                if state.get("status") in ENDED:
+                    return self._read(state)
+            elif trouble is not None and now - last_answer >= _PATIENCE:
+                trouble.message = f"{trouble.message}. {how_to_go_on(self._id)}"
+                raise trouble
+            elapsed = now - began
+            pause = pause_before_next_look(elapsed, self._transport.pace.per_minute)
+            if isinstance(trouble, RateLimited) and trouble.retry_after:
+                pause = max(pause, min(trouble.retry_after, _PATIENCE))
+            if self._timeout is not None:
+                left = self._timeout - elapsed
+                if left <= 0:
+                    raise self._still_running(state, elapsed)
+                pause = min(pause, left)
+            clock.wait(pause, never)
+
+    def _ask(self) -> tuple[Row | None, ApiError | None]:
+        """Look once: the state, or what kept it from being seen."""
+        endpoint = ENDPOINTS["optimizations.get"]
+        path = endpoint.path_for(self._transport.config.scheme, self._id)
+        call = Call("GET", path, repeatable=True)
+        try:
+            data = self._transport.send(call, self._task).data
+        except (ConnectionFailed, ServerError, RateLimited, UnexpectedResponse) as error:
+            if not self._known:
+                raise
+            return None, error
+        if not isinstance(data, dict) or not isinstance(data.get("status"), str):
+            raise UnexpectedResponse("The answer is no optimization with a status", request=call.label)
+        return data, None
+
+    def _read(self, state: Row) -> Optimization:
+        return read_answer(
+            ENDPOINTS["optimizations.get"], Optimization, state, f"GET /optimizations/{self._id}"
+        )
+
+    def _still_running(self, state: Row | None, elapsed: float) -> StillRunning:
+        last = Optimization(id=self._id, status="running") if state is None else self._read(state)
+        return StillRunning(
+            f"The optimization is still {last.status} after {elapsed:.0f} seconds. {how_to_go_on(self._id)}",
+            optimization=last,
+        )
+
+
+def progress_of(state: Row) -> tuple[int, int] | None:
+    """Simulated conversations done and planned at most; ``None`` where the service does not say."""
+    results = state.get("results")
+    progress = results.get("progress") if isinstance(results, dict) else None
+    if not isinstance(progress, dict):
+        return None
+    done, most = progress.get("conversationsDone"), progress.get("conversationsMax")
+    if not isinstance(done, int) or not isinstance(most, int) or most <= 0:
+        return None
+    return min(done, most), most
+
+
+def words_for(state: Row) -> tuple[str, str]:
+    """What stands before and after a bar: status or stage, and the confidence so far."""
+    results = state.get("results")
+    results = results if isinstance(results, dict) else {}
+    progress = results.get("progress")
+    stage = progress.get("stage") if isinstance(progress, dict) else None
+    status = str(state.get("status"))
+    named = {"preparing": "writing variants", "screen": "screening", "confirm": "confirming"}
+    before = named.get(str(stage), status) if status == "running" else status
+    confidence = results.get("confidence")
+    after = ""
+    if isinstance(confidence, int | float) and not isinstance(confidence, bool):
+        after = f"confidence {confidence:.2f}"
+    if state.get("rehearsal") is True:
+        before = f"rehearsal: {before}"
+    return before, after
+
+
+def why_it_ended(optimization: Optimization) -> str:
+    """Say in a sentence why an optimization failed or was stopped, as far as the service says it."""
+    results = optimization.results
+    if optimization.status == "failed":
+        why = optimization.failure or (results and results.explanation)
+        return f"The optimization failed: {why or 'the service does not say why'}."
+    why = optimization.stop_reason
+    return f"The optimization was stopped{f': {why}' if why else ''}."
