@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from promptlift.report.document import Column, Estimate, Part, Table
 from promptlift.report.wording import (
     NOTHING,
+    confidence,
     count,
     day,
     interval,
@@ -32,6 +33,7 @@ FORMS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda number: count(int(number)),
     "share": percent,
     "score": signed,
+    "confidence": confidence,
     "percent": relative,
     "points": in_points,
     "number": plain_number,
@@ -116,8 +118,8 @@ def _plain_columns(column: Column) -> Iterator[PlainColumn]:
         column.key, f"{label} (UTC)" if column.kind in {"day", "moment"} else label, column.kind
     )
     if column.level:
-        yield PlainColumn(f"{column.key}_low", f"{label}: {column.level}% interval from", column.kind)
-        yield PlainColumn(f"{column.key}_high", f"{label}: {column.level}% interval to", column.kind)
+        yield PlainColumn(f"{column.key}_low", f"{label}: {column.level}% from", column.kind)
+        yield PlainColumn(f"{column.key}_high", f"{label}: {column.level}% to", column.kind)
 
 
 def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | datetime | None, ...]:
@@ -160,20 +162,21 @@ def _headline_table(document: Document) -> Table:
 
 
 def _example_table(document: Document) -> Table:
-    columns = (
-        Column("example", "Example", "count"),
-        Column("conversation_id", "Conversation"),
-        Column("outcome", "Outcome"),
-        Column("role", "Role"),
-        Column("sent_at", "Sent", "moment"),
-        Column("text", "Text"),
-        Column("cut", "Left out"),
-    )
     shown = [one for section in document.sections for one in section.transcripts]
+    compared = len(document.headlines) > 1
+    said = any(one.turns for one in shown)
+    columns = [Column("example", "Example", "count"), Column("conversation_id", "Conversation")]
+    columns += [Column("prompt", "Prompt")] if compared else []
+    columns += [Column("outcome", "Outcome"), Column("started_at", "Started", "moment")]
+    if said:
+        columns += [Column("role", "Role"), Column("sent_at", "Sent", "moment")]
+        columns += [Column("text", "Text"), Column("cut", "Left out")]
     rows: list[tuple[Cell, ...]] = []
     for number, one in enumerate(shown, 1):
-        named = (number, one.conversation_id, one.outcome)
-        if not one.turns:
-            rows.append((*named, "", None, "", ""))
-        rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
-    return Table("examples", "Examples", columns, tuple(rows))
+        prompt = (one.prompt,) if compared else ()
+        named = (number, one.conversation_id, *prompt, one.outcome, one.started_at)
+        if said:
+            rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
+        else:
+            rows.append(named)
+    return Table("examples", "Examples", tuple(columns), tuple(rows))

@@ -12,6 +12,7 @@ from promptlift.report.examples import find_examples
 from promptlift.report.gather import GROUP
 from promptlift.report.headlines import CARDS, headlines, side_by_side
 from promptlift.report.inert import one_line
+from promptlift.report.optimizations import optimizations, rehearsal_notice
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.wording import count, day, plural
 
@@ -72,8 +73,10 @@ def compose(
             sections.completion(table, material, rows),
             sections.sentiment(table, material, rows),
             sections.issues(table, material, quoted=not redacted),
-            _examples(material, examples, redacted=redacted),
         ]
+    parts.append(optimizations(material, redacted=redacted))
+    if len(table):
+        parts.append(_examples(material, examples, redacted=redacted))
     parts += [
         explanations.how_to_read(compared=material.compared),
         explanations.how_measured(table, analyser, redacted=redacted),
@@ -83,7 +86,10 @@ def compose(
         title=one_line(title, 200) if title else _title(material),
         subtitle=_subtitle(material, len(table)),
         facts=tuple(_facts(material, window, overview)),
-        notices=explanations.notices(material, analyser, period=window.words),
+        notices=(
+            *explanations.notices(material, analyser, period=window.words),
+            *rehearsal_notice(material),
+        ),
         headlines=tuple(
             HeadlineGroup(name if material.compared else "", headlines(row)) for name, row in rows
         ),

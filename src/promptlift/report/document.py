@@ -33,11 +33,14 @@ __all__ = [
     "Turn",
 ]
 
-Kind = Literal["text", "count", "share", "score", "percent", "points", "part", "number", "day", "moment"]
+Kind = Literal[
+    "text", "count", "share", "score", "percent", "points", "confidence", "part", "number", "day", "moment"
+]
 """What a column holds.
 
 ``share`` is a fraction from 0 to 1, ``score`` a number from -1 to 1, ``percent`` a relative change in percent, ``points`` a
-difference in percentage points, ``part`` a number of a total, ``number`` any number, ``day`` and ``moment`` times in UTC.
+difference in percentage points, ``confidence`` a probability that must not be
+rounded up, ``part`` a number of a total, ``number`` any number, ``day`` and ``moment`` times in UTC.
 """
 
 
@@ -181,6 +184,8 @@ class Transcript:
 
     title: str
     conversation_id: str
+    prompt: str
+    started_at: datetime | None
     outcome: Literal["completed", "failed"]
     facts: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -109,15 +110,16 @@ def _transcript(
     first = next((message.content for message in messages if message.role == "user"), "")
     title = one_line(first, 90) or (f"Conversation {name}" if not messages else "No message of the user")
     facts = tuple((label, value) for label, value in _facts(row, named=named) if value)
-    return Transcript(title, name, outcome, facts, tuple(_turns(messages)))
+    started = _started(row)
+    return Transcript(title, name, str(row[GROUP]), started, outcome, facts, tuple(_turns(messages)))
 
 
 def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
     if named:
         yield "Prompt", str(row[GROUP])
-    started = next((row[name] for name in ("started_at", "created_at") if not _nothing(row.get(name))), None)
+    started = _started(row)
     if started is not None:
-        yield "Started", moment(pd.Timestamp(started).to_pydatetime())
+        yield "Started", moment(started)
     if not _nothing(row.get("llm_model")):
         yield "Model", one_line(row["llm_model"], 60)
     if not _nothing(row.get("sentiment")):
@@ -127,6 +129,14 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
     titles = [one["title"] for one in _listed(row.get("issues"))]
     yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
     yield "Id", one_line(row["conversation_id"], 64)
+
+
+def _started(row: dict[str, Any]) -> datetime | None:
+    for name in ("started_at", "created_at"):
+        if not _nothing(row.get(name)):
+            when = pd.Timestamp(row[name]).to_pydatetime(warn=False)
+            return when.replace(tzinfo=UTC) if when.tzinfo is None else when
+    return None
 
 
 def _nothing(value: Any) -> bool:

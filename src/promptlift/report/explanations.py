@@ -103,12 +103,14 @@ def completeness(material: Material, overview: pd.DataFrame) -> Section:
         False: "Not all conversations that the service has could be read.",
         None: "The source does not say whether these are all conversations.",
     }[facts.complete]
+    if facts.changed:
+        state = "Rows were taken out of the table or added to it after it was read from the service."
     missing, running = (int(overview[name].sum()) for name in ("n_missing", "in_progress"))
     rows: list[tuple[str, int]] = [("Read from the source", facts.rows)]
     if facts.total is not None:
         rows.append(("Counted by the service", facts.total))
     rows += [
-        ("In the period of this report", len(material.conversations)),
+        ("In this report", len(material.conversations)),
         ("Ended, but without a judged task", missing),
         ("In progress", running),
     ]

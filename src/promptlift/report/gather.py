@@ -26,7 +26,7 @@ _NAME_CHARS: Final = 80
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the source said about its answer."""
+    """What the source said about its answer; ``changed`` when the table is not as it was read any more."""
 
     rows: int
     total: int | None
@@ -34,6 +34,7 @@ class Provenance:
     fetched_at: str = ""
     deleted: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
+    changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Material:
         Name shown to what is known about the prompt.
     content_of
         Gives the transcript of a conversation, or ``None`` when it cannot be had.
+    optimizations, variants
+        What was tried on the prompts in the period; ``None`` when the source cannot say.
     """
 
     conversations: pd.DataFrame
@@ -57,6 +60,14 @@ class Material:
     prompts: dict[str, dict[str, Any]]
     provenance: Provenance
     content_of: Callable[[str], str | None]
+    optimizations: pd.DataFrame | None = None
+    variants: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def name_of(self, prompt_id: Any) -> str:
+        """Give the name shown for a prompt."""
+        return next(
+            (name for name, prompt in self.prompts.items() if prompt.get("prompt_id") == prompt_id), "–"
+        )
 
     @property
     def compared(self) -> bool:
@@ -94,12 +105,14 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     if isinstance(source, pd.DataFrame):
         frames, known = _split(source, ids), {}
         content_of = _table_contents(source)
+        read = [source]
     else:
         known = _known_prompts(source, ids)
         frames = [source.conversations(prompt_id=one, insights=True, content=False) for one in ids]
         content_of = _service_contents(source)
+        read = frames
     names = _names(ids, known)
-    provenance = _provenance([frame.attrs.get("promptlift") for frame in frames], sum(map(len, frames)))
+    provenance = _provenance([frame.attrs.get("promptlift") for frame in read], list(map(len, read)))
     analysers = {(frame.attrs.get("promptlift") or {}).get("analyser") for frame in frames if len(frame)}
     parts = [
         _inside(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
@@ -115,7 +128,23 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     said = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
     table.attrs = {"promptlift": {"table": "conversations", "analyser": said}} if said else {}
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
-    return Material(table, tuple(names), prompts, provenance, content_of)
+    return Material(table, tuple(names), prompts, provenance, content_of, *_tried(source, ids, window))
+
+
+def _tried(source: Any, ids: list[str | None], window: Window) -> tuple[pd.DataFrame | None, pd.DataFrame]:
+    """Read what was tried on the prompts, where the source has that."""
+    if isinstance(source, pd.DataFrame) or not (
+        hasattr(source, "optimizations") and hasattr(source, "variants")
+    ):
+        return None, pd.DataFrame()
+    tried = [source.optimizations(prompt_id=one) for one in ids]
+    inside = [table[window.holds(table["created_at"])] for table in tried]
+    variants = [source.variants(prompt_id=one) for one, table in zip(ids, inside, strict=True) if len(table)]
+    filled = [table for table in inside if len(table)]
+    return (
+        pd.concat(filled, ignore_index=True) if filled else inside[0],
+        pd.concat(variants, ignore_index=True) if variants else pd.DataFrame(),
+    )
 
 
 def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:
@@ -176,22 +205,25 @@ def _inside(table: pd.DataFrame, window: Window) -> pd.DataFrame:
     return table[window.holds(started)]
 
 
-def _provenance(said: list[Any], rows: int) -> Provenance:
+def _provenance(said: list[Any], rows: list[int]) -> Provenance:
     facts = [one for one in said if isinstance(one, dict)]
     if not facts or len(facts) < len(said):
-        return Provenance(rows, None, None)
+        return Provenance(sum(rows), None, None)
+    # A table keeps its origin when rows are taken out of it or added: then what it says is of another table.
+    changed = any(one.get("rows", count) != count for one, count in zip(facts, rows, strict=True))
     totals = [one["total"] for one in facts if isinstance(one.get("total"), int)]
     warnings: Counter[str] = Counter()
     for one in facts:
         warnings.update(one.get("warnings") or {})
     states = [one.get("complete") for one in facts]
     return Provenance(
-        rows=rows,
-        total=sum(totals) if len(totals) == len(facts) else None,
-        complete=None if None in states else all(map(bool, states)),
+        rows=sum(rows),
+        total=sum(totals) if len(totals) == len(facts) and not changed else None,
+        complete=None if None in states or changed else all(map(bool, states)),
         fetched_at=max(str(one.get("fetched_at") or "") for one in facts),
         deleted=sum(int(one.get("deleted_meanwhile") or 0) for one in facts),
         warnings=dict(warnings),
+        changed=changed,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 __all__ = [
     "NOTHING",
     "clock_time",
+    "confidence",
     "count",
     "day",
     "interval",
@@ -53,6 +54,11 @@ def _one_digit(number: float) -> str:
     if math.isinf(number):
         return "+∞" if number > 0 else "−∞"
     return "0.0" if round(number, 1) == 0 else f"{number:+,.1f}".replace("-", "−")
+
+
+def confidence(value: float) -> str:
+    """Print a confidence with three digits, cut and not rounded: what is below a threshold is printed below it."""
+    return NOTHING if math.isnan(value) else f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
 
 
 def plain_number(number: float) -> str:

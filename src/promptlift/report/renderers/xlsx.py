@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,7 @@ _NUMBERS: Final[dict[str, str]] = {
     "score": "+0.00;-0.00;0.00",
     "percent": '+0.0"%";-0.0"%";0.0"%"',
     "points": "+0.0;-0.0;0.0",
+    "confidence": "0.000",
     "number": "General",
     "day": "yyyy-mm-dd",
     "moment": "yyyy-mm-dd hh:mm",
@@ -39,6 +41,14 @@ _LOOKS: Final[dict[str, dict[str, Any]]] = {
     "subtitle": {"font_color": "#5B6675", "font_size": 12},
     "head": {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#EEF2F6"},
     "label": {"font_color": "#5B6675", "valign": "top"},
+    "number_head": {
+        "bold": True,
+        "text_wrap": True,
+        "valign": "top",
+        "bottom": 1,
+        "bg_color": "#EEF2F6",
+        "align": "right",
+    },
     "text": {"text_wrap": True, "valign": "top"},
     "heading": {"bold": True, "font_size": 12},
     **{kind: {"num_format": form, "valign": "top"} for kind, form in _NUMBERS.items()},
@@ -113,12 +123,16 @@ def _write_cell(
 
 
 def _write_table(sheet: Any, table: PlainTable, looks: dict[str, Any]) -> None:
+    deepest = 1
     for place, column in enumerate(table.columns):
-        sheet.write_string(0, place, column.label, looks["head"])
+        sheet.write_string(0, place, column.label, looks["head" if column.kind == "text" else "number_head"])
         cells = [row[place] for row in table.rows]
-        sheet.set_column(place, place, _width(column.label, cells))
+        width = _width(column.label, cells)
+        sheet.set_column(place, place, width)
+        deepest = max(deepest, len(textwrap.wrap(column.label, int(width) - 3)))
         for number, cell in enumerate(cells, 1):
             _write_cell(sheet, number, place, cell, column.kind, looks)
+    sheet.set_row(0, 16 * deepest)
     sheet.freeze_panes(1, 0)
     if table.rows:
         sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
@@ -189,9 +203,19 @@ class _Summary:
 
     def _headlines(self, document: Document) -> None:
         named = len(document.headlines) > 1
-        labels = ("Prompt" if named else "", "Measure", "Value", "95% interval from", "95% interval to")
-        for place, label in enumerate((*labels, "Counted", "Conversations")):
-            self._sheet.write_string(self._row, place, label, self._looks["head"])
+        labels = (
+            "Prompt" if named else "",
+            "Measure",
+            "Value",
+            "95% from",
+            "95% to",
+            "Counted",
+            "Conversations",
+        )
+        for place, label in enumerate(labels):
+            self._sheet.write_string(
+                self._row, place, label, self._looks["head" if place < 2 else "number_head"]
+            )
         self._row += 1
         for group in document.headlines:
             for number in group.numbers:

@@ -1,0 +1,244 @@
+"""The part about optimizations: what was tried, what it changed and how sure that is, and what became of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from promptlift.report.document import Column, Estimate, Notice, Section, Table
+from promptlift.report.inert import one_line
+from promptlift.report.redaction import redact
+from promptlift.report.wording import plural
+
+if TYPE_CHECKING:
+    from promptlift.report.document import Cell
+    from promptlift.report.gather import Material
+
+__all__ = ["REHEARSAL", "optimizations", "rehearsal_notice"]
+
+REHEARSAL: Final = "rehearsal"
+_LEVEL: Final = 90
+_SHOWN: Final = 20
+_REASONS: Final = {
+    "futility": "no winner: could no longer be found",
+    "budget": "no winner within the budget",
+    "guardrail": "no winner: sentiment or quality suffered",
+    "stopped": "stopped by hand",
+}
+_STATES: Final = {
+    "staged": "staged, waits for approval",
+    "testing": "staged, regression test under way",
+    "rejected": "staged, regression test not passed",
+    "live": "applied, live now",
+    "superseded": "applied, replaced since",
+    "rolled_back": "applied, taken back",
+}
+
+
+def rehearsal_notice(material: Material) -> tuple[Notice, ...]:
+    """Say before everything else that results are of the rehearsal model, when some are."""
+    if not _rehearsals(material.optimizations):
+        return ()
+    words = (
+        "Optimizations marked as rehearsal ran on the built-in rehearsal model, without a language model. Their numbers "
+        "show how an optimization goes and say nothing about a real prompt."
+    )
+    return (Notice("warning", words),)
+
+
+def optimizations(material: Material, *, redacted: bool) -> Section | None:
+    """Tell what was tried.
+
+    Parameters
+    ----------
+    material
+        What was gathered; ``None`` when the source has no optimizations at all.
+    redacted
+        Whether personal data that a pattern finds is taken out of names.
+    """
+    tried = material.optimizations
+    if tried is None:
+        return None
+    if not len(tried):
+        return Section("optimizations", "Optimizations", ("No variants of these prompts were tried.",))
+    shown = tried.sort_values("created_at", ascending=False, kind="stable").head(_SHOWN)
+    numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
+    chosen = material.variants[material.variants["optimization_id"].isin(numbers)]
+    variants = sorted(_records(chosen), key=lambda row: _order(row, numbers))
+    level = _level(variants)
+    names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
+    tables = (
+        _tried_table(_records(shown), numbers, names, material, level),
+        _variant_table(variants, numbers, names, level),
+    )
+    return Section(
+        "optimizations",
+        "Optimizations",
+        _words(tried, variants, level),
+        _remarks(variants, numbers, names, redacted=redacted),
+        tables=tables,
+    )
+
+
+def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> tuple[str, ...]:
+    meaning = (
+        "Each variant was compared with the original on the same simulated conversations. Lift is the change of the share "
+        f"of completed tasks, in percent of the original's; its {level}% interval may be looked at at any time. The "
+        "expected lift is what to expect in production: the measured one is too good on average, because it was chosen."
+    )
+    words = [meaning]
+    if len(tried) > _SHOWN:
+        words.append(f"The newest {_SHOWN} of {plural(len(tried), 'optimization')} are shown.")
+    if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
+        words.append("Where there is no interval, the service reports no sample size: none can be known.")
+    return tuple(words)
+
+
+def _remarks(
+    variants: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], *, redacted: bool
+) -> tuple[str, ...]:
+    """What the service or the table of variants says about single numbers."""
+    said = []
+    for row in variants:
+        text = one_line(row["warnings"], 300) if isinstance(row["warnings"], str) else ""
+        if text:
+            name = names[row["optimization_id"], row["variant_id"]]
+            said.append(
+                f"No. {numbers[row['optimization_id']]}, {name}: {redact(text) if redacted else text}"
+            )
+    return tuple(said[:_SHOWN])
+
+
+def _tried_table(
+    rows: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], material: Material, level: int
+) -> Table:
+    columns = (
+        Column("optimization", "No.", "count"),
+        Column("created_at", "Begun", "moment"),
+        *((Column("prompt", "Prompt"),) if material.compared else ()),
+        Column("status", "Status"),
+        Column("variants", "Variants", "count"),
+        Column("result", "Result"),
+        Column("lift", "Lift", "percent", level),
+        Column("lift_expected", "Expected lift", "percent"),
+        Column("confidence", "Confi\u00addence", "confidence"),
+        Column("pairs", "Pairs", "count"),
+        Column("deployment", "What became of it"),
+        Column("mark", "Mark"),
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        winner = names.get((row["optimization_id"], row["winning_variant_id"]))
+        cells.append(
+            (
+                numbers[row["optimization_id"]],
+                None if pd.isna(row["created_at"]) else row["created_at"].to_pydatetime(),
+                *((material.name_of(row["prompt_id"]),) if material.compared else ()),
+                _text(row["status"]),
+                _whole(row["variant_count"]),
+                _result(row, winner),
+                _lift(row["lift_pct"], row["lift_low"], row["lift_high"]),
+                row["lift_expected"],
+                row["confidence"],
+                _whole(row["n_pairs"]),
+                _STATES.get(_text(row["deployment_state"]), _text(row["deployment_state"])),
+                REHEARSAL if _true(row["rehearsal"]) else "",
+            )
+        )
+    return Table("optimizations", "Optimizations", columns, tuple(cells))
+
+
+def _variant_table(
+    rows: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], level: int
+) -> Table:
+    columns = (
+        Column("optimization", "No.", "count"),
+        Column("variant", "Variant"),
+        Column("stage", "Stage"),
+        Column("task_completion", "Completed", "share"),
+        Column("original", "Original, same pairs", "share"),
+        Column("lift", "Lift", "percent", level),
+        Column("lift_expected", "Expected lift", "percent"),
+        Column("confidence", "Confi\u00addence", "confidence"),
+        Column("pairs", "Pairs", "count"),
+        Column("mark", "Mark"),
+    )
+    cells: list[tuple[Cell, ...]] = []
+    for row in rows:
+        sent = row["uncertainty_source"] == "service"
+        marks = [
+            *(["original"] if _true(row["is_original"]) else []),
+            *(["winner"] if _true(row["is_winner"]) else []),
+            *([REHEARSAL] if _true(row["rehearsal"]) else []),
+        ]
+        cells.append(
+            (
+                numbers[row["optimization_id"]],
+                names[row["optimization_id"], row["variant_id"]],
+                _text(row["stage"]),
+                row["task_completion"],
+                row["original_task_completion"],
+                _lift(row["lift"], row["lift_low"], row["lift_high"], bounded=not sent),
+                row["lift_expected"],
+                row["confidence"],
+                _whole(row["n"]),
+                ", ".join(marks),
+            )
+        )
+    return Table("variants", "Variants", columns, tuple(cells))
+
+
+def _result(row: dict[str, Any], winner: str | None) -> str:
+    if _true(row["winner_selected"]) or winner is not None:
+        return f"winner: {winner or 'not named'}"
+    reason = _text(row["reason"])
+    if reason in _REASONS:
+        return _REASONS[reason]
+    return "no winner" if _text(row["status"]) == "completed" else ""
+
+
+def _lift(value: float, low: float, high: float, *, bounded: bool = True) -> Estimate:
+    """An interval that was sent without an end goes on for ever on that side."""
+    if not bounded or math.isnan(low) != math.isnan(high):
+        low = -math.inf if math.isnan(low) else low
+        high = math.inf if math.isnan(high) else high
+    return Estimate(value, low, high)
+
+
+def _order(row: dict[str, Any], numbers: dict[Any, int]) -> tuple[Any, ...]:
+    number = _whole(row["number"])
+    return numbers[row["optimization_id"]], not _true(row["is_original"]), 1_000 if number is None else number
+
+
+def _level(rows: list[dict[str, Any]]) -> int:
+    found = [row["interval_level"] for row in rows if not math.isnan(row["interval_level"])]
+    if not found:
+        return _LEVEL
+    return int(round(100 * found[0] if found[0] <= 1 else found[0]))
+
+
+def _name(row: dict[str, Any], *, redacted: bool) -> str:
+    name = one_line(_text(row["name"]), 60) or "(no name)"
+    return redact(name) if redacted else name
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _rehearsals(tried: pd.DataFrame | None) -> bool:
+    return tried is not None and any(map(_true, tried["rehearsal"]))
+
+
+def _true(value: Any) -> bool:
+    return not pd.isna(value) and bool(value)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Any) -> int | None:
+    return None if pd.isna(value) else int(value)
