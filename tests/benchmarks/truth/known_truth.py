@@ -95,7 +95,9 @@ def _intercept(rate: float) -> float:
 
 def chance(case: CaseFile, matter: int, persona: str) -> float:
     """How likely the task is completed in a cell: scenario by its number, persona by its name."""
-    cell = PERSONA_SD * normal(case.run, "persona", persona) + SCENARIO_SD * normal(case.run, "matter", matter)
+    cell = PERSONA_SD * normal(case.run, "persona", persona) + SCENARIO_SD * normal(
+        case.run, "matter", matter
+    )
     return 1.0 / (1.0 + math.exp(-_intercept(case.rate) - cell))
 
 

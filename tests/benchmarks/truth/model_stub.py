@@ -18,10 +18,9 @@ import time
 from collections import Counter
 
 import httptools
+import known_truth
 import orjson
 import uvloop
-
-import known_truth
 
 READY = "model stub is ready at "
 MODEL = "stub"
@@ -133,11 +132,7 @@ def records_of(body: bytes) -> tuple[str, list[dict]]:
         said = json.loads(body)["messages"][-1]["content"]
     except (ValueError, KeyError, IndexError, TypeError):
         raise NotUnderstood("not a chat request") from None
-    found = []
-    for line in said.split("\n"):
-        if line.startswith("{"):
-            found.append(json.loads(line))
-    return said, found
+    return said, [json.loads(line) for line in said.split("\n") if line.startswith("{")]
 
 
 def _original(records: list[dict]) -> str:
@@ -195,6 +190,11 @@ def answer_scenarios(body: bytes) -> bytes:
 def answer_persona(_body: bytes) -> bytes:
     """End the conversation."""
     return b'"Fine. [END]"'
+
+
+def answer_nothing(_body: bytes) -> bytes:
+    """Refuse a purpose that nobody told of."""
+    raise NotUnderstood("no such purpose")
 
 
 ANSWERS = {
@@ -261,10 +261,7 @@ class Endpoint(asyncio.Protocol):
         elif purpose == "scenarios":
             record.leaks += any(found != b"0" for *_, found in _CASE.findall(body))
         try:
-            answer = ANSWERS.get(purpose)
-            if answer is None:
-                raise NotUnderstood(f"no such purpose: {purpose!r}")
-            return 200, answer(body)
+            return 200, ANSWERS.get(purpose, answer_nothing)(body)
         except NotUnderstood as error:
             record.not_understood += 1
             return 400, orjson.dumps({"error": {"message": str(error)}})

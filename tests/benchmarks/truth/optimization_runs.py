@@ -112,9 +112,7 @@ class OptimizationRuns:
             for optimization_id in [one for one in running if one not in open_ids]:
                 one, started = running.pop(optimization_id)
                 yield self.read(optimization_id, one) | {"seconds": round(time.monotonic() - started, 2)}
-            late = [
-                one for one, started in running.values() if time.monotonic() - started > DEADLINE_SECONDS
-            ]
+            late = [one for one, started in running.values() if time.monotonic() - started > DEADLINE_SECONDS]
             assert not late, f"not ended in time: {late}"
             time.sleep(POLL_SECONDS)
 
@@ -221,7 +219,9 @@ def _check_cells(
         opening, persona = one["scenario"]["opening"], one["persona"]["name"]
         matter, name = known_truth.read_opening(opening)
         must(name == known_truth.slug(persona), f"cell {one['cell']} has another person than its opening")
-        must(cells.setdefault(one["cell"], (opening, persona)) == (opening, persona), "a cell has two openings")
+        must(
+            cells.setdefault(one["cell"], (opening, persona)) == (opening, persona), "a cell has two openings"
+        )
         if one["status"] == "completed":
             true = known_truth.completes(case.of_arm(one["variantNumber"]), matter, name)
             must(one["taskCompleted"] == true, f"cell {one['cell']} has an outcome that is not true")

@@ -1,0 +1,195 @@
+"""The bounds of the design on optimizations against a known truth, with exact tolerance."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import usual_ways
+from experiment_truth import mean
+from scipy.stats import binomtest, chisquare, t
+from truth_table import CONFIDENCE_MODES, MODES, Finished, cost_table, fixed_calls, markdown, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truth_table import Row
+
+FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
+# A bound is broken when what was seen would come up this rarely if it held.
+SURE = 1e-3
+# With fewer values a mean says nothing yet.
+FEW = 8
+# Modes in which a winner of +10 points is to cost at most so much of a test of fixed size.
+CHEAP = 0.8
+CHEAP_ROWS = (("validation", "low"), ("validation", "moderate"))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound of the design and what was seen."""
+
+    name: str
+    seen: str
+    holds: bool
+
+
+def at_most(count: int, n: int, bound: float) -> bool:
+    """Whether a count may come from a share of at most ``bound``."""
+    return n == 0 or binomtest(count, n, bound, alternative="greater").pvalue > SURE
+
+
+def at_least(count: int, n: int, bound: float) -> bool:
+    """Whether a count may come from a share of at least ``bound``."""
+    return n == 0 or binomtest(count, n, bound, alternative="less").pvalue > SURE
+
+
+def bounds(rows: Sequence[Row]) -> list[Bound]:
+    """Every bound of the design on these rows."""
+    runs = [one for row in rows for one in row.runs]
+    wrong = [one for one in runs if one.record["problems"]]
+    first = f": {wrong[0].record['run']} {wrong[0].record['problems'][0]}" if wrong else ""
+    found = [
+        Bound("every outcome is the true one, every decision follows", f"{len(wrong)} not{first}", not wrong)
+    ]
+    for row in rows:
+        most = FALSE_WINNERS[row.confidence_mode]
+        if not row.effect:
+            name = f"{row.name}: false winners at most {100 * most:.0f} %"
+            seen = f"{row.false} of {len(row.runs)}"
+            found.append(Bound(name, seen, at_most(row.false, len(row.runs), most)))
+    return [*found, *_coverage(rows), *_power(rows), *_calibration(rows), *_cost(rows), *_together(runs)]
+
+
+def _coverage(rows: Sequence[Row]) -> list[Bound]:
+    """Each row's intervals; told by the row that is covered least."""
+    found = []
+    for what, covers in (("points", Finished.covers_points), ("percent", Finished.covers_percent)):
+        counts = [(sum(covers.fget(one) for one in row.runs), row) for row in rows]
+        count, worst = min(counts, key=lambda one: one[0] / len(one[1].runs))
+        found.append(
+            Bound(
+                f"intervals in {what} cover at least 86 %, every row",
+                f"least {count} of {len(worst.runs)} ({worst.name}), together "
+                f"{sum(one for one, _ in counts)} of {sum(len(row.runs) for row in rows)}",
+                all(at_least(one, len(row.runs), 0.86) for one, row in counts),
+            )
+        )
+    return found
+
+
+def _power(rows: Sequence[Row]) -> list[Bound]:
+    found = []
+    for row in rows:
+        least = {0.10: 0.60, 0.20: 0.90}.get(row.effect)
+        if least is None or (row.mode, row.confidence_mode) != ("validation", "moderate"):
+            continue
+        three = [one for one in row.runs if one.wanted.variants == 3]
+        right = sum(one.is_better(one.winner) for one in three)
+        name = f"{row.name}, 3 variants: found at least {100 * least:.0f} %"
+        found.append(Bound(name, f"{right} of {len(three)}", at_least(right, len(three), least)))
+    return found
+
+
+def _calibration(rows: Sequence[Row]) -> list[Bound]:
+    """Confidence and expected lift of winners, with even prior odds that there is a better variant."""
+    found = []
+    for mode in MODES:
+        for confidence in CONFIDENCE_MODES:
+            mine = [row for row in rows if (row.mode, row.confidence_mode) == (mode, confidence)]
+            some = sum(len(row.runs) for row in mine if row.effect)
+            none = sum(len(row.runs) for row in mine if not row.effect)
+            if not some or not none:
+                continue
+            winners = [(1.0 if row.effect else some / none, one) for row in mine for one in row.winners]
+            if not winners:
+                continue
+            weights = np.array([weight for weight, _ in winners])
+            better = float(weights @ [not one.is_false for _, one in winners]) / weights.sum()
+            said = float(weights @ [one.results["confidence"] for _, one in winners]) / weights.sum()
+            n = float(weights.sum() ** 2 / (weights**2).sum())
+            found.append(
+                Bound(
+                    f"{mode}, {confidence}: winners are truly better as often as confidence says, less 3 points",
+                    f"{better:.3f}, said {said:.3f}, {len(winners)} winners",
+                    at_least(round(better * n), round(n), said - 0.03),
+                )
+            )
+            errors = np.array([one.results["liftPointsExpected"] - one.true_points for _, one in winners])
+            bias = float(weights @ errors / weights.sum())
+            spread = math.sqrt(float(weights**2 @ (errors - bias) ** 2)) / float(weights.sum())
+            found.append(
+                Bound(
+                    f"{mode}, {confidence}: expected lift of winners within 2.5 points on average",
+                    f"{bias:+.2f} (standard error {spread:.2f})",
+                    n < FEW or abs(bias) - 2.5 <= t.isf(SURE, n - 1) * spread,
+                )
+            )
+    return found
+
+
+def _cost(rows: Sequence[Row]) -> list[Bound]:
+    found = []
+    for row in rows:
+        if row.effect == 0.10 and (row.mode, row.confidence_mode) in CHEAP_ROWS:
+            for what, shares in (
+                ("conversations", row.shares_of_budget),
+                ("model calls", [one.record["model_calls"] / fixed_calls(one) for one in row.runs]),
+            ):
+                error = float(np.std(shares)) / math.sqrt(len(shares))
+                found.append(
+                    Bound(
+                        f"{row.name}: {what} at most {CHEAP} of a test of fixed size",
+                        f"{mean(shares):.2f}",
+                        len(shares) < FEW or mean(shares) - t.isf(SURE, len(shares) - 1) * error <= CHEAP,
+                    )
+                )
+    return found
+
+
+def _together(runs: Sequence[Finished]) -> list[Bound]:
+    """What needs many optimizations: pairing, positions, the usual way."""
+    pairs = [one.results["pairs"] for one in runs]
+    ratio = mean([_variance_ratio(one) for one in pairs if one["n"]])
+    found = [Bound("variance unpaired over paired at least 1.16", f"{ratio:.3f}", ratio >= 1.16)]
+    alike = [one for one in runs if not one.wanted.effect]
+    for variants in (2, 3, 4, 5):
+        finalists = [one.record["finalist"] for one in alike if one.wanted.variants == variants]
+        if len(finalists) >= 5 * variants:
+            seen = [finalists.count(arm) for arm in range(1, variants + 1)]
+            name = f"no position of {variants} is favoured"
+            found.append(Bound(name, str(seen), chisquare(seen).pvalue > SURE))
+    if len(alike) >= 20:
+        named = sum(usual_ways.highest_mean(one.record["passes"]) is not None for one in alike)
+        found.append(
+            Bound(
+                "highest mean names a winner in over half of A/A",
+                f"{named} of {len(alike)}",
+                named > len(alike) / 2,
+            )
+        )
+    return found
+
+
+def _variance_ratio(pairs: dict) -> float:
+    n = pairs["n"] + 2
+    m1, m0 = (pairs["n11"] + pairs["n10"] + 1) / n, (pairs["n11"] + pairs["n01"] + 1) / n
+    apart = m1 * (1 - m1) + m0 * (1 - m0)
+    return apart / (apart - 2 * ((pairs["n11"] + 0.5) / n - m1 * m0))
+
+
+def report(rows: Sequence[Row]) -> str:
+    """Everything as Markdown."""
+    held = bounds(rows)
+    broken = [one for one in held if not one.holds]
+    lines = [("holds" if one.holds else "**broken**", one.name, one.seen) for one in [*broken, *held]]
+    return "\n\n".join(
+        [
+            table(rows),
+            cost_table(rows),
+            markdown(("", "bound", "seen"), dict.fromkeys(lines)),
+            f"{len(held) - len(broken)} of {len(held)} bounds hold.",
+        ]
+    )

@@ -1,0 +1,264 @@
+"""What many optimizations against a known truth say: one row a kind, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import usual_ways
+from experiment_truth import CELLS, mean, shown
+from optimization_runs import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+EFFECTS = (0.0, 0.05, 0.10, 0.20)
+MODES = ("exploratory", "validation")
+CONFIDENCE_MODES = ("low", "moderate", "high")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One optimization and its truth.
+
+    Attributes
+    ----------
+    record
+        As `optimization_runs` gives it.
+    """
+
+    record: dict
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        names = ("run", "effect", "variants", "mode", "confidence_mode")
+        return Wanted(**{name: self.record[name] for name in names})
+
+    def rate(self, arm: int) -> float:
+        """True completion rate of an arm."""
+        return self.wanted.case.of_arm(arm).rate
+
+    def is_better(self, arm: int | None) -> bool:
+        """Whether an arm is truly better than the original."""
+        return arm is not None and arm == self.wanted.case.better_arm
+
+    @property
+    def winner(self) -> int | None:
+        return self.record["winner"]
+
+    @property
+    def is_false(self) -> bool:
+        """Whether it has a winner that is not truly better."""
+        return self.winner is not None and not self.is_better(self.winner)
+
+    @property
+    def results(self) -> dict:
+        return self.record["results"]
+
+    @property
+    def true_points(self) -> float:
+        """Of the finalist."""
+        return 100 * (self.rate(self.record["finalist"]) - self.rate(0))
+
+    @property
+    def true_lift(self) -> float:
+        """Of the finalist, in percent."""
+        return 100 * (self.rate(self.record["finalist"]) / self.rate(0) - 1)
+
+    @property
+    def covers_points(self) -> bool:
+        return self.results["liftPointsLow"] <= self.true_points <= self.results["liftPointsHigh"]
+
+    @property
+    def covers_percent(self) -> bool:
+        # Where the interval of the ratio is not bounded it excludes nothing.
+        low, high = self.results["liftLow"], self.results["liftHigh"]
+        return low is None or high is None or low <= self.true_lift <= high
+
+
+@dataclass(frozen=True)
+class Row:
+    """Optimizations of one effect, mode and confidence mode."""
+
+    effect: float
+    mode: str
+    confidence_mode: str
+    runs: tuple[Finished, ...]
+
+    @property
+    def name(self) -> str:
+        effect = f"+{100 * self.effect:.0f}" if self.effect else "A/A"
+        return f"{effect}, {self.mode}, {self.confidence_mode}"
+
+    @property
+    def winners(self) -> list[Finished]:
+        return [one for one in self.runs if one.winner is not None]
+
+    @property
+    def false(self) -> int:
+        return sum(one.is_false for one in self.runs)
+
+    @property
+    def right(self) -> int:
+        return sum(one.is_better(one.winner) for one in self.runs)
+
+    @cached_property
+    def usual(self) -> dict[str, tuple[int, int]]:
+        """False and right winners of the usual ways."""
+        picked = {
+            "highest mean": [usual_ways.highest_mean(one.record["passes"]) for one in self.runs],
+            "z": [usual_ways.z_test_with_peeking(one.record["passes"]) for one in self.runs],
+            "fixed": [
+                usual_ways.fixed_size(one.wanted.case, one.record["conversations_max"]) for one in self.runs
+            ],
+            "same money": [usual_ways.fixed_size(one.wanted.case, self.conversations) for one in self.runs],
+        }
+        return {
+            way: (
+                sum(
+                    arm is not None and not one.is_better(arm)
+                    for arm, one in zip(arms, self.runs, strict=True)
+                ),
+                sum(one.is_better(arm) for arm, one in zip(arms, self.runs, strict=True)),
+            )
+            for way, arms in picked.items()
+        }
+
+    @property
+    def conversations(self) -> float:
+        return mean([one.record["conversations"] for one in self.runs])
+
+    @property
+    def model_calls(self) -> float:
+        return mean([one.record["model_calls"] for one in self.runs])
+
+    @property
+    def shares_of_budget(self) -> list[float]:
+        return [one.record["conversations"] / one.record["conversations_max"] for one in self.runs]
+
+    def errors(self, name: str) -> list[float]:
+        """What winners say less what is true."""
+        return [
+            one.results[name] - (one.true_lift if name == "lift" else one.true_points) for one in self.winners
+        ]
+
+
+def rows_of(records: Iterable[dict]) -> list[Row]:
+    """Sort records into rows."""
+    found: dict[tuple, list[Finished]] = {}
+    for record in sorted(records, key=lambda one: one["run"]):
+        key = (record["effect"], record["mode"], record["confidence_mode"])
+        found.setdefault(key, []).append(Finished(record))
+    return [
+        Row(*key, tuple(found[key]))
+        for mode in MODES
+        for effect in EFFECTS
+        for confidence in CONFIDENCE_MODES
+        if (key := (effect, mode, confidence)) in found
+    ]
+
+
+def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Every row as Markdown."""
+    head = (
+        "truth, mode, confidence",
+        "runs",
+        "false winner %",
+        "right winner %",
+        "highest mean false / right %",
+        "z with peeking false / right %",
+        "whole budget, Holm false / right %",
+        "conversations",
+        "model calls",
+        "winners' lift error, %",
+        "in points",
+        "expected, points",
+        "coverage of the 90 % interval, points / percent",
+        "mean confidence of winners",
+        "truly better",
+    )
+    lines = []
+    for row in rows:
+        n, won = len(row.runs), len(row.winners)
+
+        def both(way: str, row: Row = row, n: int = n) -> str:
+            false, right = row.usual[way]
+            return f"{100 * false / n:.0f} / {100 * right / n:.0f}"
+
+        covered = [
+            mean([one.covers_points for one in row.runs]),
+            mean([one.covers_percent for one in row.runs]),
+        ]
+        lines.append(
+            (
+                row.name,
+                str(n),
+                shown(100 * row.false / n),
+                shown(100 * row.right / n),
+                both("highest mean"),
+                both("z"),
+                both("fixed"),
+                shown(row.conversations, 0),
+                shown(row.model_calls, 0),
+                shown(mean(row.errors("lift"))),
+                shown(mean(row.errors("liftPoints"))),
+                shown(mean(row.errors("liftPointsExpected"))),
+                f"{100 * covered[0]:.0f} / {100 * covered[1]:.0f}",
+                shown(mean([one.results["confidence"] for one in row.winners]), 3),
+                shown((won - row.false) / won if won else math.nan, 3),
+            )
+        )
+    return markdown(head, lines)
+
+
+def cost_table(rows: Sequence[Row]) -> str:
+    """What an optimization costs beside a test of all variants to a fixed size, at +10 points."""
+    head = (
+        "mode, confidence at +10 points",
+        "conversations: ours",
+        "whole budget",
+        "share",
+        "model calls: ours",
+        "whole budget",
+        "share",
+        "right winner: ours %",
+        "whole budget, Holm %",
+        "Holm with our conversations %",
+    )
+    lines = []
+    for row in rows:
+        if row.effect != 0.10:
+            continue
+        n = len(row.runs)
+        budget = mean([one.record["conversations_max"] for one in row.runs])
+        # A conversation is a call and its judgement; each pass and the variants are one call more.
+        calls = mean([fixed_calls(one) for one in row.runs])
+        lines.append(
+            (
+                f"{row.mode}, {row.confidence_mode}",
+                shown(row.conversations, 0),
+                shown(budget, 0),
+                shown(mean(row.shares_of_budget), 2),
+                shown(row.model_calls, 0),
+                shown(calls, 0),
+                shown(row.model_calls / calls, 2),
+                shown(100 * row.right / n, 0),
+                shown(100 * row.usual["fixed"][1] / n, 0),
+                shown(100 * row.usual["same money"][1] / n, 0),
+            )
+        )
+    return markdown(head, lines)
+
+
+def fixed_calls(one: Finished) -> float:
+    """Model calls of a test of fixed size with the whole budget."""
+    most = one.record["conversations_max"]
+    return 2 * most + most / (CELLS * (one.wanted.variants + 1)) + 1
