@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,14 @@ from promptlift.service.actions import deployments
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
+from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events, insights
 
 if TYPE_CHECKING:
-    from promptlift.service.store.database import Database
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
 
 PROMPT = SCHEMES["prompt"]
 ORIGINAL = "You help.\n"
@@ -29,6 +34,20 @@ TESTED = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRe
 AT_ONCE = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": False}}
 
 
+@contextmanager
+def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Database]:
+    """A migrated, empty database: ``sqlite`` or ``postgresql``."""
+    url = f"sqlite:///{folder / 'promptlift.db'}"
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres_url").replace("postgresql://", "postgresql+psycopg://")
+    opened = Database(url)
+    opened.migrate()
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
 @dataclass
 class World:
     """One account with one prompt."""
@@ -37,7 +56,6 @@ class World:
     account: str = ""
     prompt_id: str = ""
     started: int = field(default_factory=lambda: moment.now() - 10 * moment.DAY)
-    _logged: int = 0
 
     def __post_init__(self) -> None:
         with self.database.write() as connection:

@@ -6,24 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deployed import World
-from promptlift.service.store.database import Database
+from deployed import World, migrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from promptlift.service.store.database import Database
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A migrated, empty database."""
-    url = f"sqlite:///{tmp_path / 'promptlift.db'}"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("postgres_url").replace("postgresql://", "postgresql+psycopg://")
-    opened = Database(url)
-    opened.migrate()
-    yield opened
-    opened.close()
+    with migrated(request.param, request, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture
