@@ -1,0 +1,59 @@
+"""Text from outside made harmless to look at: nothing hidden, nothing that moves other text, nothing endless.
+
+Escaping is the renderer's; this is about characters that do harm even when they are escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+__all__ = ["one_line", "shorten", "visible"]
+
+_ANSI: Final = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
+)
+_BREAKS: Final = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+# Characters that turn the writing direction, are not seen, or are no characters at all.
+_UNSEEN: Final = re.compile(
+    "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+_CONTROLS: Final = {
+    **{code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)},
+    0x7F: "\u2421",
+    **dict.fromkeys(range(0x80, 0xA0), "\ufffd"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
+}
+# Piles of accents climb over the lines above.
+_PILED: Final = re.compile(
+    r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{3})"
+    r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
+_EMPTY_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
+
+
+def visible(text: Any) -> str:
+    """Give a text in which every control character is seen or gone.
+
+    Colour codes of terminals and invisible characters are taken out, other control characters become their signs
+    (NUL becomes ␀), half surrogates the replacement character. More than one empty line in a row becomes one.
+    """
+    line = _ANSI.sub("", "" if text is None else str(text))
+    line = _BREAKS.sub("\n", line).translate(_CONTROLS)
+    line = _PILED.sub(r"\1", _UNSEEN.sub("", line))
+    return _EMPTY_LINES.sub("\n\n", line).strip()
+
+
+def one_line(text: Any, limit: int) -> str:
+    """Give a visible text on one line, cut to ``limit`` characters."""
+    return shorten(" ".join(visible(text).split()), limit)[0]
+
+
+def shorten(text: str, limit: int) -> tuple[str, int]:
+    """Cut a text to ``limit`` characters, at a space where one is near; also give how many were cut."""
+    if len(text) <= limit:
+        return text, 0
+    kept = text[: limit - 1]
+    space = kept.rfind(" ", int(limit * 0.85))
+    kept = (kept[:space] if space > 0 else kept).rstrip()
+    return f"{kept}…", len(text) - len(kept)

@@ -1,0 +1,155 @@
+"""What stays of a conversation browser where nothing runs: counts, the first conversations, one transcript, labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from promptlift.widgets.static import Said, Tone, badge, details, element, facts, paragraph, root, table, transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.widgets.catalogue import Catalogue, Row
+    from promptlift.widgets.labels import Label, Labels
+
+__all__ = ["draw", "note_of"]
+
+_ROWS: Final = 12
+_TURNS: Final = 30
+_LABELS: Final = 100
+_SENTIMENT_TONES: Final[dict[str, Tone]] = {"positive": "good", "neutral": "plain", "negative": "bad"}
+_COMPLETED: Final[dict[str, tuple[str, Tone]]] = {
+    "yes": ("completed", "good"),
+    "no": ("not completed", "bad"),
+    "unknown": ("not judged", "plain"),
+}
+_NOTES: Final = {
+    "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
+    "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
+}
+
+
+def note_of(analyser: str | None, *, blind: bool) -> str:
+    """Give the sentence that belongs under everything a word list has judged."""
+    return "" if blind else _NOTES.get(str(analyser), "")
+
+
+def draw(
+    catalogue: Catalogue, labels: Labels, places: Sequence[Any] | Any, shown: int | None, analyser: str | None
+) -> Markup:
+    """Draw the static twin of a browser.
+
+    Parameters
+    ----------
+    catalogue, labels
+        What is browsed, and what people said about it.
+    places
+        Places of the conversations that were found.
+    shown
+        Place of the conversation that is open; None when there is none.
+    analyser
+        Who judged the conversations.
+    """
+    parts = [
+        paragraph(element("b", f"{len(catalogue):,} conversations"), *_counts(catalogue, labels)),
+        _list(catalogue, labels, [int(one) for one in places[:_ROWS]], len(places)),
+    ]
+    if shown is not None:
+        parts.append(_open(catalogue, labels, shown))
+    if len(labels):
+        parts.append(_labels(labels))
+    note = note_of(analyser, blind=catalogue.blind)
+    if note:
+        parts.append(paragraph(note, soft=True))
+    parts.append(paragraph("To filter, read and label all of them, run this cell in a live notebook.", soft=True))
+    return root(*parts)
+
+
+def _counts(catalogue: Catalogue, labels: Labels) -> list[str]:
+    said = [f", {len(labels):,} labelled" if len(labels) else ""]
+    choices = catalogue.choices()
+    names = {"yes": "completed", "no": "not completed", "unknown": "not judged"}
+    for pairs in (
+        [(names[name], count) for name, count in choices["completion"]],
+        [(name, count) for name, count in choices["sentiment"] if name != "none"],
+    ):
+        if pairs:
+            said.append(" · " + ", ".join(f"{count:,} {name}" for name, count in pairs))
+    return said
+
+
+def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -> Markup:
+    if not places:
+        return paragraph("No conversation fits the filters.")
+    headers = ["Conversation", "Started (UTC)", *([] if catalogue.blind else ["Judged", "Issues"]), "Labelled"]
+    rows = []
+    for place in places:
+        row = catalogue.row(place)
+        judged = [] if catalogue.blind else [_judged(row), row.issue_count or ""]
+        rows.append([row.title, row.when, *judged, _said(labels.get(catalogue.ids[place]))])
+    caption = f"The first {len(places)} of {found:,}" if found > len(places) else None
+    return table(headers, rows, numbers=() if catalogue.blind else (3,), caption=caption)
+
+
+def _judged(row: Row) -> Markup:
+    words, tone = _COMPLETED[row.completed]
+    marks = [badge(words, tone)]
+    if row.sentiment is not None:
+        marks.append(badge(row.sentiment, _SENTIMENT_TONES[row.sentiment]))
+    return element("span", *_spaced(marks))
+
+
+def _spaced(marks: list[Markup]) -> list[Markup]:
+    return [Markup(" ").join(marks)]
+
+
+def _said(label: Label) -> Markup | str:
+    marks = []
+    if label.task_completed is not None:
+        marks.append(badge("completed", "good") if label.task_completed else badge("not completed", "bad"))
+    if label.sentiment is not None:
+        marks.append(badge(label.sentiment, _SENTIMENT_TONES[label.sentiment]))
+    return element("span", *_spaced(marks)) if marks else ""
+
+
+def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
+    turns, problem = catalogue.turns(place)
+    said = [
+        Said(
+            turn.role,
+            turn.content,
+            " · ".join(
+                part
+                for part in (turn.when, f"{turn.tokens:,} tokens" if turn.tokens is not None else "", turn.model)
+                if part
+            ),
+        )
+        for turn in turns[:_TURNS]
+    ]
+    rest = len(turns) - len(said)
+    parts = [facts(catalogue.facts(place)), transcript(said)]
+    if not labels.get(catalogue.ids[place]).empty:
+        parts.insert(1, paragraph("Labelled: ", _said(labels.get(catalogue.ids[place]))))
+    if rest > 0:
+        parts.append(paragraph(f"… {rest:,} more messages", soft=True))
+    if problem:
+        parts.append(paragraph(problem))
+    return details(element("b", catalogue.row(place).title), *parts, opened=True)
+
+
+def _labels(labels: Labels) -> Markup:
+    given = labels.table()
+    last = given.tail(_LABELS)
+    rows = [
+        [
+            one["conversation_id"][:80],
+            _said(labels.get(one["conversation_id"])),
+            "" if one["labelled_at"] is None or one["labelled_at"] != one["labelled_at"]  # noqa: PLR0124  NaT
+            else one["labelled_at"].strftime("%Y-%m-%d %H:%M"),
+        ]
+        for one in last.to_dict("records")
+    ]  # fmt: skip
+    words = f"{len(given):,} labels" if len(given) <= _LABELS else f"The last {_LABELS} of {len(given):,} labels"
+    return details(words, table(["Conversation", "Labelled", "When (UTC)"], rows))

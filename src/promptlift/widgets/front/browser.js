@@ -1,0 +1,262 @@
+// The live view of a ConversationBrowser: a list, a transcript, and keys to label with.
+
+const KEYS = [
+  ["↑ ↓", "move"], ["PgUp PgDn", "turn the page"], ["Home End", "first, last"], ["/", "look for text"],
+  ["y n", "completed: yes, no"], ["1 2 3", "negative, neutral, positive"], ["⌫", "take labels back"],
+  ["Enter", "next without a label"], ["?", "show or hide this"],
+];
+const SENTIMENTS = ["negative", "neutral", "positive"];
+const TONES = { positive: "good", neutral: "plain", negative: "bad", yes: "good", no: "bad", unknown: "plain" };
+const COMPLETED = { yes: "completed", no: "not completed", unknown: "not judged" };
+
+function render({ model, el }) {
+  const about = model.get("_about");
+  // Wishes are numbered by view: Python carries out each of them once, in order, however they are bundled.
+  const client = Math.random().toString(36).slice(2) + Date.now().toString(36);
+  let wished = 0;
+  let asked = model.get("_opened").number || 0;
+  let place = null;
+  let typing = 0;
+  let waiting = 0;
+
+  const root = rooted(el, "plw-browser");
+  const text = make("input", {
+    type: "search", placeholder: "Text …", "aria-label": "Text in the conversation", maxlength: 500, size: 24,
+    oninput: () => { clearTimeout(typing); typing = setTimeout(() => look(), 200); },
+  });
+  const pick = (label, choices) => make(
+    "select", { "aria-label": label, onchange: () => look() },
+    make("option", { value: "" }, label), ...choices.map(([value, words]) => make("option", { value }, words)),
+  );
+  const named = (pairs, names) =>
+    pairs.map(([name, count]) => [name, `${(names || {})[name] || name} (${counted(count)})`]);
+  const sentiment = pick("Any sentiment", named(about.choices.sentiment, { none: "not judged" }));
+  const completion = pick("Any completion", named(about.choices.completion, COMPLETED));
+  const issue = pick("Any issue", about.choices.issues.map(([title, count], at) => [at, `${title} (${counted(count)})`]));
+  const labelled = pick("Labelled or not", [
+    ["no", "Not labelled"], ["yes", "Labelled"], ...(about.judged ? [["differs", "Label differs from the judge"]] : []),
+  ]);
+  const clear = make("button", { type: "button", onclick: () => { unfilter(); look(); list.focus(); } }, "Clear");
+  const found = make("span", { class: "plw-found", role: "status" });
+  const judged = about.judged ? [completion, sentiment, issue] : [];
+  const list = make("div", {
+    class: "plw-list", role: "listbox", tabindex: 0, "aria-label": "Conversations",
+    onclick: (event) => {
+      const row = event.target.closest("[data-place]");
+      if (row) { go(Number(row.dataset.place)); list.focus(); }
+    },
+  });
+  const pages = make("div", { class: "plw-pages" });
+  const shown = make("div", { class: "plw-shown", tabindex: 0, "aria-label": "Transcript" });
+  const turnPage = (by) => { ask("page", place, model.get("_view").page + by); };
+  const back = make("button", { type: "button", "aria-label": "Previous page", onclick: () => turnPage(-1) }, "‹");
+  const next = make("button", { type: "button", "aria-label": "Next page", onclick: () => turnPage(1) }, "›");
+  const where = make("span", { class: "plw-soft" });
+  pages.append(back, where, next);
+
+  const choice = (words, key, field, value) => make("button", {
+    type: "button", "aria-pressed": "false", "data-field": field, "data-value": String(value),
+    onclick: () => { toggle(field, value); list.focus(); },
+  }, words, " ", make("kbd", {}, key));
+  const labelling = make(
+    "div", { class: "plw-labelling", role: "group", "aria-label": "Your label" },
+    make("span", { class: "plw-soft" }, "Completed"), choice("Yes", "y", "task_completed", true),
+    choice("No", "n", "task_completed", false), make("span", { class: "plw-soft" }, "Sentiment"),
+    ...SENTIMENTS.map((name, at) => choice(name, at + 1, "sentiment", name)),
+    make("button", { type: "button", onclick: () => { ask("unlabelled", place); list.focus(); } },
+      "Next without a label ", make("kbd", {}, "Enter")),
+  );
+  const progress = make("span", { class: "plw-soft plw-progress", role: "status" });
+  labelling.append(progress);
+  const notice = make("div", { class: "plw-notice", role: "alert", hidden: true });
+  const help = make("div", { class: "plw-help", hidden: true }, ...KEYS.map(([key, words]) =>
+    make("span", {}, make("kbd", {}, key), " ", words)));
+  root.append(
+    make("div", { class: "plw-bar" }, text, ...judged, labelled, clear, found,
+      make("button", { type: "button", "aria-label": "Keys", onclick: () => { help.hidden = !help.hidden; } },
+        make("kbd", {}, "?"))),
+    help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling,
+  );
+  if (about.note) root.append(make("div", { class: "plw-foot plw-soft" }, about.note));
+
+  // Questions.
+
+  function ask(move, at, page) {
+    asked += 1;
+    model.set("_query", {
+      number: asked, client, move, place: at ?? 0, page: page ?? 0, text: text.value,
+      sentiment: sentiment.value ? [sentiment.value] : [], completion: completion.value ? [completion.value] : [],
+      issue: issue.value === "" ? null : Number(issue.value), labelled: labelled.value,
+    });
+    model.save_changes();
+    expect();
+  }
+  function look() { clearTimeout(typing); ask("first"); }
+  function unfilter() { for (const field of [text, sentiment, completion, issue, labelled]) field.value = ""; }
+  function go(to) {
+    if (to === place) return;
+    place = to;
+    point();
+    ask("to", to);
+  }
+  function move(by) {
+    const rows = model.get("_view").rows;
+    const at = rows.findIndex((row) => row.place === place);
+    const to = rows[at + by];
+    if (at >= 0 && to) go(to.place);
+    else ask("by", place, by);
+  }
+
+  // Wishes.
+
+  function pending() { return model.get("_wishes").filter((wish) => wish.number > (model.get("_answered")[wish.client] || 0)); }
+  function said(at) {
+    let [completed, feeling] = model.get("_marks").said[String(at)] || [null, null];
+    for (const wish of pending()) {
+      if (wish.place !== at) continue;
+      if (wish.field !== "sentiment") completed = wish.value;
+      if (wish.field !== "task_completed") feeling = wish.value;
+    }
+    return { task_completed: completed, sentiment: feeling };
+  }
+  function wish(field, value) {
+    if (place === null || model.get("_opened").place === null) return;
+    wished += 1;
+    model.set("_wishes", [...pending(), { client, number: wished, place, field, value }]);
+    model.save_changes();
+    marks();
+    expect();
+  }
+  function toggle(field, value) { wish(field, said(place)[field] === value ? null : value); }
+
+  // Whoever asked should not wait in silence: a busy or dead kernel is said.
+  function expect() {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const labels = pending().filter((one) => one.client === client).length;
+      if (!labels && (model.get("_opened").number || 0) >= asked) return;
+      say(`The kernel has not answered yet; it is busy or has ended.${labels ? ` ${labels} labels wait for it.` : ""}`);
+    }, 3000);
+  }
+  function say(words) { notice.textContent = words; notice.hidden = !words; }
+
+  // What is shown.
+
+  function rows() {
+    const view = model.get("_view");
+    list.replaceChildren(...view.rows.map((row) => make(
+      "div", { class: "plw-row", role: "option", id: `plw-${client}-${row.place}`, "data-place": row.place },
+      make("div", { class: "plw-title" }, row.title),
+      make("div", { class: "plw-small" },
+        make("span", { class: "plw-soft" }, row.when),
+        row.completed && mark(COMPLETED[row.completed], TONES[row.completed]),
+        row.sentiment && mark(row.sentiment, TONES[row.sentiment]),
+        row.issue_count > 0 && make("span", { class: "plw-soft" }, row.issue_count === 1 ? "1 issue" : `${row.issue_count} issues`),
+        make("span", { class: "plw-own" })),
+    )));
+    if (!view.rows.length) list.append(make("p", { class: "plw-soft plw-none" }, "No conversation fits. Clear the filters to see all."));
+    found.textContent = view.found === about.rows ? `${counted(about.rows)} conversations`
+      : `${counted(view.found)} of ${counted(about.rows)} conversations`;
+    where.textContent = view.found
+      ? `${counted(view.first + 1)} to ${counted(view.first + view.rows.length)} of ${counted(view.found)}` : "";
+    back.disabled = view.page <= 0;
+    next.disabled = view.page + 1 >= view.pages;
+    list.scrollTop = 0;
+    point();
+    marks();
+  }
+  function point() {
+    for (const row of list.querySelectorAll(".plw-row")) {
+      const here = Number(row.dataset.place) === place;
+      row.setAttribute("aria-selected", String(here));
+      if (!here) continue;
+      list.setAttribute("aria-activedescendant", row.id);
+      const over = row.offsetTop - list.scrollTop;
+      if (over < 0) list.scrollTop = row.offsetTop;
+      else if (over + row.offsetHeight > list.clientHeight) list.scrollTop = row.offsetTop + row.offsetHeight - list.clientHeight;
+    }
+  }
+  function marks() {
+    for (const row of list.querySelectorAll(".plw-row")) {
+      const own = said(Number(row.dataset.place));
+      const shownMarks = [
+        own.task_completed !== null && mark(own.task_completed ? "✓ you: completed" : "✗ you: not completed", own.task_completed ? "good plw-human" : "bad plw-human"),
+        own.sentiment !== null && mark(`you: ${own.sentiment}`, `${TONES[own.sentiment]} plw-human`),
+      ].filter(Boolean);
+      row.querySelector(".plw-own").replaceChildren(...shownMarks);
+    }
+    const own = said(place);
+    for (const button of labelling.querySelectorAll("[data-field]")) {
+      button.setAttribute("aria-pressed", String(String(own[button.dataset.field]) === button.dataset.value));
+      button.disabled = place === null;
+    }
+    const { labelled: done, notice: problem } = model.get("_marks");
+    progress.textContent = `${counted(done)} labelled` + (about.kept ? `, kept in ${about.kept}` : "");
+    if (!pending().length) say(problem);
+  }
+  function transcript() {
+    const opened = model.get("_opened");
+    if ((opened.number || 0) < asked && opened.place !== place && place !== null) return;
+    place = opened.place;
+    clearTimeout(waiting);
+    if (place === null) { shown.replaceChildren(); point(); marks(); return; }
+    const facts = make("dl", {}, ...opened.facts.map(([name, value]) =>
+      make("div", {}, make("dt", {}, name), make("dd", { class: "plw-said" }, value))));
+    const turns = opened.turns.map((turn) => make(
+      "div", { class: "plw-turn", "data-role": turn.role },
+      make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role),
+        ...[turn.when, turn.tokens === null ? "" : `${counted(turn.tokens)} tokens`, turn.model].filter(Boolean).map((one) => ` · ${one}`)),
+      make("div", { class: "plw-said" }, turn.content || "(empty message)"),
+      turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters left out`),
+    ));
+    shown.replaceChildren(facts, ...turns);
+    if (opened.problem) shown.append(make("p", { class: "plw-soft" }, opened.problem));
+    shown.scrollTop = 0;
+    point();
+    marks();
+  }
+
+  // Keys.
+
+  const acts = {
+    ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
+    PageDown: () => { if (!next.disabled) turnPage(1); }, PageUp: () => { if (!back.disabled) turnPage(-1); },
+    Home: () => ask("first"), End: () => ask("last"),
+    "/": () => { text.focus(); text.select(); }, Enter: () => ask("unlabelled", place),
+    y: () => toggle("task_completed", true), n: () => toggle("task_completed", false),
+    1: () => toggle("sentiment", "negative"), 2: () => toggle("sentiment", "neutral"), 3: () => toggle("sentiment", "positive"),
+    Backspace: () => wish("both", null), Delete: () => wish("both", null), "?": () => { help.hidden = !help.hidden; },
+  };
+  root.addEventListener("keydown", (event) => {
+    const into = event.target;
+    if (into.matches("input, select")) {
+      if (event.key === "Escape") { list.focus(); event.preventDefault(); }
+      if (event.key === "Enter" && into === text) { look(); list.focus(); event.preventDefault(); }
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (into.matches("button") && (event.key === "Enter" || event.key === " ")) return;
+    if (into === shown && ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].includes(event.key)) return;
+    const labels = ["y", "n", "1", "2", "3", "Backspace", "Delete"].includes(event.key);
+    const act = Object.hasOwn(acts, event.key) ? acts[event.key] : null;
+    if (!act) return;
+    event.preventDefault();
+    // A key that is held down moves on and on, but labels only once.
+    if (!(event.repeat && labels)) act();
+  });
+
+  // A view that is made again, after a reload or in a second place, shows what the first one showed.
+  const before = model.get("_query");
+  text.value = before.text || "";
+  sentiment.value = (before.sentiment || [""])[0] || "";
+  completion.value = (before.completion || [""])[0] || "";
+  issue.value = before.issue ?? "";
+  labelled.value = before.labelled || "";
+  rows();
+  transcript();
+  return listening(model, {
+    _view: rows, _opened: transcript, _marks: marks, _answered: () => { clearTimeout(waiting); marks(); },
+  });
+}
+
+export default { render };

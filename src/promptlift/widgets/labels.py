@@ -1,0 +1,263 @@
+"""What people say about conversations: kept in the order it was said, as a table and in a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import pandas as pd
+
+from promptlift.errors import ConfigError, FrameError
+from promptlift.schema.insights import SENTIMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COLUMNS", "Label", "Labels", "read_labels", "write_labels"]
+
+COLUMNS: Final = {
+    "conversation_id": "str",
+    "task_completed": "boolean",
+    "sentiment": pd.CategoricalDtype(list(SENTIMENTS)),
+    "labelled_at": pd.DatetimeTZDtype("us", "UTC"),
+}
+_SUFFIXES: Final = (".csv", ".parquet")
+# A spreadsheet takes a cell that begins like this for a formula. An apostrophe before it makes it text.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_YES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a person said about one conversation; None where nothing was said."""
+
+    task_completed: bool | None = None
+    sentiment: str | None = None
+    labelled_at: datetime | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is said."""
+        return self.task_completed is None and self.sentiment is None
+
+
+class Labels:
+    """Labels by conversation, written to a file after every change when there is one.
+
+    Parameters
+    ----------
+    given
+        Labels to start with: a table with conversation_id and task_completed or sentiment, or the path of a CSV or
+        Parquet file, which need not exist yet.
+    clock
+        Gives the time of a label.
+    """
+
+    def __init__(self, given: Any = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
+        self.path: Path | None = None
+        self._seen: tuple[int, int] | None = None
+        self._by_id: dict[str, Label] = {}
+        if isinstance(given, str | os.PathLike):
+            self.path = _checked(Path(given))
+            self._load()
+        elif given is not None:
+            self._by_id = _from_table(given, "labels")
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def get(self, conversation_id: str) -> Label:
+        """Give what is said about a conversation; an empty label when nothing is."""
+        return self._by_id.get(conversation_id, Label())
+
+    def say(
+        self, conversation_id: str, field: Literal["task_completed", "sentiment", "both"], value: bool | str | None
+    ) -> None:
+        """Say something about a conversation, or take it back with None.
+
+        Raises
+        ------
+        ConfigError
+            When the file cannot be written, or holds something else by now; the label is kept in memory all the same.
+        """
+        changed_by_others = None
+        if self.path is not None and _state_of(self.path) not in (self._seen, None):
+            try:  # another notebook, or this cell before it was run again
+                self._load()
+            except ConfigError as error:
+                changed_by_others = error
+        now = self._clock()
+        before = self.get(conversation_id)
+        if field == "task_completed":
+            label = replace(before, task_completed=value, labelled_at=now)
+        elif field == "sentiment":
+            label = replace(before, sentiment=value, labelled_at=now)
+        else:
+            label = Label()
+        # Last said, last in the table.
+        self._by_id.pop(conversation_id, None)
+        if not label.empty:
+            self._by_id[conversation_id] = label
+        if changed_by_others is not None:
+            raise changed_by_others
+        if self.path is not None:
+            self._seen = _state_of(write_labels(self.table(), self.path))
+
+    def table(self) -> pd.DataFrame:
+        """Give all labels, one row a conversation, in the order they were given."""
+        columns = {
+            "conversation_id": list(self._by_id),
+            "task_completed": [label.task_completed for label in self._by_id.values()],
+            "sentiment": [label.sentiment for label in self._by_id.values()],
+            "labelled_at": [label.labelled_at for label in self._by_id.values()],
+        }
+        table = pd.DataFrame({name: pd.Series(columns[name], dtype=kind) for name, kind in COLUMNS.items()})
+        table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
+        return table
+
+    def _load(self) -> None:
+        if self.path is None or (state := _state_of(self.path)) is None:
+            return
+        self._by_id = _from_table(read_labels(self.path), self.path.name)
+        self._seen = state
+
+
+def _checked(path: Path) -> Path:
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"Labels are kept in a .csv or .parquet file, not in {path.name!r}.")
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise ConfigError(f"There is no folder {str(path.parent)!r} for the labels. Make it first.")
+    return path
+
+
+def _state_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _from_table(given: Any, name: str) -> dict[str, Label]:
+    # Any table that narwhals accepts; the analysis rooms stand below.
+    from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415  narwhals, only when labels are given
+
+    present = names_of(given)
+    said = [column for column in ("task_completed", "sentiment") if column in present]
+    if "conversation_id" not in present or not said:
+        missing = [column for column in ("conversation_id", "task_completed", "sentiment") if column not in present]
+        raise FrameError(
+            missing, present, hint="Labels need conversation_id, and task_completed or sentiment or both."
+        )
+    frame = collect(given, ["conversation_id", *said, *(["labelled_at"] if "labelled_at" in present else [])])
+    found: dict[str, Label] = {}
+    for row in frame.to_dict("records"):
+        label = Label(
+            _truth(row.get("task_completed"), name),
+            _feeling(row.get("sentiment"), name),
+            _moment(row.get("labelled_at")),
+        )
+        if not label.empty and not pd.isna(row["conversation_id"]):
+            found.pop(str(row["conversation_id"]), None)
+            found[str(row["conversation_id"])] = label
+    return found
+
+
+def _truth(value: Any, name: str) -> bool | None:
+    if value is None or pd.isna(value) or value == "":
+        return None
+    known = _YES.get(str(value).strip().lower().removesuffix(".0"))
+    if known is None:
+        raise ConfigError(f"{name}: task_completed holds {value!r:.60}, which is neither true nor false.")
+    return known
+
+
+def _feeling(value: Any, name: str) -> str | None:
+    if value is None or pd.isna(value) or value == "":
+        return None
+    if value not in SENTIMENTS:
+        raise ConfigError(f"{name}: sentiment holds {value!r:.60}, not one of {', '.join(SENTIMENTS)}.")
+    return str(value)
+
+
+def _moment(value: Any) -> datetime | None:
+    if value is None or pd.isna(value):
+        return None
+    moment = pd.Timestamp(value)
+    aware = moment.tz_localize("UTC") if moment.tzinfo is None else moment.tz_convert("UTC")
+    return aware.as_unit("us").to_pydatetime()
+
+
+def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read labels that `write_labels` wrote.
+
+    Parameters
+    ----------
+    path
+        A ``.csv`` or ``.parquet`` file.
+
+    Raises
+    ------
+    ConfigError
+        When the file cannot be read.
+    """
+    file = _checked(Path(path))
+    try:
+        if file.suffix.lower() == ".parquet":
+            return pd.read_parquet(file)
+        frame = pd.read_csv(file, dtype="str", keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"The labels in {file.name} cannot be read: {error}") from error
+    if "conversation_id" in frame:
+        frame["conversation_id"] = frame["conversation_id"].str.removeprefix("'")
+    return frame.replace("", None)
+
+
+def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
+    """Write labels so that a reader never sees half a file.
+
+    In CSV an id that a spreadsheet would take for a formula has an apostrophe before it; `read_labels` takes it away.
+
+    Parameters
+    ----------
+    table
+        Labels as `Labels.table` gives them.
+    path
+        A ``.csv`` or ``.parquet`` file.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ConfigError
+        When the file cannot be written.
+    """
+    file = _checked(Path(path))
+    part = file.with_name(f".{file.stem}-{secrets.token_hex(4)}{file.suffix}")
+    try:
+        if file.suffix.lower() == ".parquet":
+            table.to_parquet(part, index=False)
+        else:
+            part.write_bytes(_csv(table).encode("utf-8", "replace"))
+        part.replace(file)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ConfigError(f"The labels cannot be written to {file}: {error.strerror or error}.") from error
+    return file
+
+
+def _csv(table: pd.DataFrame) -> str:
+    inert = table.assign(
+        conversation_id=[f"'{one}" if one.startswith(_FORMULA) else one for one in table["conversation_id"]],
+        labelled_at=[None if pd.isna(one) else one.isoformat() for one in table["labelled_at"]],
+    )
+    return inert.to_csv(index=False, lineterminator="\n")

@@ -1,0 +1,191 @@
+"""The conversation browser as a person uses it: in JupyterLab, with a mouse and keys."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.timeout(240)
+
+TABLE = """
+import json
+import numpy as np
+import pandas as pd
+from promptlift import widgets
+
+rng = np.random.default_rng(1)
+N = {rows}
+def content(i):
+    messages = [
+        {{"role": "system", "content": "You help with orders."}},
+        {{"role": "user", "content": f"Where is parcel number {{i}}? It was due yesterday.", "timestamp": "2026-03-01T10:00:00Z"}},
+        {{"role": "assistant", "content": "It is on its way. " + "Please wait a little longer. " * 30, "tokens": 1234,
+          "model": "gpt-4o", "timestamp": "2026-03-01T10:00:07Z"}},
+    ] + ([{{"role": "user", "content": "Grüße aus Köln, \\"danke\\"."}}] if i % 1000 == 7 else [])
+    return json.dumps({{"messages": messages}})
+df = pd.DataFrame({{
+    "conversation_id": [f"conv_{{i:05}}" for i in range(N)],
+    "started_at": pd.date_range("2026-03-01", periods=N, freq="7min", tz="UTC"),
+    "llm_model": "gpt-4o",
+    "sentiment": pd.Categorical(rng.choice(["positive", "neutral", "negative"], N)),
+    "sentiment_score": rng.normal(0, 0.4, N).clip(-1, 1),
+    "task_completed": pd.array(rng.random(N) < 0.7, dtype="boolean"),
+    "summary": "The user asks for a parcel.",
+    "issues": [[{{"title": "Had to ask twice", "severity": "low"}}] if i % 3 == 0 else [] for i in range(N)],
+    "topics": [["delivery"]] * N,
+    "content": [content(i) for i in range(N)],
+}})
+df.attrs["promptlift"] = {{"analyser": "lexicon"}}
+"""
+ROWS = 10_000
+
+
+def opened(lab, name, rows=ROWS, table="df", options='labels="labels.csv"'):
+    labels = lab.folder / "labels.csv"
+    labels.unlink(missing_ok=True)
+    cell = f"browser = widgets.ConversationBrowser({table}, {options})\nbrowser"
+    notebook = lab.open([TABLE.format(rows=rows), cell], name=name)
+    notebook.run_all()
+    notebook.page.locator(".plw-browser .plw-row").first.wait_for()
+    notebook.page.locator(".plw-browser").scroll_into_view_if_needed()
+    return notebook
+
+
+def found(notebook):
+    return notebook.page.locator(".plw-found")
+
+
+def says(locator, words):
+    from playwright.sync_api import expect
+
+    expect(locator).to_contain_text(words, timeout=20_000)
+
+
+def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
+    notebook = opened(lab, "browse.ipynb")
+    page = notebook.page
+    box = page.locator(".plw-browser")
+    # Two megabytes would be there if the table were: the browser gets its code, a page of rows, one transcript and the twin.
+    assert notebook.received < 150_000
+    says(found(notebook), "10,000 conversations")
+    assert box.locator(".plw-row").count() == 50
+    says(box.locator(".plw-shown"), "Where is parcel number 0?")
+    says(box.locator(".plw-shown"), "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o")
+    notebook.screenshot("browser-open")
+
+    # Filters.
+    box.get_by_label("Text in the conversation").fill('danke "GRÜSSE aus"')
+    says(found(notebook), "10 of 10,000")
+    box.get_by_label("Any completion").select_option("yes")
+    page.wait_for_function("() => /^[1-9] of 10,000/.test(document.querySelector('.plw-found').textContent)")
+    says(box.locator(".plw-small").first, "completed")
+    notebook.screenshot("browser-filtered")
+    box.get_by_role("button", name="Clear").click()
+    says(found(notebook), "10,000 conversations")
+    box.get_by_label("Any issue").select_option("0")
+    says(found(notebook), "3,334 of 10,000")
+    box.get_by_label("Any sentiment").select_option("negative")
+    page.wait_for_function("() => /^1,[01]\\d\\d of/.test(document.querySelector('.plw-found').textContent)")
+    box.get_by_role("button", name="Clear").click()
+    says(found(notebook), "10,000 conversations")
+
+    # Keys: down two, say no and negative, down over the end of the page, next without a label.
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("j")
+    says(box.locator(".plw-shown"), "Where is parcel number 2?")
+    page.keyboard.press("n")
+    page.keyboard.press("1")
+    says(box.locator(".plw-progress"), "1 labelled, kept in labels.csv")
+    says(box.locator(".plw-row[aria-selected=true]"), "you: not completed")
+    says(box.locator(".plw-row[aria-selected=true]"), "you: negative")
+    page.keyboard.press("Home")
+    says(box.locator(".plw-shown"), "Where is parcel number 0?")
+    for key in "y3":
+        page.keyboard.press(key)
+    for number in (1, 3):  # the third has a label: Enter goes on to the fourth
+        page.keyboard.press("Enter")
+        says(box.locator(".plw-shown"), f"Where is parcel number {number}?")
+    page.keyboard.press("y")
+    says(box.locator(".plw-progress"), "3 labelled")
+    page.keyboard.press("PageDown")
+    says(box.locator(".plw-shown"), "Where is parcel number 50?")
+    page.keyboard.press("ArrowUp")
+    says(box.locator(".plw-shown"), "Where is parcel number 49?")
+    page.keyboard.press("End")
+    says(box.locator(".plw-shown"), "Where is parcel number 9999?")
+    page.keyboard.press("y")
+    page.keyboard.press("Backspace")
+    says(box.locator(".plw-progress"), "3 labelled")
+    box.get_by_label("Labelled or not").select_option("yes")
+    says(found(notebook), "3 of 10,000")
+    page.keyboard.press("Escape")
+    notebook.screenshot("browser-labelled")
+
+    # Keys of the notebook: none of them was set off, so there are still two cells in it.
+    for key in ("x", "d", "d", "a", "b", "m", "Shift+L"):
+        page.keyboard.press(key)
+    assert page.locator(".jp-Notebook .jp-Cell").count() == 2
+    table = json.loads(
+        notebook.evaluate("print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))")
+    )
+    assert table == [["conv_00000", True, "positive"], ["conv_00002", False, "negative"], ["conv_00003", True, None]]
+    assert notebook.problems() == []
+
+
+def test_running_again_keeps_the_labels_and_adds_none(lab):
+    notebook = opened(lab, "again.ipynb", rows=200)
+    box = notebook.page.locator(".plw-browser")
+    box.locator(".plw-row").nth(3).click()
+    says(box.locator(".plw-shown"), "parcel number 3?")
+    notebook.page.keyboard.press("y")
+    says(box.locator(".plw-progress"), "1 labelled")
+    written = (lab.folder / "labels.csv").read_bytes()
+    for _ in range(2):
+        notebook.run_all()
+        says(box.locator(".plw-progress"), "1 labelled")
+        assert (lab.folder / "labels.csv").read_bytes() == written
+    assert notebook.problems() == []
+
+
+def test_labels_that_come_faster_than_the_kernel_are_all_kept(lab):
+    notebook = opened(lab, "busy.ipynb", rows=200, options="")
+    page = notebook.page
+    box = page.locator(".plw-browser")
+    notebook.evaluate("import time; time.sleep(5)", wait=False)
+    box.locator(".plw-list").focus()
+    for _ in range(12):
+        page.keyboard.press("y")
+        page.keyboard.press("2")
+        page.keyboard.press("ArrowDown")
+    says(box.locator(".plw-notice"), "24 labels wait for it")
+    says(box.locator(".plw-progress"), "12 labelled")
+    assert notebook.evaluate("print(browser.labels['task_completed'].sum(), browser.labels['sentiment'].eq('neutral').sum())") == "12 12"
+    assert not box.locator(".plw-notice").is_visible()
+
+
+def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
+    notebook = opened(lab, "blind.ipynb", rows=60, options="blind=True")
+    box = notebook.page.locator(".plw-browser")
+    says(box.locator(".plw-shown"), "parcel number 0?")
+    shown = box.inner_text()
+    for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word-list"):
+        assert word not in shown
+    assert box.locator(".plw-small .plw-mark").count() == 0
+    notebook.screenshot("browser-blind")
+
+
+def test_without_content_the_browser_says_what_is_missing(lab):
+    notebook = opened(lab, "bare.ipynb", rows=60, table="df.drop(columns='content')", options="")
+    says(notebook.page.locator(".plw-browser .plw-shown"), "lift.conversations(insights=True, content=True)")
+    notebook.screenshot("browser-no-content")
+
+
+def test_a_dark_theme_is_followed(lab):
+    notebook = opened(lab, "dark.ipynb", rows=60, options="")
+    page = notebook.page
+    notebook.command("apputils:change-theme", theme="JupyterLab Dark")
+    page.wait_for_function(
+        "() => { const [r] = getComputedStyle(document.querySelector('.plw')).backgroundColor.match(/\\d+/g).map(Number); return r < 60; }"
+    )
+    notebook.screenshot("browser-dark")
