@@ -85,6 +85,7 @@ class ChatClient:
         temperature: float | None = None,
         max_tokens: int | None = None,
         schema: None = None,
+        check: None = None,
     ) -> ChatAnswer[None]: ...
 
     @overload
