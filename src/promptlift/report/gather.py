@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from promptlift.report.period import Window
 
-__all__ = ["GROUP", "Material", "Provenance", "gather"]
+__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather"]
 
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
 _HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
 _NAME_CHARS: Final = 80
+MAX_OPTIMIZATIONS: Final = 20
+"""The variants of more are not read."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +139,14 @@ def _tried(source: Any, ids: list[str | None], window: Window) -> tuple[pd.DataF
         hasattr(source, "optimizations") and hasattr(source, "variants")
     ):
         return None, pd.DataFrame()
-    tried = [source.optimizations(prompt_id=one) for one in ids]
-    inside = [table[window.holds(table["created_at"])] for table in tried]
-    variants = [source.variants(prompt_id=one) for one, table in zip(ids, inside, strict=True) if len(table)]
-    filled = [table for table in inside if len(table)]
-    return (
-        pd.concat(filled, ignore_index=True) if filled else inside[0],
-        pd.concat(variants, ignore_index=True) if variants else pd.DataFrame(),
-    )
+    read = [source.optimizations(prompt_id=one) for one in ids]
+    filled = [table for table in read if len(table)]
+    tried = pd.concat(filled, ignore_index=True) if filled else read[0]
+    tried = tried[window.holds(tried["created_at"])].sort_values("created_at", ascending=False, kind="stable")
+    doubts = [(table.attrs.get("promptlift") or {}).get("completeness") for table in read]
+    tried.attrs = {"completeness": next(filter(None, doubts), None)}
+    begun = tried[tried["status"].astype("str") != "queued"]["optimization_id"].head(MAX_OPTIMIZATIONS)
+    return tried, source.variants(list(begun)) if len(begun) else pd.DataFrame()
 
 
 def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.report.document import Column, Estimate, Notice, Section, Table
+from promptlift.report.gather import MAX_OPTIMIZATIONS
 from promptlift.report.inert import one_line
 from promptlift.report.redaction import redact
 from promptlift.report.wording import plural
@@ -20,9 +21,9 @@ __all__ = ["REHEARSAL", "optimizations", "rehearsal_notice"]
 
 REHEARSAL: Final = "rehearsal"
 _LEVEL: Final = 90
-_SHOWN: Final = 20
+_REMARKS: Final = 20
 _REASONS: Final = {
-    "futility": "no winner: could no longer be found",
+    "futility": "no winner: hopeless, stopped early",
     "budget": "no winner within the budget",
     "guardrail": "no winner: sentiment or quality suffered",
     "stopped": "stopped by hand",
@@ -63,10 +64,9 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         return None
     if not len(tried):
         return Section("optimizations", "Optimizations", ("No variants of these prompts were tried.",))
-    shown = tried.sort_values("created_at", ascending=False, kind="stable").head(_SHOWN)
+    shown = tried.head(MAX_OPTIMIZATIONS)
     numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
-    chosen = material.variants[material.variants["optimization_id"].isin(numbers)]
-    variants = sorted(_records(chosen), key=lambda row: _order(row, numbers))
+    variants = sorted(_records(material.variants), key=lambda row: _order(row, numbers))
     level = _level(variants)
     names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
     tables = (
@@ -89,10 +89,12 @@ def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> t
         "expected lift is what to expect in production: the measured one is too good on average, because it was chosen."
     )
     words = [meaning]
-    if len(tried) > _SHOWN:
-        words.append(f"The newest {_SHOWN} of {plural(len(tried), 'optimization')} are shown.")
+    if len(tried) > MAX_OPTIMIZATIONS:
+        words.append(f"The newest {MAX_OPTIMIZATIONS} of {plural(len(tried), 'optimization')} are shown.")
     if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
         words.append("Where there is no interval, the service reports no sample size: none can be known.")
+    if tried.attrs.get("completeness"):
+        words.append(one_line(tried.attrs["completeness"], 500))
     return tuple(words)
 
 
@@ -108,7 +110,7 @@ def _remarks(
             said.append(
                 f"No. {numbers[row['optimization_id']]}, {name}: {redact(text) if redacted else text}"
             )
-    return tuple(said[:_SHOWN])
+    return tuple(said[:_REMARKS])
 
 
 def _tried_table(
@@ -118,14 +120,12 @@ def _tried_table(
         Column("optimization", "No.", "count"),
         Column("created_at", "Begun", "moment"),
         *((Column("prompt", "Prompt"),) if material.compared else ()),
-        Column("status", "Status"),
         Column("variants", "Variants", "count"),
         Column("result", "Result"),
         Column("lift", "Lift", "percent", level),
-        Column("lift_expected", "Expected lift", "percent"),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
-        Column("deployment", "What became of it"),
+        Column("deployment", "Afterwards"),
         Column("mark", "Mark"),
     )
     cells: list[tuple[Cell, ...]] = []
@@ -136,11 +136,9 @@ def _tried_table(
                 numbers[row["optimization_id"]],
                 None if pd.isna(row["created_at"]) else row["created_at"].to_pydatetime(),
                 *((material.name_of(row["prompt_id"]),) if material.compared else ()),
-                _text(row["status"]),
                 _whole(row["variant_count"]),
                 _result(row, winner),
                 _lift(row["lift_pct"], row["lift_low"], row["lift_high"]),
-                row["lift_expected"],
                 row["confidence"],
                 _whole(row["n_pairs"]),
                 _STATES.get(_text(row["deployment_state"]), _text(row["deployment_state"])),
@@ -196,7 +194,8 @@ def _result(row: dict[str, Any], winner: str | None) -> str:
     reason = _text(row["reason"])
     if reason in _REASONS:
         return _REASONS[reason]
-    return "no winner" if _text(row["status"]) == "completed" else ""
+    status = _text(row["status"])
+    return "no winner" if status == "completed" else status
 
 
 def _lift(value: float, low: float, high: float, *, bounded: bool = True) -> Estimate:
@@ -216,7 +215,8 @@ def _level(rows: list[dict[str, Any]]) -> int:
     found = [row["interval_level"] for row in rows if not math.isnan(row["interval_level"])]
     if not found:
         return _LEVEL
-    return int(round(100 * found[0] if found[0] <= 1 else found[0]))
+    first: float = found[0]
+    return round(100 * first if first <= 1 else first)
 
 
 def _name(row: dict[str, Any], *, redacted: bool) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from promptlift.report.document import Document, Headline, Logo
+    from promptlift.report.document import Cell, Document, Headline, Kind, Logo
 
 __all__ = ["FORMATS", "page"]
 
@@ -61,7 +61,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "percent": lambda share: f"{100 * share:.2f}%",
-        "printed": printed,
+        "printed": _printed,
         "heading": heading,
         "value_of": value_of,
         "scale": _scale,
@@ -69,6 +69,15 @@ def _environment() -> Environment:
         "data_uri": _data_uri,
     }
     return environment
+
+
+def _printed(cell: Cell, kind: Kind) -> str:
+    """Print a cell that breaks before its interval only."""
+    text = printed(cell, kind)
+    if kind == "text":
+        return text
+    number, bracket, rest = text.partition(" (")
+    return number.replace(" ", "\u00a0") + bracket + rest.replace(" ", "\u00a0")
 
 
 def _scale(number: Headline) -> tuple[float, float, float] | None:
