@@ -1,0 +1,311 @@
+"""What variants of an optimization gained, and how sure that is: as the service said it, nothing guessed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.reading import collect, names_of, provenance, require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["variant_confidence", "variant_lift"]
+
+_HINT: Final = "Read the table with lift.variants(optimization_id)."
+_TEXTS: Final = (
+    "optimization_id",
+    "variant_id",
+    "name",
+    "stage",
+    "lift_basis",
+    "uncertainty_source",
+    "warnings",
+)
+_FLAGS: Final = ("is_original", "is_winner", "rehearsal")
+_COUNTS: Final = ("n", "n_pairs", "n_dropped", "n_variants_tested")
+_FLOATS: Final = (
+    "lift",
+    "lift_low",
+    "lift_high",
+    "interval_level",
+    "lift_expected",
+    "lift_points",
+    "confidence",
+    "task_completion",
+    "original_task_completion",
+)
+_COLUMNS: Final = (
+    "optimization_id",
+    "variant_id",
+    "name",
+    "stage",
+    "is_winner",
+    "lift",
+    "lift_low",
+    "lift_high",
+    "interval_level",
+    "lift_expected",
+    "lift_points",
+    "confidence",
+    "n",
+    "n_pairs",
+    "n_dropped",
+    "n_variants_tested",
+    "task_completion",
+    "original_task_completion",
+    "lift_basis",
+    "uncertainty_source",
+    "low_unbounded",
+    "high_unbounded",
+    "equivalence",
+    "rehearsal",
+    "warnings",
+)
+_STAGES: Final = ("confirm", "screen")
+_EQUIVALENCE: Final = ("better", "equivalent", "worse", "unclear")
+# What a result says about the optimization, taken over from the table of variants.
+_FACTS: Final = (
+    "optimization_id",
+    "prompt_id",
+    "status",
+    "mode",
+    "winner_selected",
+    "confidence",
+    "threshold",
+    "interval_level",
+    "reason",
+    "explanation",
+    "estimand",
+    "max_looks",
+    "confidence_method",
+    "units",
+    "task_completion_given_as",
+)
+
+
+def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataFrame:
+    """Give the lift of each variant with its interval, where the service sent one.
+
+    Nothing is made up: without an interval from the service the ends are missing, whatever the metrics are. Variants
+    of the screening and of the confirmation talked in different situations; their lifts cannot be compared, and only a
+    confirmed one was judged on conversations that had no part in choosing it.
+
+    Parameters
+    ----------
+    variants
+        What ``lift.variants`` gives, or any table with its columns ``name`` and ``lift``.
+    equivalence
+        Percent: a lift between minus and plus this makes no practical difference. ``None`` judges nothing.
+
+    Returns
+    -------
+    DataFrame
+        One row a variant other than the original; by optimization, the confirmed before the screened ones, the largest
+        lift first: ``optimization_id``, ``variant_id``, ``name``, ``stage``, ``is_winner``; ``lift``,
+        ``lift_low``, ``lift_high``, ``lift_expected`` (percent), ``interval_level``, ``lift_points``,
+        ``confidence``, ``n``, ``n_pairs``, ``n_dropped``, ``n_variants_tested``, ``task_completion``,
+        ``original_task_completion`` (fractions), ``lift_basis``, ``uncertainty_source``;
+        ``low_unbounded`` and ``high_unbounded`` (an interval was sent, and has no end there);
+        ``equivalence`` (``better``, ``equivalent``, ``worse`` or ``unclear``: where the interval lies beside the
+        band; missing without a band or an interval), ``rehearsal``, ``warnings``.
+
+        ``attrs["promptlift"]`` says what the table of variants said about the optimization.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``equivalence`` is not above 0.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {"name": ["original", "a", "b"], "is_original": [True, False, False], "lift": [None, 4.0, 17.3]}
+    ... )
+    >>> variant_lift(table)[["name", "lift", "uncertainty_source"]].to_dict("records")
+    [{'name': 'b', 'lift': 17.3, 'uncertainty_source': 'none'}, {'name': 'a', 'lift': 4.0, 'uncertainty_source': 'none'}]
+    """
+    if equivalence is not None and not (math.isfinite(equivalence) and equivalence > 0):
+        raise ValueError(f"equivalence must be percent above 0, or None, not {equivalence!r}.")
+    table = _read(variants, ["name", "lift"])
+    rows = table[~table["is_original"].fillna(False)].reset_index(drop=True)
+    rows["is_winner"] = rows["is_winner"].fillna(False)
+    sent = rows["uncertainty_source"].eq("service").fillna(False)
+    known = rows["lift"].notna()
+    for end in ("low", "high"):
+        rows[f"{end}_unbounded"] = (sent & known & rows[f"lift_{end}"].isna()).astype("boolean")
+    rows["equivalence"] = _beside_band(rows, sent & known, equivalence)
+    result = _ordered(rows)[list(_COLUMNS)]
+    result.attrs.update(
+        provenance(variants, "variant_lift", equivalence=equivalence, **_facts(variants, table))
+    )
+    return result
+
+
+def variant_confidence(variants: Any) -> pd.DataFrame:
+    """Give the confidence after each pass of the confirmation, or, without a trace, as it was reported at the end.
+
+    Parameters
+    ----------
+    variants
+        What ``lift.variants`` gives: the trace is in its ``attrs``. Of other tables only the columns ``name`` and
+        ``confidence`` are used.
+
+    Returns
+    -------
+    DataFrame
+        One row a pass: ``optimization_id``, ``look`` (number of the pass, from 1; missing where only the reported
+        confidence is known), ``confidence``, ``threshold`` (what a winner needs; missing where the service does not
+        say) and ``reached``, whether it was there. ``attrs["promptlift"]`` says what the table of variants said
+        about the optimization.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"name": ["a"], "confidence": [0.92]})
+    >>> table.attrs["promptlift"] = {"optimization_id": "o", "trace": [0.62, 0.92], "threshold": 0.9}
+    >>> variant_confidence(table)[["look", "confidence", "reached"]].to_dict("records")
+    [{'look': 1, 'confidence': 0.62, 'reached': False}, {'look': 2, 'confidence': 0.92, 'reached': True}]
+    """
+    table = _read(variants, ["name", "confidence"])
+    rows: list[dict[str, Any]] = []
+    for facts in _by_optimization(variants, table):
+        trace = [_number(one) for one in facts.get("trace") or ()]
+        threshold = _number(facts.get("threshold"))
+        looks: Sequence[tuple[int | None, float]] = list(enumerate(trace, 1))
+        if not looks:
+            reported = _number(facts.get("confidence"))
+            looks = [] if math.isnan(reported) else [(None, reported)]
+        rows += [
+            {
+                "optimization_id": facts.get("optimization_id"),
+                "look": look,
+                "confidence": confidence,
+                "threshold": threshold,
+                "reached": None
+                if math.isnan(confidence) or math.isnan(threshold)
+                else confidence >= threshold,
+            }
+            for look, confidence in looks
+        ]
+    dtypes = {
+        "optimization_id": "str",
+        "look": "Int64",
+        "confidence": "float64",
+        "threshold": "float64",
+        "reached": "boolean",
+    }
+    result = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+    traced = bool(result["look"].notna().any())
+    result.attrs.update(
+        provenance(variants, "variant_confidence", has_trace=traced, **_facts(variants, table))
+    )
+    return result
+
+
+def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
+    """Read the columns that are there; the others are missing throughout."""
+    require(variants, needed, hint=_HINT)
+    wanted = (*_TEXTS, *_FLAGS, *_COUNTS, *_FLOATS)
+    present = [name for name in names_of(variants) if name in wanted]
+    table = collect(variants, present).reset_index(drop=True)
+    dtypes = {
+        **dict.fromkeys(_TEXTS, "str"),
+        **dict.fromkeys(_FLAGS, "boolean"),
+        **dict.fromkeys(_COUNTS, "Int64"),
+        **dict.fromkeys(_FLOATS, "float64"),
+    }
+    columns = {}
+    for name in wanted:
+        column = table[name] if name in table else pd.Series([None] * len(table), dtype="object")
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            column = column.astype("object")
+        columns[name] = column.astype(dtypes[name])  # type: ignore[call-overload]  # names of dtypes
+    read = pd.DataFrame(columns)
+    if "uncertainty_source" not in present:
+        ends = read[["lift_low", "lift_high"]].notna().any(axis=1)
+        read["uncertainty_source"] = np.where(ends, "service", "none")
+        read["uncertainty_source"] = read["uncertainty_source"].astype("str")
+    if "warnings" not in present:
+        read["warnings"] = pd.Series([""] * len(read), dtype="str")
+    return read
+
+
+def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
+    """By optimization in the table's order, then stage, then the largest lift."""
+    run, _ = pd.factorize(rows["optimization_id"], use_na_sentinel=False)
+    stage = rows["stage"].map({name: place for place, name in enumerate(_STAGES)}).astype("float64")
+    keys = pd.DataFrame({"run": run, "stage": stage.fillna(len(_STAGES)), "lift": -rows["lift"]})
+    order = keys.sort_values(["run", "stage", "lift"], kind="stable", na_position="last").index
+    return rows.loc[order].reset_index(drop=True)
+
+
+def _beside_band(rows: pd.DataFrame, sent: pd.Series[bool], equivalence: float | None) -> pd.Series[Any]:
+    """Where each interval lies beside the band of practical equivalence."""
+    dtype = pd.CategoricalDtype(list(_EQUIVALENCE))
+    if equivalence is None:
+        return pd.Series([None] * len(rows), dtype=dtype)
+    low = rows["lift_low"].fillna(-np.inf).to_numpy()
+    high = rows["lift_high"].fillna(np.inf).to_numpy()
+    said = np.select(
+        [low > equivalence, high < -equivalence, (low >= -equivalence) & (high <= equivalence)],
+        ["better", "worse", "equivalent"],
+        default="unclear",
+    )
+    kept = [word if there else None for word, there in zip(said, sent.to_numpy(), strict=True)]
+    return pd.Series(kept, dtype=dtype)
+
+
+def _said(variants: Any) -> dict[str, Any]:
+    attrs = getattr(variants, "attrs", None)
+    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    return said if isinstance(said, dict) else {}
+
+
+def _facts(variants: Any, table: pd.DataFrame) -> dict[str, Any]:
+    said = _said(variants)
+    known = table["rehearsal"].dropna()
+    rehearsal = bool(known.any()) if len(known) else said.get("rehearsal")
+    several = said.get("optimizations")
+    return {
+        **{name: said[name] for name in _FACTS if name in said},
+        "rehearsal": rehearsal,
+        "n_optimizations": len(several)
+        if isinstance(several, dict)
+        else int(table["optimization_id"].nunique() or 1),
+    }
+
+
+def _by_optimization(variants: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Facts of each optimization; of a table that says nothing, the confidence of its winner or its surest variant."""
+    said = _said(variants)
+    several = said.get("optimizations")
+    if isinstance(several, dict) and several:
+        return [facts for facts in several.values() if isinstance(facts, dict)]
+    if said.get("trace"):
+        return [said]
+    found = []
+    for _, rows in table.groupby("optimization_id", sort=False, dropna=False):
+        winners = rows[rows["is_winner"].fillna(False)]
+        first = rows["optimization_id"].iloc[0]
+        found.append(
+            {
+                "optimization_id": None if pd.isna(first) else first,
+                "confidence": (winners if len(winners) else rows)["confidence"].max(),
+                "threshold": said.get("threshold"),
+            }
+        )
+    return found
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

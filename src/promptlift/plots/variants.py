@@ -1,0 +1,350 @@
+"""The lift of each variant with its interval, and how the confidence grew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from promptlift import analysis
+from promptlift.plots import style as look
+from promptlift.plots.fonts import make_readable
+from promptlift.plots.variant_words import axis_of, notes_under, numbers_of, title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from matplotlib.axes import Axes
+
+__all__ = ["variant_confidence", "variant_lift"]
+
+_PANELS_MAX: Final = 6
+_ROWS_MAX: Final = 30
+_LINES_MAX: Final = 6
+_HEADINGS: Final = {
+    "confirm": "Confirmation: fresh conversations, looked at after every pass",
+    "screen": "Screening: other conversations, only to choose the finalist; not comparable with the confirmation",
+}
+
+
+def variant_lift(
+    variants: Any,
+    *,
+    equivalence: float | None = None,
+    ax: Axes | None = None,
+    color: Any = None,
+    **style: Any,
+) -> Axes:
+    """Draw the lift of each variant over the original as a forest plot.
+
+    The line at 0 is the original. A filled dot has the interval that the service sent, with an arrow where the interval
+    has no end; a hollow dot has none, and none is made up. The small diamond is the lift to expect. A winner is
+    marked by its word. Variants of the screening stand in a panel of their own: other conversations.
+
+    Parameters
+    ----------
+    variants
+        What ``lift.variants`` or ``analysis.variant_lift`` gives.
+    equivalence
+        Percent: a grey band from minus to plus this shows lifts that make no practical difference. ``None`` draws none.
+    ax
+        Axes to draw on; a new figure without.
+    color
+        Colour of dots and whiskers.
+    style
+        Properties of the dots, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        With several panels, these are its ``child_axes``; x is shared.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As ``analysis.variant_lift`` raises them.
+    """
+    table = variants
+    if not _is_answer(variants, "variant_lift", "low_unbounded"):
+        table = analysis.variant_lift(variants, equivalence=equivalence)
+    facts = table.attrs["promptlift"]
+    band = equivalence if equivalence is not None else facts.get("equivalence")
+    drawn, panels, notes = _panels(table)
+    rows = sum(len(panel) for panel in panels)
+    ax = look.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
+    look.frame_axes(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+    ax.set_xlabel(axis_of(drawn))
+    ax.set_title(title_of(table, facts), loc="left", fontsize="medium")
+    if table.empty:
+        ax.set_xticks([])
+        look.say_empty(ax, "No variants beside the original yet")
+        return look.finish(ax, table, look.notes_of(table))
+    low, high = _limits(drawn, band)
+    ax.set_xlim(low, high)
+    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:+.4g}" if tick else "0"))
+    for place, (panel, rect) in enumerate(zip(panels, _rectangles(panels), strict=True)):
+        where = ax if len(panels) == 1 else _panel_axes(ax, rect)
+        _draw_panel(
+            where,
+            panel,
+            (low, high),
+            band,
+            _name_width(ax),
+            {"color": color or look.palette(ax)[0], "ground": ax.get_facecolor(), **style},
+        )
+        if len(panels) > 1:
+            _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
+    return look.finish(ax, table, look.notes_of(table, *notes_under(drawn, facts, band), *notes))
+
+
+def _is_answer(data: Any, name: str, column: str) -> bool:
+    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
+    return isinstance(attrs, dict) and attrs.get("table") == name and column in data.columns
+
+
+def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list[str]]:
+    """Rows that are drawn, in panels of rows that may be compared, and what was left out."""
+    notes = []
+    unknown = table["lift"].isna()
+    if unknown.any() and not unknown.all():
+        names = ", ".join(look.plain(name, 24) for name in table.loc[unknown, "name"].head(5))
+        notes.append(
+            f"Without a lift, because nothing was measured or the original completed nothing: {names}."
+        )
+    shown = table[~unknown] if not unknown.all() else table
+    keys = ["optimization_id", "stage"]
+    panels = [rows for _, rows in shown.groupby(keys, sort=False, dropna=False)]
+    kept: list[pd.DataFrame] = []
+    for panel in panels:
+        if len(kept) < _PANELS_MAX and sum(map(len, kept)) + len(panel) <= _ROWS_MAX:
+            kept.append(panel)
+    if len(kept) < len(panels):
+        notes.append(f"{len(kept)} of {len(panels)} groups are shown: choose an optimization.")
+    drawn = pd.concat(kept) if kept else shown
+    return drawn, kept, notes
+
+
+def _rectangles(panels: list[pd.DataFrame]) -> list[tuple[float, float, float, float]]:
+    """Places of the panels from the top, as fractions of the axes; the heights go by the rows."""
+    gap = 0.45
+    heights = [0.55 * len(panel) for panel in panels]
+    whole = sum(heights) + gap * len(panels)
+    found, top = [], 1.0
+    for height in heights:
+        top -= gap / whole
+        found.append((0.0, top - height / whole, 1.0, height / whole))
+        top -= height / whole
+    return found
+
+
+def _panel_axes(ax: Axes, rect: tuple[float, float, float, float]) -> Axes:
+    panel = ax.inset_axes(rect)
+    look.frame_axes(panel, "x")
+    panel.set_facecolor("none")
+    panel.set_yticks([])
+    panel.tick_params(bottom=False, labelbottom=False)
+    for side in ("left", "bottom"):
+        panel.spines[side].set_visible(False)
+    panel.grid(visible=False)
+    return panel
+
+
+def _head(ax: Axes, panel: pd.DataFrame, *, several: bool, first: bool) -> None:
+    stage = panel["stage"].iloc[0]
+    words = _HEADINGS.get(str(stage), "Stage not given")
+    if several:
+        words = f"{look.plain(panel['optimization_id'].iloc[0], 28)} · {words.partition(':')[0]}"
+    if not first:
+        ax.spines["top"].set(visible=True, color=look.foreground(), alpha=0.3)
+    text = ax.annotate(
+        words, (0, 1), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
+        ha="left", va="bottom", fontsize="small", fontweight="bold", annotation_clip=False,
+    )  # fmt: skip
+    make_readable([text])
+
+
+def _draw_panel(
+    ax: Axes,
+    panel: pd.DataFrame,
+    limits: tuple[float, float],
+    band: float | None,
+    width: int,
+    style: dict[str, Any],
+) -> None:
+    low, high = limits
+    ax.set_xlim(low, high)
+    ax.set_ylim(len(panel) - 0.55, -0.75)
+    if band is not None:
+        ax.axvspan(
+            max(-band, low), min(band, high), color=look.foreground(), alpha=0.1, linewidth=0, zorder=0
+        )
+    ax.axvline(0.0, color=look.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+    for y, row in enumerate(panel.to_dict("records")):
+        _draw_row(ax, y, row, limits, **style)
+        mark = " · winner" if row["is_winner"] else ""
+        look.name_row(ax, y, f"{look.plain(row['name'], width)}{mark}", numbers_of(row))
+    make_readable(ax.texts)
+
+
+def _draw_row(
+    ax: Axes,
+    y: float,
+    row: Mapping[Hashable, Any],
+    limits: tuple[float, float],
+    *,
+    color: Any,
+    ground: Any,
+    **style: Any,
+) -> None:
+    if pd.isna(row["lift"]):
+        return
+    sent = row["uncertainty_source"] == "service"
+    if sent:
+        ends = []
+        for end, edge, arrow in (("low", limits[0], "<"), ("high", limits[1], ">")):
+            value = row[f"lift_{end}"]
+            outside = pd.isna(value) or not limits[0] <= value <= limits[1]
+            ends.append(edge if outside else value)
+            if outside:
+                ax.plot(
+                    edge,
+                    y,
+                    marker=arrow,
+                    color=color,
+                    markersize=6,
+                    linestyle="none",
+                    clip_on=False,
+                    zorder=3,
+                )
+        ax.hlines(y, ends[0], ends[1], color=color, alpha=0.75, linewidth=1.6)
+    marks: dict[str, Any] = {"marker": "o", "markersize": 6.0, "zorder": 4} | style | {"linestyle": "none"}
+    ax.plot(
+        row["lift"], y, color=color, markerfacecolor=color if sent else ground, markeredgecolor=color, **marks
+    )
+    if not pd.isna(row["lift_expected"]):
+        ax.plot(
+            row["lift_expected"], y, linestyle="none", marker="D", markersize=3.5, color=look.foreground(),
+            alpha=0.85, zorder=5,
+        )  # fmt: skip
+
+
+def _name_width(ax: Axes) -> int:
+    """Letters of a name beside which the numbers of its row still fit."""
+    return max(16, min(70, int(look.inches_wide(ax) * 13) - 48))
+
+
+def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
+    """Range of x: everything, except ends so far out that they would squeeze the rest."""
+    inner = shown[["lift", "lift_expected"]].to_numpy(np.float64).ravel()
+    inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
+    low, high = float(inner.min()), float(inner.max())
+    reach = 3.0 * max(high - low, 10.0)
+    ends = shown[["lift_low", "lift_high"]].to_numpy(np.float64).ravel()
+    ends = ends[np.isfinite(ends)]
+    ends = ends[(ends >= low - reach) & (ends <= high + reach)]
+    if len(ends):
+        low, high = min(low, float(ends.min())), max(high, float(ends.max()))
+    room = 0.06 * (high - low) or 1.0
+    open_low, open_high = bool(shown["low_unbounded"].any()), bool(shown["high_unbounded"].any())
+    return low - room * (2 if open_low else 1), high + room * (2 if open_high else 1)
+
+
+def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = None, **style: Any) -> Axes:
+    """Draw how the confidence grew from pass to pass, with the line that a winner must reach.
+
+    Where the service gives no confidence by pass, the one that it reported is a single dot.
+
+    Parameters
+    ----------
+    variants
+        What ``lift.variants`` or ``analysis.variant_confidence`` gives.
+    ax
+        Axes to draw on; a new figure without.
+    color
+        Colour of the line.
+    style
+        Properties of the line, such as ``linewidth``.
+
+    Returns
+    -------
+    Axes
+        x is the pass of the confirmation, y the confidence from 0 to 1.
+
+    Raises
+    ------
+    FrameError
+        As ``analysis.variant_confidence`` raises it.
+    """
+    table = variants
+    if not _is_answer(variants, "variant_confidence", "reached"):
+        table = analysis.variant_confidence(variants)
+    facts = table.attrs["promptlift"]
+    ax = look.new_axes(ax, 7.0, 3.6)
+    look.frame_axes(ax, "y")
+    ax.set_ylim(0.0, 1.02)
+    ax.set_ylabel("Confidence that the variant is better")
+    ax.set_xlabel("Pass of the confirmation")
+    known = table[table["confidence"].notna()]
+    if known.empty:
+        ax.set_xticks([])
+        look.say_empty(ax, "No confidence yet")
+        return look.finish(ax, table, look.notes_of(table))
+    runs = [rows for _, rows in known.groupby("optimization_id", sort=False, dropna=False)]
+    notes = []
+    if len(runs) > _LINES_MAX:
+        notes.append(f"The first {_LINES_MAX} of {len(runs)} optimizations are shown.")
+        runs = runs[:_LINES_MAX]
+    tones = look.palette(ax) if color is None else [color]
+    groups = [
+        look.Group(
+            rows,
+            look.plain(rows["optimization_id"].iloc[0], 28),
+            tones[place % len(tones)],
+            look.MARKERS[place % len(look.MARKERS)],
+        )
+        for place, rows in enumerate(runs)
+    ]
+    for group in groups:
+        _draw_run(ax, group, style)
+    _threshold_lines(ax, pd.concat(runs))
+    if len(groups) > 1:
+        look.legend(ax, groups, [len(rows) for rows in runs], "passes")
+    if not facts.get("has_trace"):
+        notes.append("The service gives no confidence by pass, only the one that it reports.")
+        ax.set_xticks([])
+        ax.set_xlabel("")
+    last = runs[0].iloc[-1] if len(runs) == 1 else None
+    if last is not None:
+        ax.set_title(f"confidence {last['confidence']:.2f} as reported", loc="left", fontsize="medium")
+    method = facts.get("confidence_method")
+    if method != "sequential-mcnemar-e-value":
+        notes.append(
+            "How the service defines its confidence is not given."
+            if not method
+            else f"Method: {look.plain(method)}."
+        )
+    return look.finish(ax, table, look.notes_of(table, *notes))
+
+
+def _draw_run(ax: Axes, group: look.Group, style: dict[str, Any]) -> None:
+    x = group.rows["look"].astype("float64").fillna(1.0).to_numpy()
+    given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3} | style
+    first = not ax.lines
+    ax.plot(x, group.rows["confidence"].to_numpy(), color=group.color, **given)
+    most = max(float(x.max()) + 0.5, 2.5)
+    ax.set_xlim(0.5, most if first else max(most, float(ax.get_xlim()[1])))
+    ax.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+
+
+def _threshold_lines(ax: Axes, shown: pd.DataFrame) -> None:
+    for threshold in sorted(shown["threshold"].dropna().unique()):
+        ax.axhline(threshold, color=look.foreground(), linestyle="--", linewidth=1.0, alpha=0.8, zorder=2)
+        ax.annotate(
+            f"a winner needs {threshold:.2f}", (0, threshold), xycoords=ax.get_yaxis_transform(),
+            xytext=(3, 2), textcoords="offset points", ha="left", va="bottom", fontsize=7.5,
+        )  # fmt: skip
