@@ -8,11 +8,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from sqlalchemy.exc import SQLAlchemyError
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
@@ -46,6 +49,8 @@ GONE_AFTER = 8
 # The operator has to mend these (key, model name, address): no other call will fare better.
 HOPELESS_STATUSES = frozenset({401, 402, 403, 404})
 _ERROR_CHARS = 2_000
+
+_Ended: TypeAlias = "tuple[dict[str, Any], PromptliftError | None]"
 
 
 class ModelGone(PromptliftError):
@@ -120,13 +125,13 @@ class Run:
         """Note that the model answered."""
         self._unanswered = 0
 
-    def unanswered(self, error: PromptliftError) -> None:
+    def unanswered(self, error: PromptliftError) -> ModelGone | None:
         """Note that the model did not answer a conversation.
 
-        Raises
-        ------
-        ModelGone
-            When it happened too often in a row, or cannot get better.
+        Returns
+        -------
+        ModelGone or None
+            Why the run may not go on: it happened too often in a row, or cannot get better.
         """
         of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
         hopeless = isinstance(of_the_model, EndpointDown) or (
@@ -135,8 +140,7 @@ class Run:
         with self._lock:
             self._unanswered += 1
             gone = self._unanswered >= GONE_AFTER
-        if hopeless or gone:
-            raise ModelGone(str(error))
+        return ModelGone(str(error)) if hopeless or gone else None
 
 
 class SimulationRooms:
@@ -153,6 +157,8 @@ class SimulationRooms:
         self._database = database
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="simulation")
+        # SQLite lets writers wait by sleeping longer and longer: runs that keep conversations take turns instead.
+        self._turn = threading.Lock() if database.is_sqlite else nullcontext()
 
     def close(self) -> None:
         """Take no more conversations."""
@@ -161,7 +167,8 @@ class SimulationRooms:
     def hold_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
         """Hold conversations in random order, and return when all are kept.
 
-        A run never has more of them in the rooms than fit at a time, so that runs take turns.
+        A run never has more of them in the rooms than fit at a time, so that runs take turns. Those that end together
+        are kept in one transaction, and the rooms go on meanwhile.
 
         Raises
         ------
@@ -170,18 +177,30 @@ class SimulationRooms:
         """
         order = np.random.default_rng((run.seed, conversations[0].cell)).permutation(len(conversations))
         waiting = deque(conversations[at] for at in order)
-        talking: set[Future[None]] = set()
+        ended: SimpleQueue[Future[_Ended]] = SimpleQueue()
+        talking = 0
+        rows: list[dict[str, Any]] = []
         failure: BaseException | None = None
-        while talking or (waiting and failure is None):
-            while waiting and failure is None and len(talking) < self._at_a_time:
-                talking.add(self._threads.submit(self._hold, run, waiting.popleft()))
-            ended, talking = wait(talking, return_when=FIRST_COMPLETED)
-            for one in ended:
-                failure = failure or one.exception()
+        while talking or rows or (waiting and failure is None):
+            while waiting and failure is None and talking < self._at_a_time:
+                self._threads.submit(self._hold, run, waiting.popleft()).add_done_callback(ended.put)
+                talking += 1
+            if rows:
+                failure = failure or self._keep(run, rows)
+                rows = []
+            if talking:
+                found = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+                talking -= len(found)
+                for one in found:
+                    row, problem = _ended(one)
+                    rows += row
+                    failure = failure or problem
         if failure is not None:
             raise failure
 
-    def _hold(self, run: Run, conversation: SimulatedConversation) -> None:
+    def _hold(self, run: Run, conversation: SimulatedConversation) -> _Ended:
+        """Hold one conversation: its row, and why the run may not go on, if so."""
+        problem: PromptliftError | None = None
         try:
             simulated = simulate(
                 run.calls,
@@ -201,33 +220,55 @@ class SimulationRooms:
             raise
         except (LlmUnavailable, LlmRefused, JudgeUnavailable) as error:
             # A refusal of one text (too long, say) is this conversation's own; an endpoint that is gone is not.
-            self._keep(run, conversation, _dropped(error))
-            run.unanswered(error)
+            outcome = _dropped(error)
+            problem = run.unanswered(error)
         except (LlmBadAnswer, JudgeFailed) as error:
-            self._keep(run, conversation, _dropped(error))
+            outcome = _dropped(error)
         except Exception as error:  # noqa: BLE001 - a defect that one conversation shows must not end the run
             _LOG.exception("a simulated conversation of %s failed", run.optimization_id)
-            self._keep(run, conversation, _dropped(error))
-            run.unanswered(PromptliftError(f"A simulated conversation failed: {type(error).__name__}"))
+            outcome = _dropped(error)
+            problem = run.unanswered(
+                PromptliftError(f"A simulated conversation failed: {type(error).__name__}")
+            )
         else:
             run.answered()
-            self._keep(run, conversation, _judged(simulated, judgement))
+            outcome = _judged(simulated, judgement)
+        return _row(run, conversation, outcome), problem
 
-    def _keep(self, run: Run, conversation: SimulatedConversation, outcome: dict[str, Any]) -> None:
-        row = {
-            "id": new_id("sim"),
-            "account_id": run.account_id,
-            "optimization_id": run.optimization_id,
-            "cell": conversation.cell,
-            "arm": conversation.arm,
-            "pass": conversation.number_of_pass,
-            "stage": conversation.stage,
-            "created_at": moment.now(),
-            **outcome,
-        }
-        with self._database.write() as connection:
-            run.keep(connection)
-            simulations.add(connection, row)
+    def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
+        """Keep conversations that ended; gives why the run may not go on, if so."""
+        try:
+            with self._turn, self._database.write() as connection:
+                run.keep(connection)
+                simulations.add(connection, rows)
+        except (PromptliftError, SQLAlchemyError) as error:
+            return error
+        return None
+
+
+def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException | None]:
+    """The row of a conversation that ended, if there is one, and why its run may not go on, if so."""
+    if future.cancelled():
+        return [], Cancelled()
+    failure = future.exception()
+    if failure is not None:
+        return [], failure
+    row, problem = future.result()
+    return [row], problem
+
+
+def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": new_id("sim"),
+        "account_id": run.account_id,
+        "optimization_id": run.optimization_id,
+        "cell": conversation.cell,
+        "arm": conversation.arm,
+        "pass": conversation.number_of_pass,
+        "stage": conversation.stage,
+        "created_at": moment.now(),
+        **outcome,
+    }
 
 
 def _judged(simulated: Simulated, judgement: Judgement) -> dict[str, Any]:

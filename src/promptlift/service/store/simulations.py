@@ -33,9 +33,9 @@ def cells(connection: Connection, optimization_id: str, *, stage: str | None = N
     ).all()
 
 
-def add(connection: Connection, row: dict[str, Any]) -> None:
-    """Keep one conversation."""
-    connection.execute(_ADD, row)
+def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep conversations; all rows have the same columns."""
+    connection.execute(_ADD, list(rows))
 
 
 def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
