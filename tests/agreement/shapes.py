@@ -194,3 +194,21 @@ USAGE = {
     "conversations": {"used": count, "limit": maybe(count)},
     "tokens": {"used": count, "limit": maybe(count)},
 }
+PERSONA = {"id": text, "name": text, "description": text, "builtIn": flag, "createdAt": maybe(time)}
+VERSION = {
+    "id": text,
+    "number": count,
+    "content": text,
+    "origin": one_of("created", "updated", "applied", "auto_deployed", "rolled_back", "restored"),
+    "optimizationId": maybe(text),
+    "variantId": maybe(text),
+    "isLive": flag,
+    "createdAt": time,
+}
+RESTORED = {
+    "success": flag,
+    "versionId": text,
+    "previousVersionId": text,
+    "changed": flag,
+    "message": text,
+}

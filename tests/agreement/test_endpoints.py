@@ -8,39 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agreement import shapes
+from agreement.covered import both, covers, same
 from agreement.shapes import differences
-from agreement.wire import OFFERED, SPECIFIED, description
 from promptlift.schema.limits import PLANS
 from promptlift.schema.settings import Settings
 
-COVERED = {}
-
 HAPPY = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
 ANGRY = "User: This is terrible, it never works!\nAssistant: I cannot help with that.\nUser: Awful. I want a human."
-
-
-def covers(*endpoints):
-    """Say which endpoints a case is for."""
-
-    def mark(function):
-        for endpoint in endpoints:
-            COVERED.setdefault(endpoint, []).append(function.__name__)
-        return function
-
-    return mark
-
-
-def both(method, path):
-    """The same endpoint in both schemes."""
-    return [f"{method} /{segment}{path}" for segment in ("prompts", "agents")]
-
-
-def same(model, body):
-    """Whether a typed answer holds what was on the wire, under the name of the prompt scheme."""
-    expected = dict(body)
-    if "agentId" in expected and "promptId" not in expected:
-        expected["promptId"] = expected.pop("agentId")
-    return model.to_wire() == expected
 
 
 @pytest.fixture
@@ -495,31 +469,3 @@ def test_usage(new_account, connect, plan):
     assert body["conversations"] == {"used": 2, "limit": limits.conversations_per_month}
     assert body["tokens"] == {"used": 0, "limit": None}
     assert same(connect(wire).usage.get(), body)
-
-
-def test_every_endpoint_of_the_specification_has_a_case():
-    """House rule: an endpoint without an agreement case between client and service does not exist."""
-    assert set(SPECIFIED) | set(OFFERED) == set(COVERED)
-
-
-def test_the_service_has_these_endpoints_and_no_others(service):
-    """House rule: what the service answers is in the specification, or in the list of what we offer beyond it."""
-    paths = description(service.base_url)["paths"]
-    answered = {
-        f"{method.upper()} {path.removeprefix('/api/v1')}"
-        for path, methods in paths.items()
-        for method in methods
-    }
-    assert answered == set(SPECIFIED) | set(OFFERED)
-
-
-def test_the_client_has_these_endpoints(client):
-    """House rule: the client's table of endpoints has every path of the specification."""
-    from promptlift.client.endpoints import ENDPOINTS
-
-    known = {
-        f"{endpoint.method} {endpoint.path.replace('{segment}', segment)}"
-        for endpoint in ENDPOINTS.values()
-        for segment in ("prompts", "agents")
-    }
-    assert set(SPECIFIED) <= known

@@ -55,6 +55,15 @@ OFFERED = (
     "GET /agents/{id}/status",
     "POST /prompts/{id}/insights/regenerate",
     "GET /prompts/{id}/step-failures",
+    "GET /prompts/{id}/versions",
+    "GET /agents/{id}/versions",
+    "POST /prompts/{id}/restore",
+    "POST /agents/{id}/restore",
+    "GET /personas",
+    "POST /personas",
+    "GET /personas/{id}",
+    "PATCH /personas/{id}",
+    "DELETE /personas/{id}",
 )
 
 

@@ -50,4 +50,8 @@ class RestoreAnswer(LinkedModel):
     success: bool
     version_id: str | None = None
     """The version that this made: its text is the restored one, byte for byte."""
+    previous_version_id: str | None = None
+    """The version that was live before."""
+    changed: bool | None = None
+    """Whether the text changed; ``False`` when it was live already."""
     message: str | None = None

@@ -113,7 +113,7 @@ def test_what_is_no_version_of_this_prompt_is_refused(world):
     for version_id in (foreign, sibling, "none", "", "ver_-1", f"ver_{9**40}", *near):
         with pytest.raises(Refusal) as caught:
             restore(world, version_id)
-        assert (caught.value.code, set(caught.value.details)) == ("VALIDATION_ERROR", {"versionId"})
+        assert (caught.value.code, set(caught.value.details)) == ("NOT_FOUND", {"versionId"})
     for call in (
         lambda: versions.page(world.database, stranger.caller, PROMPT, world.prompt_id, limit=1, offset=0),
         lambda: versions.restore(world.database, stranger.caller, PROMPT, world.prompt_id, mine),

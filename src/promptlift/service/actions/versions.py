@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.service import moment
 from promptlift.service.actions import deployments, live_text
-from promptlift.service.failures import invalid, not_found
+from promptlift.service.failures import Refusal, not_found
 from promptlift.service.store import prompts
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def restore(
     Raises
     ------
     Refusal
-        ``NOT_FOUND`` for the prompt, ``VALIDATION_ERROR`` under ``versionId``, ``INVALID_STATE`` when another version
-        is live than ``if_version_id``.
+        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when another version is live than
+        ``if_version_id``.
     """
     seq = live_text.version_seq(version_id)
     with database.write() as connection:
@@ -81,8 +81,10 @@ def restore(
             raise not_found(scheme.noun)
         wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
         if wanted is None:
-            raise invalid(
-                {"versionId": f"is not a version of this {scheme.name}; see its versions"}, "No such version"
+            raise Refusal(
+                "NOT_FOUND",
+                "Version not found",
+                details={"versionId": f"is not a version of this {scheme.name}; see its versions"},
             )
         live = prompts.live_version(connection, caller.account_id, prompt_id)
         changed = wanted.content != prompt.content

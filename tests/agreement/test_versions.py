@@ -1,0 +1,111 @@
+"""Versions of a prompt's text and going back to one, on the wire and through the client."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement import shapes
+from agreement.covered import both, covers, same
+from agreement.shapes import differences
+from agreement.test_outbox import outbox
+
+
+@pytest.fixture
+def root(wire):
+    return f"/{wire.scheme.segment}"
+
+
+@pytest.fixture
+def edited(wire, root):
+    """A prompt with three texts."""
+    prompt_id = wire.add_prompt(content="first\r\n ☎ ")
+    for text in ("second", "third"):
+        assert wire.ask("PATCH", f"{root}/{prompt_id}", {"content": text}).status == 200
+    return prompt_id
+
+
+@covers(*both("GET", "/{id}/versions"))
+def test_list_versions(wire, client, root, edited):
+    body = wire.get(f"{root}/{edited}/versions")
+    assert set(body) == {"data", "pagination"}
+    assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
+    for item in body["data"]:
+        assert differences(item, shapes.VERSION) == []
+    assert [(one["number"], one["content"], one["origin"], one["isLive"]) for one in body["data"]] == [
+        (3, "third", "updated", True),
+        (2, "second", "updated", False),
+        (1, "first\r\n ☎ ", "created", False),
+    ]
+    assert same(client.prompts.versions(edited), body)
+    page = wire.get(f"{root}/{edited}/versions?limit=1&offset=2")
+    assert page == {"data": body["data"][2:], "pagination": {"total": 3, "limit": 1, "offset": 2}}
+    assert same(client.prompts.versions(edited, limit=1, offset=2), page)
+
+
+@covers(*both("POST", "/{id}/restore"))
+def test_restore_a_version(wire, client, root, edited, database):
+    live, second, first = wire.get(f"{root}/{edited}/versions")["data"]
+    told = len(outbox(database, wire))
+    answer = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": first["id"]})
+    assert answer.status == 200
+    assert differences(answer.body, {**shapes.RESTORED, wire.scheme.link: shapes.text}) == []
+    assert answer.body["previousVersionId"] == live["id"]
+    prompt = wire.get(f"{root}/{edited}")
+    assert prompt["content"] == "first\r\n ☎ "
+    newest = wire.get(f"{root}/{edited}/versions")["data"][0]
+    assert (newest["id"], newest["origin"]) == (answer.body["versionId"], "restored")
+    (event,) = outbox(database, wire)[told:]
+    assert event == (
+        "prompt.updated",
+        edited,
+        {
+            "promptId": edited,
+            "promptName": "Support",
+            "updateType": "restored",
+            "appliedAt": prompt["updatedAt"],
+        },
+    )
+    restored = client.prompts.restore(edited, version_id=second["id"])
+    assert restored.prompt_id == edited
+    assert set(restored.to_wire()) == {"promptId", *shapes.RESTORED}
+    assert wire.get(f"{root}/{edited}")["content"] == "second"
+    again = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": second["id"]})
+    assert (again.body["changed"], again.body["versionId"]) == (False, restored.version_id)
+
+
+def test_a_restore_that_was_meant_for_another_version_is_refused(wire, root, edited):
+    live, second, first = wire.get(f"{root}/{edited}/versions")["data"]
+    answer = wire.ask(
+        "POST", f"{root}/{edited}/restore", {"versionId": first["id"], "ifVersionId": second["id"]}
+    )
+    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
+    assert answer.error["details"]["liveVersionId"] == live["id"]
+    assert wire.get(f"{root}/{edited}")["content"] == "third"
+
+
+def test_bad_input_and_other_accounts(wire, root, edited, new_account):
+    stranger = new_account(scheme=wire.scheme.name)
+    mine = wire.get(f"{root}/{edited}/versions")["data"][2]["id"]
+    theirs = stranger.add_prompt()
+    other = stranger.get(f"{root}/{theirs}/versions")["data"][0]["id"]
+    assert stranger.ask("GET", f"{root}/{edited}/versions").status == 404
+    assert stranger.ask("POST", f"{root}/{edited}/restore", {"versionId": mine}).status == 404
+    for version_id in (other, "none", "ver_0", "ver_1e3", f"ver_{10**30}"):
+        answer = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": version_id})
+        assert (answer.status, answer.error["message"]) == (404, "Version not found")
+    for body, path in (
+        ({}, "versionId"),
+        ({"versionId": None}, "versionId"),
+        ({"versionId": 1}, "versionId"),
+        ({"versionId": " "}, "versionId"),
+        ({"versionId": "x" * 300}, "versionId"),
+        ({"versionId": "a\x00b"}, "versionId"),
+        ({"versionId": mine, "ifVersionId": 3}, "ifVersionId"),
+    ):
+        answer = wire.ask("POST", f"{root}/{edited}/restore", body)
+        assert (answer.status, set(answer.error["details"])) == (400, {path})
+    for query in ("limit=0", "limit=101", "offset=-1", "limit=x"):
+        assert wire.ask("GET", f"{root}/{edited}/versions?{query}").status == 400
+    assert wire.get(f"{root}/{edited}")["content"] == "third"
+    assert wire.ask("DELETE", f"{root}/{edited}").status == 200
+    assert wire.ask("GET", f"{root}/{edited}/versions").status == 404
