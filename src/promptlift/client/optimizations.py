@@ -81,10 +81,15 @@ class Optimizations(Group):
         )
         return self._ask("optimizations.simulations", Page[Simulation], optimization_id, params=params)
 
-    def apply(self, optimization_id: str, *, variant_id: str | None = None) -> ApplyAnswer:
-        """Make a variant the text of the prompt: the winner, or the one that is named."""
-        given = {} if variant_id is None else {"variant_id": variant_id}
-        body = self._body(ApplyRequest, given)
+    def apply(
+        self, optimization_id: str, *, variant_id: str | None = None, if_version_id: str | None = None
+    ) -> ApplyAnswer:
+        """Make a variant the text of the prompt: the winner, or the one that is named.
+
+        ``if_version_id`` is an offer of the embedded service: it refuses when another version is live by now.
+        """
+        fields = {"variant_id": variant_id, "if_version_id": if_version_id}
+        body = self._body(ApplyRequest, {name: value for name, value in fields.items() if value is not None})
         return self._ask("optimizations.apply", ApplyAnswer, optimization_id, body=body)
 
     def stop(self, optimization_id: str, *, reason: str | None = None) -> StopAnswer:

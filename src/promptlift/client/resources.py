@@ -83,9 +83,13 @@ class Prompts(Group):
         params = query(limit=limit, offset=offset)
         return self._ask("prompts.versions", Page[PromptVersion], prompt_id, params=params)
 
-    def restore(self, prompt_id: str, *, version_id: str) -> RestoreAnswer:
-        """Make the text of a version live again. The embedded service offers it."""
-        body = self._body(RestoreRequest, {"version_id": version_id})
+    def restore(self, prompt_id: str, *, version_id: str, if_version_id: str | None = None) -> RestoreAnswer:
+        """Make the text of a version live again. The embedded service offers it.
+
+        With ``if_version_id`` it refuses when another version is live by now.
+        """
+        given = {} if if_version_id is None else {"if_version_id": if_version_id}
+        body = self._body(RestoreRequest, {"version_id": version_id, **given})
         return self._ask("prompts.restore", RestoreAnswer, prompt_id, body=body)
 
 

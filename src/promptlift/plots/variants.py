@@ -235,7 +235,7 @@ def _draw_row(
 
 def _name_width(ax: Axes) -> int:
     """Letters of a name beside which the numbers of its row still fit."""
-    return max(16, min(70, int(look.inches_wide(ax) * 13) - 48))
+    return max(16, min(80, int(look.inches_wide(ax) * 16) - 44))
 
 
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:

@@ -120,11 +120,10 @@ class StopRequest(RequestModel):
     reason: LongText | None = None
 
 
-class ApplyAnswer(ApiModel):
+class ApplyAnswer(LinkedModel):
     """Answer of ``POST /optimizations/:id/apply``."""
 
     success: bool
-    prompt_id: str | None = None
     applied_variant_id: str | None = None
     message: str | None = None
     version_id: str | None = None

@@ -136,7 +136,9 @@ class Optimizing(Session):
         """
         return self.client.optimizations.get(optimization_id)
 
-    def apply(self, optimization_id: str, variant_id: str | None = None) -> ApplyAnswer:
+    def apply(
+        self, optimization_id: str, variant_id: str | None = None, *, if_version_id: str | None = None
+    ) -> ApplyAnswer:
         """Make a variant the live text of the prompt.
 
         Parameters
@@ -145,14 +147,19 @@ class Optimizing(Session):
             A completed optimization.
         variant_id
             The variant; the winner when it is left out.
+        if_version_id
+            Only while this version of :meth:`versions` is live, so that nobody's change is written over unseen. An
+            offer of the embedded service.
 
         Raises
         ------
         InvalidState
-            When the optimization is not completed, or has no winner and no variant is named.
+            When the optimization is not completed, has no winner and no variant is named, or another version is live.
         """
         with _unsure_of_apply(optimization_id):
-            return self.client.optimizations.apply(optimization_id, variant_id=variant_id)
+            return self.client.optimizations.apply(
+                optimization_id, variant_id=variant_id, if_version_id=if_version_id
+            )
 
     def stop(self, optimization_id: str, reason: str | None = None) -> StopAnswer:
         """Stop an optimization that is queued or running; what was measured stays.
@@ -171,7 +178,7 @@ class Optimizing(Session):
         """
         return self.client.optimizations.stop(optimization_id, reason=reason)
 
-    def restore(self, prompt_id: str, version_id: str) -> RestoreAnswer:
+    def restore(self, prompt_id: str, version_id: str, *, if_version_id: str | None = None) -> RestoreAnswer:
         """Make a former text of a prompt live again, byte for byte. The embedded service offers it.
 
         Parameters
@@ -180,14 +187,18 @@ class Optimizing(Session):
             The prompt.
         version_id
             A version of :meth:`versions`.
+        if_version_id
+            Only while this version is live, so that nobody's change is written over unseen.
 
         Raises
         ------
+        InvalidState
+            When another version is live.
         NotFound
             When there is no such prompt or version, or the service does not offer this.
         """
         try:
-            return self.client.prompts.restore(prompt_id, version_id=version_id)
+            return self.client.prompts.restore(prompt_id, version_id=version_id, if_version_id=if_version_id)
         except NotFound as error:
             raise not_offered(error, "prompts.restore") from None
 
@@ -271,5 +282,8 @@ def _unsure_of_apply(optimization_id: str) -> Iterator[None]:
         error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
         raise
     except InvalidState as error:
-        error.message = f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
+        if error.details.get("status", "running") in ("queued", "running") and len(error.details) < 2:
+            error.message = (
+                f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
+            )
         raise
