@@ -127,11 +127,6 @@ class ApplyAnswer(LinkedModel):
     applied_variant_id: str | None = None
     message: str | None = None
     version_id: str | None = None
-    """The version of the prompt that this made. Our service gives it and what follows, others may not."""
-    previous_version_id: str | None = None
-    changed: bool | None = None
-    """Whether the live text is another now."""
-    version_id: str | None = None
     """The version that is live now. Our service gives it and what follows, others may not."""
     previous_version_id: str | None = None
     """The version that was live before: restoring it undoes the apply."""
