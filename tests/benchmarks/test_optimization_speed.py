@@ -1,0 +1,106 @@
+"""Whether optimizations use the model calls that they may have at a time: 20 ms a call, 8 at a time.
+
+``python -m pytest tests/benchmarks/test_optimization_speed.py -s`` prints the rate beside the possible one. No test
+asserts a time: what is asserted is the share of the time in which all places were taken, as the stub recorded it.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from service_process import ServiceProcess
+
+# The programs of the benchmark beside this one.
+sys.path.insert(0, str(Path(__file__).with_name("truth")))
+
+from optimization_runs import OptimizationRuns, Wanted
+from stub_process import MODEL, running_stub, share_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
+
+DELAY_MS = 20.0
+AT_A_TIME = 8
+POSSIBLE = AT_A_TIME * 1000.0 / DELAY_MS
+
+
+@dataclass
+class Load:
+    """What the stub recorded of some optimizations."""
+
+    name: str
+    record: dict
+    conversations: int
+
+    @property
+    def rate(self) -> float:
+        """Calls a second from the first to the last one."""
+        return self.record["requests"] / self.record["seconds"]
+
+    def told(self) -> str:
+        levels = " ".join(f"{100 * share_at(self.record, at):.0f}" for at in range(1, AT_A_TIME + 1))
+        return (
+            f"{self.name}: {self.record['requests']} calls, {self.conversations} conversations, {self.rate:.0f} calls/s, "
+            f"{100 * self.rate / POSSIBLE:.0f} % of the possible {POSSIBLE:.0f}; share of the time with at least 1 to "
+            f"{AT_A_TIME} calls under way, %: {levels}"
+        )
+
+
+@contextmanager
+def loads(folder: Path) -> Iterator[dict[int, Load]]:
+    """One optimization alone, then three at once, on a service that has run one before."""
+    with running_stub(folder / "stub.log", delay_ms=DELAY_MS) as stub:
+        service = ServiceProcess(folder / "service", env=stub.environment(at_a_time=AT_A_TIME)).start()
+        runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
+        try:
+            found = {}
+            # The first one loads what later ones find loaded; it is not counted.
+            for together, numbers in ((0, (1,)), (1, (2,)), (3, (3, 4, 5))):
+                stub.reset()
+                # Equal texts and many passes: A/A in the longer mode.
+                wanted = [Wanted(number, 0.0, 3, "validation", "high") for number in numbers]
+                records = list(runs.results(wanted))
+                assert [record["problems"] for record in records] == [[]] * len(records)
+                conversations = sum(record["conversations"] for record in records)
+                name = {0: "first", 1: "one optimization"}.get(together, f"{together} at once")
+                found[together] = Load(name, stub.record(), conversations)
+            yield found
+        finally:
+            runs.close()
+            service.stop()
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Load]]:
+    with loads(tmp_path_factory.mktemp("optimization-speed")) as found:
+        for load in found.values():
+            print(f"\n{load.told()}", end="")
+        yield found
+
+
+def test_there_are_never_more_calls_than_allowed(measured):
+    for load in measured.values():
+        assert len(load.record["secondsAt"]) <= AT_A_TIME + 1
+
+
+def test_every_place_is_taken_most_of_the_time_when_optimizations_run_side_by_side(measured):
+    # Leaves room for a busy machine: the level itself, not a rate. One optimization alone waits between its passes.
+    busy = measured[3].record
+    assert share_at(busy, AT_A_TIME) > 0.5
+    assert share_at(busy, AT_A_TIME // 2) > share_at(measured[1].record, AT_A_TIME // 2) * 0.9
+
+
+def test_nothing_is_asked_that_is_not_needed(measured):
+    for load in measured.values():
+        purposes = load.record["purposes"]
+        assert purposes["agent"] == purposes["judge"] == load.conversations
+        assert purposes["variants"] == (3 if load.name == "3 at once" else 1)
+        assert load.record["notUnderstood"] == load.record["leaks"] == 0
