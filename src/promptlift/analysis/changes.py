@@ -50,7 +50,7 @@ def issue_changes(
     -------
     DataFrame
         One row an issue, the most frequent first: ``issue``; ``n_before`` conversations with it of ``total_before``
-        with insights, ``share_before`` with ``share_before_low`` and ``share_before_high`` (fractions, Wilson's
+        with insights, ``share_before`` with ``share_low_before`` and ``share_high_before`` (fractions, Wilson's
         interval), the same ending in ``_after``; ``difference`` of the shares in percentage points,
         ``difference_low``, ``difference_high``; Fisher's exact ``p``, ``p_holm`` adjusted over the rows, and
         ``change``: ``"more"``, ``"fewer"``, or ``"unclear"`` where chance explains it; ``severity``, the worst one
@@ -162,7 +162,7 @@ def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float
         low, high = wilson(count, total, level=level)
         share = np.divide(count, total, out=np.full(len(n), np.nan), where=total > 0)
         columns |= {f"n_{name}": count, f"total_{name}": total, f"share_{name}": share}
-        columns |= {f"share_{name}_low": low, f"share_{name}_high": high}
+        columns |= {f"share_low_{name}": low, f"share_high_{name}": high}
     tests = [
         compare_unpaired(int(after), int(totals[1]), int(before), int(totals[0]), level=level)
         for before, after in n

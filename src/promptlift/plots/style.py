@@ -27,6 +27,7 @@ __all__ = [
     "PALETTE",
     "SENTIMENT_COLORS",
     "Group",
+    "columns_of",
     "draw_estimates",
     "explain",
     "finish",
@@ -44,6 +45,7 @@ __all__ = [
     "plain",
     "precomputed",
     "say_empty",
+    "shorten",
 ]
 
 # Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
@@ -59,8 +61,11 @@ _ANSWERS = {
     "issues": "share_low",
     "sentiment_distribution": "share_low",
     "sentiment_trend": "negative_low",
+    "persona_scenario_heatmap": "difference_low",
+    "simulated_against_production": "difference_low",
     "topic_changes": "difference_low",
     "topics": "share_low",
+    "usage_projection": "projected",
 }
 FEW = 5
 MAX_GROUPS = 6
@@ -122,9 +127,27 @@ def plain(text: Any, width: int = 40) -> str:
     line = " ".join(str(text).split())
     line = "".join(char for char in line if unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
     line = " ".join(line.split())
-    if len(line) > width:
-        line = line[: width - 1].rstrip() + "…"
-    return line.replace("$", r"\$") or "(empty)"
+    return shorten(line, width).replace("$", r"\$") or "(empty)"
+
+
+def shorten(line: str, width: int) -> str:
+    """Cut a line to ``width`` columns and end it with an ellipsis when it was longer; wide characters take two."""
+    if line.isascii() and len(line) <= width:
+        return line
+    if columns_of(line) <= width:
+        return line
+    left, kept = width - 1, ""
+    for char in line:
+        left -= columns_of(char)
+        if left < 0:
+            break
+        kept += char
+    return kept.rstrip() + "…"
+
+
+def columns_of(text: str) -> int:
+    """How wide a text is, in columns of a Latin letter: characters of East Asia take two."""
+    return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if not char.isascii())
 
 
 def groups_of(

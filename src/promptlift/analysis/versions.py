@@ -1,0 +1,240 @@
+"""What conversations show under each text of a prompt, and whether an applied variant kept its promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
+from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.reading import collect, instants, names_of, provenance, require
+from promptlift.analysis.spans import Span
+from promptlift.stats import check_level, newcombe
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "VERSION_HINT",
+    "Outcomes",
+    "Versions",
+    "difference_columns",
+    "of_one_prompt",
+    "prompt_timeline",
+    "read_outcomes",
+    "read_versions",
+]
+
+VERSION_HINT = "Read the table with lift.versions(prompt_id)."
+_OPTIONAL = ("version_id", "number", "origin", "is_live", "optimization_id", "variant_id")
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The texts of one prompt in the order in which they were live.
+
+    Attributes
+    ----------
+    table
+        One row a text, the first one first, with every optional column.
+    spans
+        From when to when each was live. The first text reaches back to the first conversation when it is the one
+        that the prompt was created with: logs are often imported later.
+    """
+
+    table: pd.DataFrame
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """When conversations of one prompt began, and the code of the outcome of each."""
+
+    began: NDArray[np.int64]
+    outcome: NDArray[np.int8]
+
+    def counts(self, span: Span) -> NDArray[np.int64]:
+        """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
+        return np.bincount(self.outcome[span.holds(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
+
+
+def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
+    """Completion rate under each text of a prompt, and its difference to the text before.
+
+    The comparison is observational: whoever wrote in, and what about, may have changed with the text. The rate
+    by period, which the picture shows too, is ``completion_trend``.
+
+    Parameters
+    ----------
+    conversations
+        Conversations of one prompt: ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
+    versions
+        Its texts, as ``lift.versions(prompt_id)`` gives them: ``created_at`` and, if there, ``number``, ``origin``,
+        ``version_id``, ``is_live``, ``optimization_id``, ``variant_id``.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row a text, in order of time: ``number``, ``version_id``, ``origin``, ``optimization_id``, ``variant_id``,
+        ``is_live``, ``live_from`` and ``live_until`` (UTC; missing where it is live still); of the conversations that
+        began meanwhile ``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, ``n_missing``,
+        ``n_in_progress`` as of ``completion`` (the text that a prompt was created with has the older ones too,
+        because logs are often imported later: ``attrs["promptlift"]["first_reaches_back"]``); and the ``difference`` of the rate to the text before in percentage
+        points with Newcombe's interval, ``difference_low``, ``difference_high``.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When the conversations are of several prompts, or ``level`` cannot be used.
+    """
+    level = check_level(level)
+    known = read_versions(versions)
+    outcomes = read_outcomes(conversations, versions)
+    counts = np.array([outcomes.counts(span) for span in known.spans], np.int64).reshape(-1, len(OUTCOMES))
+    rates = rate_columns(counts, level)
+    previous = np.vstack([np.zeros((1, len(OUTCOMES)), np.int64), counts[:-1]]) if len(counts) else counts
+    texts = known.table
+    table = pd.DataFrame(
+        {
+            **{name: texts[name] for name in ("number", *[name for name in _OPTIONAL if name != "number"])},
+            "live_from": texts["created_at"],
+            "live_until": texts["created_at"].shift(-1),
+            **rates,
+            **difference_columns(previous, counts, level),
+        }
+    )
+    facts = {
+        "by": None,
+        "level": level,
+        "n_undated": int((outcomes.began == NO_TIME).sum()),
+        "first_reaches_back": bool(known.spans) and known.spans[0].low == Span().low,
+    }
+    table.attrs.update(provenance(conversations, "prompt_timeline", **facts))
+    return table
+
+
+def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
+    """Difference of completion in percentage points with Newcombe's interval, from rows of outcome counts."""
+    x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
+    x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
+    both = (n0 > 0) & (n1 > 0)
+    unknown = np.full(len(x1), np.nan)
+    rate1, rate0 = (np.divide(x, n, out=unknown.copy(), where=both) for x, n in ((x1, n1), (x0, n0)))
+    low, high = newcombe(x1, n1, x0, n0, level=level)
+    return {
+        "difference": 100 * (rate1 - rate0),
+        "difference_low": 100 * np.where(both, low, np.nan),
+        "difference_high": 100 * np.where(both, high, np.nan),
+    }
+
+
+def read_versions(versions: Any) -> Versions:
+    """Read the texts of one prompt in order of time.
+
+    Raises
+    ------
+    FrameError
+        When ``created_at`` is missing.
+    ValueError
+        When the texts are of several prompts, or have no times.
+    """
+    require(versions, ["created_at"], hint=VERSION_HINT)
+    present = names_of(versions)
+    if "prompt_id" in present and len(_different(versions, "prompt_id")) > 1:
+        raise ValueError("versions are of several prompts. Read those of one: lift.versions(prompt_id).")
+    table = collect(versions, ["created_at", *[name for name in _OPTIONAL if name in present]])
+    at = instants(table["created_at"])
+    if (at == NO_TIME).any():
+        raise ValueError(
+            "Column created_at of versions has rows without a time, so their order is not known."
+        )
+    table = table.assign(created_at=pd.DatetimeIndex(at.view("datetime64[us]"), tz="UTC"))
+    for name in _OPTIONAL:
+        if name not in table:
+            table[name] = pd.Series(pd.NA, index=table.index, dtype="str")
+    by = ["created_at", "number"] if "number" in present else ["created_at"]
+    table = table.sort_values(by, kind="stable").reset_index(drop=True)
+    if "number" not in present:
+        table["number"] = pd.Series(np.arange(1, len(table) + 1), dtype="Int64")
+    starts = np.sort(at).tolist()
+    ends = [*starts[1:], Span().high] if starts else []
+    spans = [Span(low, high) for low, high in zip(starts, ends, strict=True)]
+    if spans and _is_first(table.iloc[0]):
+        spans[0] = Span(high=spans[0].high)
+    return Versions(table, tuple(spans))
+
+
+def _is_first(text: pd.Series[Any]) -> bool:
+    """Whether it is the text that the prompt was created with."""
+    if pd.notna(text["origin"]):
+        return bool(text["origin"] == "created")
+    return bool(pd.notna(text["number"]) and text["number"] == 1)
+
+
+def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
+    """Read when the conversations of one prompt began, and how they ended; see `of_one_prompt`."""
+    columns = require(conversations, ["status", "task_completed"])
+    times = times_of(conversations)
+    frame = collect(of_one_prompt(conversations, *others), [*columns, *times])
+    return Outcomes(started(frame, times), outcome_codes(frame))
+
+
+def of_one_prompt(conversations: Any, *others: Any) -> Any:
+    """Conversations of the prompt that other tables belong to.
+
+    Parameters
+    ----------
+    conversations
+        Table of conversations.
+    others
+        Tables that may say their prompt, in a column ``prompt_id`` or in their attributes.
+
+    Raises
+    ------
+    ValueError
+        When the conversations are of several prompts and nothing says which one is meant.
+    """
+    if "prompt_id" not in names_of(conversations):
+        return conversations
+    wanted = {prompt for other in others if (prompt := _prompt_of(other)) is not None}
+    if len(wanted) == 1:
+        prompt = wanted.pop()
+        if isinstance(conversations, pd.DataFrame):
+            return conversations[conversations["prompt_id"].eq(prompt).fillna(value=False)]
+        return nw.from_native(conversations).filter(nw.col("prompt_id") == prompt).to_native()
+    found = _different(conversations, "prompt_id")
+    if len(found) > 1:
+        raise ValueError(
+            f"The conversations are of {len(found):,} prompts, the texts of one. Take those of one prompt: "
+            "conversations[conversations['prompt_id'] == '…']."
+        )
+    return conversations
+
+
+def _different(table: Any, column: str) -> list[Any]:
+    native = table
+    if not isinstance(table, pd.DataFrame):
+        native = nw.from_native(table).lazy().select(column).unique().to_native()
+    return list(collect(native, [column])[column].dropna().unique())
+
+
+def _prompt_of(table: Any) -> str | None:
+    """The one prompt that a table belongs to, as its column or its attributes say."""
+    if table is None:
+        return None
+    if "prompt_id" in names_of(table):
+        found = _different(table, "prompt_id")
+        return str(found[0]) if len(found) == 1 else None
+    attrs = getattr(table, "attrs", None)
+    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    filters = said.get("filters") if isinstance(said, dict) else None
+    prompt = filters.get("prompt_id") if isinstance(filters, dict) else None
+    return prompt if isinstance(prompt, str) else None
