@@ -230,6 +230,14 @@ def test_no_prompt_costs_much_time():
     assert problems(original + " Be kind.", original=original) == ()
 
 
+@pytest.mark.parametrize(
+    "piece", ["\n", " ", "#", "[A", "{a", "<A ", "a@b.", "5 ", '"', "`a", "if ", "never x. ", "${"]
+)
+def test_no_pattern_costs_more_the_longer_it_looks(piece):
+    flood = piece * (400_000 // len(piece))
+    problems(f"{flood} more", original=flood + "x", others=[f"{flood} another"])
+
+
 PIECES = st.sampled_from(
     [
         "You help with orders.",

@@ -61,7 +61,7 @@ _PLACEHOLDERS: Final = re.compile(
     re.VERBOSE,
 )
 _CLOSING: Final = re.compile(r"</([A-Z][A-Z0-9_ -]{0,60})>")
-_HEADING: Final = re.compile(r"^[\s#*_>-]*(\[[A-Z][A-Z0-9_ -]{1,60}\])[\s:*_]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ \t#*_>-]*(\[[A-Z][A-Z0-9_ -]{1,60}\])[ \t:*_]*$", re.MULTILINE)
 
 
 def problems_of(
