@@ -11,6 +11,14 @@ ENDPOINTS = SPECIFIED + OFFERED
 BAD_KEY = "INVALID_API_KEY"
 IDS = ("prm_none", "cnv_none", "x", "..", "%20", "a" * 500, "é", "' OR 1=1 --", "%00", "\u202e")
 
+KINDS = {
+    "prompts": "Prompt",
+    "agents": "Agent",
+    "conversations": "Conversation",
+    "optimizations": "Optimization",
+    "personas": "Persona",
+}
+
 
 def same(error, answer):
     """Whether an exception says what was on the wire."""
@@ -47,8 +55,8 @@ def test_a_wrong_key_is_the_clients_error_too(wire, connect):
 @pytest.mark.parametrize("endpoint", [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint])
 def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account, endpoint):
     method, path = endpoint.split()
-    kind = {"prompts": "Prompt", "agents": "Agent", "conversations": "Conversation"}[path.split("/")[1]]
-    body = {"name": "n"} if method == "PATCH" else None
+    kind = KINDS[path.split("/")[1]]
+    body = {"name": "n"} if method == "PATCH" else {"versionId": "ver_1"} if "restore" in path else None
     answer = new_account().ask(method, path.replace("{id}", "cnv_0123456789abcdef01234567"), body)
     assert (answer.status, answer.body) == (
         404,
