@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.analysis.agreement import judge_agreement
     from promptlift.analysis.cells import persona_scenario_heatmap
     from promptlift.analysis.changes import issue_changes, topic_changes
     from promptlift.analysis.comparison import compare
@@ -29,6 +30,7 @@ __all__ = [
     "completion_trend",
     "issue_changes",
     "issues",
+    "judge_agreement",
     "persona_scenario_heatmap",
     "prompt_overview",
     "prompt_timeline",
@@ -49,6 +51,7 @@ _HOMES = {
     "completion_trend": "trends",
     "issue_changes": "changes",
     "issues": "mentions",
+    "judge_agreement": "agreement",
     "persona_scenario_heatmap": "cells",
     "prompt_overview": "overview",
     "prompt_timeline": "versions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -31,7 +31,7 @@ _TEXT_CHARS: Final = 500
 _LABELLED: Final = ("yes", "no", "differs")
 
 
-class ConversationBrowser(TwinWidget):  # type: ignore[misc]
+class ConversationBrowser(TwinWidget):
     """Browse conversations in a notebook, and label them with keys.
 
     Only what is looked at goes to the browser: fifty lines of the list and one transcript at a time. The widget changes
@@ -79,7 +79,7 @@ class ConversationBrowser(TwinWidget):  # type: ignore[misc]
     _answered = traitlets.Dict().tag(sync=True)
     # From the front end to Python: the latest question counts, but every wish does.
     _query = traitlets.Dict().tag(sync=True)
-    _wishes = traitlets.List().tag(sync=True)
+    _wishes: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
     def __init__(self, conversations: Any, *, labels: Any = None, blind: bool = False) -> None:
         self._catalogue = Catalogue(conversations, blind=blind)
@@ -88,9 +88,7 @@ class ConversationBrowser(TwinWidget):  # type: ignore[misc]
         self._places = self._catalogue.find(Filters())
         self._asked: Question | None = None
         self._notice = ""
-        super().__init__(
-            _about=self._describe(), **self._answer(Question()), _marks=self._marks_now()
-        )
+        super().__init__(_about=self._describe(), **self._answer(Question()), _marks=self._marks_now())
         self.observe(self._on_query, "_query")
         self.observe(self._on_wishes, "_wishes")
 
@@ -146,25 +144,20 @@ class ConversationBrowser(TwinWidget):  # type: ignore[misc]
         """Give the place of the conversation to show, None when nothing was found."""
         if not len(self._places):
             return None
-        move, here = question.move, question.place
-        if move == "to" and here in self._places:
+        here = question.place
+        if question.move == "to" and here in self._places:
             return here
         rank = self._rank(here)
-        if move == "last":
-            return int(self._places[-1])
-        if move == "page":
-            return int(self._places[min(max(0, question.page) * PAGE_ROWS, len(self._places) - 1)])
-        if move == "by":
-            return int(self._places[min(max(0, rank + question.page), len(self._places) - 1)])
-        if move == "unlabelled":
+        last = len(self._places) - 1
+        moves = {"last": last, "page": question.page * PAGE_ROWS, "by": rank + question.page}
+        if question.move == "unlabelled":
             order = np.concatenate([self._places[rank + 1 :], self._places[: rank + 1]])
-            free = next((int(one) for one in order if self._labels.get(self._catalogue.ids[one]).empty), None)
-            return here if free is None else free
-        return int(self._places[0])
+            return next((int(one) for one in order if self._labels.get(self._catalogue.ids[one]).empty), here)
+        return int(self._places[min(max(0, moves.get(question.move, 0)), last)])
 
     def _rank(self, place: int) -> int:
         """Give the rank of a place among those found; of the next one after it when it is not among them."""
-        return int(min(np.searchsorted(self._places, place), max(0, len(self._places) - 1)))
+        return min(int(np.searchsorted(self._places, place)), max(0, len(self._places) - 1))
 
     def _among(self, labelled: str) -> NDArray[np.bool_] | None:
         if labelled not in _LABELLED:
@@ -237,7 +230,9 @@ class ConversationBrowser(TwinWidget):  # type: ignore[misc]
         }
 
     def _static(self) -> Markup:
-        return browser_twin.draw(self._catalogue, self._labels, self._places, self._opened.get("place"), self._analyser)
+        return browser_twin.draw(
+            self._catalogue, self._labels, self._places, self._opened.get("place"), self._analyser
+        )
 
     def _plain(self) -> str:
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
@@ -248,7 +243,7 @@ class Question:
     """What the front end asks to see. Everything in it is checked: it comes from outside."""
 
     number: int = 0
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     labelled: str = ""
     move: str = "first"
     place: int = 0
@@ -305,7 +300,9 @@ class Wish:
             "sentiment": (*SENTIMENTS, None),
             "both": (None,),
         }
-        fits = isinstance(field, str) and any(value is one or (one and value == one) for one in allowed.get(field, ()))
+        fits = isinstance(field, str) and any(
+            value is one or (one and value == one) for one in allowed.get(field, ())
+        )
         place, number = _whole(given.get("place"), -1), _whole(given.get("number"))
         if not fits or not 0 <= place < rows or number < 1:
             return None

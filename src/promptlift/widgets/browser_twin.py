@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from promptlift.widgets.static import Said, Tone, badge, details, element, facts, paragraph, root, table, transcript
+from promptlift.widgets.static import (
+    Said,
+    Tone,
+    badge,
+    details,
+    element,
+    facts,
+    paragraph,
+    root,
+    table,
+    transcript,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,27 +74,33 @@ def draw(
     note = note_of(analyser, blind=catalogue.blind)
     if note:
         parts.append(paragraph(note, soft=True))
-    parts.append(paragraph("To filter, read and label all of them, run this cell in a live notebook.", soft=True))
+    parts.append(
+        paragraph("To filter, read and label all of them, run this cell in a live notebook.", soft=True)
+    )
     return root(*parts)
 
 
 def _counts(catalogue: Catalogue, labels: Labels) -> list[str]:
-    said = [f", {len(labels):,} labelled" if len(labels) else ""]
     choices = catalogue.choices()
     names = {"yes": "completed", "no": "not completed", "unknown": "not judged"}
-    for pairs in (
+    kinds = (
         [(names[name], count) for name, count in choices["completion"]],
         [(name, count) for name, count in choices["sentiment"] if name != "none"],
-    ):
-        if pairs:
-            said.append(" · " + ", ".join(f"{count:,} {name}" for name, count in pairs))
+    )
+    said = [f", {len(labels):,} labelled" if len(labels) else ""]
+    said += [" · " + ", ".join(f"{count:,} {name}" for name, count in pairs) for pairs in kinds if pairs]
     return said
 
 
 def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -> Markup:
     if not places:
         return paragraph("No conversation fits the filters.")
-    headers = ["Conversation", "Started (UTC)", *([] if catalogue.blind else ["Judged", "Issues"]), "Labelled"]
+    headers = [
+        "Conversation",
+        "Started (UTC)",
+        *([] if catalogue.blind else ["Judged", "Issues"]),
+        "Labelled",
+    ]
     rows = []
     for place in places:
         row = catalogue.row(place)
@@ -122,7 +139,11 @@ def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
             turn.content,
             " · ".join(
                 part
-                for part in (turn.when, f"{turn.tokens:,} tokens" if turn.tokens is not None else "", turn.model)
+                for part in (
+                    turn.when,
+                    f"{turn.tokens:,} tokens" if turn.tokens is not None else "",
+                    turn.model,
+                )
                 if part
             ),
         )
@@ -141,15 +162,12 @@ def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
 
 def _labels(labels: Labels) -> Markup:
     given = labels.table()
-    last = given.tail(_LABELS)
+    last = [(name, labels.get(name)) for name in given["conversation_id"].tail(_LABELS)]
     rows = [
-        [
-            one["conversation_id"][:80],
-            _said(labels.get(one["conversation_id"])),
-            "" if one["labelled_at"] is None or one["labelled_at"] != one["labelled_at"]  # noqa: PLR0124  NaT
-            else one["labelled_at"].strftime("%Y-%m-%d %H:%M"),
-        ]
-        for one in last.to_dict("records")
-    ]  # fmt: skip
-    words = f"{len(given):,} labels" if len(given) <= _LABELS else f"The last {_LABELS} of {len(given):,} labels"
+        [name[:80], _said(label), label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")]
+        for name, label in last
+    ]
+    words = (
+        f"{len(given):,} labels" if len(given) <= _LABELS else f"The last {_LABELS} of {len(given):,} labels"
+    )
     return details(words, table(["Conversation", "Labelled", "When (UTC)"], rows))

@@ -100,7 +100,9 @@ class Catalogue:
         self.blind = blind
         self.ids = [str(one) for one in self.frame["conversation_id"]]
         self.has_content = "content" in self.frame
-        self.has_judgements = not blind and bool({"sentiment", "task_completed", "issues"} & set(self.frame.columns))
+        self.has_judgements = not blind and bool(
+            {"sentiment", "task_completed", "issues"} & set(self.frame.columns)
+        )
         self.sentiments = self._sentiments()
         self.completions = self._completions()
         self.issue_titles, self.issue_counts, self._issues_of = self._issues()
@@ -146,7 +148,7 @@ class Catalogue:
                 own.append(_words_of(content))
         if not self.blind:
             for name in ("summary", "issues", "topics"):
-                for own, value in zip(parts, self.frame[name] if name in self.frame else (), strict=False):
+                for own, value in zip(parts, self.frame.get(name, ()), strict=False):
                     own.append("\n".join(_titles(value)) if name != "summary" else _string(value))
         return ["\n".join(own).casefold().encode("utf-8", "replace").decode() for own in parts]
 
@@ -159,7 +161,9 @@ class Catalogue:
             place=place,
             title=self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)",
             when=_moment(values),
-            sentiment=None if self.blind or self.sentiments[place] == NOT_JUDGED else str(self.sentiments[place]),
+            sentiment=None
+            if self.blind or self.sentiments[place] == NOT_JUDGED
+            else str(self.sentiments[place]),
             completed="" if self.blind else str(self.completions[place]),
             issue_count=0 if self.blind else len(_titles(values.get("issues"))),
         )
@@ -180,10 +184,10 @@ class Catalogue:
             ("Model", one_line(_string(values.get("llm_model")), 60)),
         ]
         if not self.blind:
-            score = values.get("sentiment_score")
+            score: Any = values.get("sentiment_score")
             known += [
                 ("Summary", one_line(_string(values.get("summary")), 600)),
-                ("Sentiment score", "" if missing(score) else f"{float(score):+.2f}".replace("-", "−")),
+                ("Score", "" if missing(score) else f"{float(score):+.2f}".replace("-", "−")),
                 ("Issues", "; ".join(one_line(one, 120) for one in _titles(values.get("issues"))[:8])),
                 ("Topics", ", ".join(one_line(one, 60) for one in _titles(values.get("topics"))[:8])),
                 ("Judged by", one_line(_string(values.get("analyser")), 60)),
@@ -219,15 +223,21 @@ class Catalogue:
             return np.full(len(self), "unknown", dtype=object)
         given = self.frame["task_completed"].astype("object")
         known = {True: "yes", False: "no"}
-        return np.array([known.get(one, "unknown") if not missing(one) else "unknown" for one in given], dtype=object)
+        return np.array(
+            [known.get(one, "unknown") if not missing(one) else "unknown" for one in given], dtype=object
+        )
 
     def _issues(self) -> tuple[list[str], list[int], list[NDArray[np.intp]]]:
         places: dict[str, list[int]] = {}
-        for place, value in enumerate(self.frame["issues"] if "issues" in self.frame else ()):
+        for place, value in enumerate(self.frame.get("issues", ())):
             for title in set(_titles(value)):
                 places.setdefault(title, []).append(place)
         kept = sorted(places, key=lambda title: (-len(places[title]), title))[:_ISSUES_OFFERED]
-        return kept, [len(places[one]) for one in kept], [np.array(places[one], dtype=np.intp) for one in kept]
+        return (
+            kept,
+            [len(places[one]) for one in kept],
+            [np.array(places[one], dtype=np.intp) for one in kept],
+        )
 
     def choices(self) -> dict[str, Any]:
         """Give what can be chosen from, with counts over the whole table."""
@@ -280,7 +290,7 @@ def _words_of(content: Any) -> str:
 
 def _moment(values: pd.Series[Any]) -> str:
     for name in ("started_at", "created_at"):
-        value = values.get(name)
+        value: Any = values.get(name)
         if not missing(value):
             try:
                 return _utc(pd.Timestamp(value))
@@ -296,13 +306,14 @@ def _utc(moment: pd.Timestamp) -> str:
 
 def _turn(message: dict[str, Any]) -> Turn:
     kept, cut = shorten(visible(message["content"]), _MESSAGE_CHARS)
-    tokens = message.get("tokens")
+    tokens: Any = message.get("tokens")
+    # NaN is below nothing.
     counts = isinstance(tokens, int | float) and not isinstance(tokens, bool) and abs(tokens) < 2**53
     return Turn(
         role=one_line(message["role"], 30),
         content=kept,
         when=_time_of(message.get("timestamp")),
-        tokens=int(tokens) if counts and tokens == tokens else None,  # noqa: PLR0124  NaN is not itself
+        tokens=int(tokens) if counts else None,
         model=one_line(_string(message.get("model")), 60),
         cut=cut,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "Label", "Labels", "read_labels", "write_labels"]
 
-COLUMNS: Final = {
+COLUMNS: Final[dict[str, Any]] = {
     "conversation_id": "str",
     "task_completed": "boolean",
     "sentiment": pd.CategoricalDtype(list(SENTIMENTS)),
@@ -57,7 +57,9 @@ class Labels:
         Gives the time of a label.
     """
 
-    def __init__(self, given: Any = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, given: Any = None, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self._clock = clock
         self.path: Path | None = None
         self._seen: tuple[int, int] | None = None
@@ -76,7 +78,10 @@ class Labels:
         return self._by_id.get(conversation_id, Label())
 
     def say(
-        self, conversation_id: str, field: Literal["task_completed", "sentiment", "both"], value: bool | str | None
+        self,
+        conversation_id: str,
+        field: Literal["task_completed", "sentiment", "both"],
+        value: Any,
     ) -> None:
         """Say something about a conversation, or take it back with None.
 
@@ -110,7 +115,7 @@ class Labels:
 
     def table(self) -> pd.DataFrame:
         """Give all labels, one row a conversation, in the order they were given."""
-        columns = {
+        columns: dict[str, list[Any]] = {
             "conversation_id": list(self._by_id),
             "task_completed": [label.task_completed for label in self._by_id.values()],
             "sentiment": [label.sentiment for label in self._by_id.values()],
@@ -151,7 +156,9 @@ def _from_table(given: Any, name: str) -> dict[str, Label]:
     present = names_of(given)
     said = [column for column in ("task_completed", "sentiment") if column in present]
     if "conversation_id" not in present or not said:
-        missing = [column for column in ("conversation_id", "task_completed", "sentiment") if column not in present]
+        missing = [
+            column for column in ("conversation_id", "task_completed", "sentiment") if column not in present
+        ]
         raise FrameError(
             missing, present, hint="Labels need conversation_id, and task_completed or sentiment or both."
         )
@@ -258,6 +265,9 @@ def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 def _csv(table: pd.DataFrame) -> str:
     inert = table.assign(
         conversation_id=[f"'{one}" if one.startswith(_FORMULA) else one for one in table["conversation_id"]],
-        labelled_at=[None if pd.isna(one) else one.isoformat() for one in table["labelled_at"]],
+        labelled_at=[
+            one.isoformat() if known else ""
+            for one, known in zip(table["labelled_at"], table["labelled_at"].notna(), strict=True)
+        ],
     )
     return inert.to_csv(index=False, lineterminator="\n")

@@ -120,7 +120,16 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
     ValueError
         When the tag or an attribute is not one of a static page.
     """
-    if not _TAG.fullmatch(tag) or tag in {"script", "style", "iframe", "object", "embed", "link", "meta", "base"}:
+    if not _TAG.fullmatch(tag) or tag in {
+        "script",
+        "style",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "meta",
+        "base",
+    }:
         raise ValueError(f"A static twin has no element {tag!r}.")
     written = []
     for name, value in attributes.items():
@@ -151,7 +160,9 @@ def root(*children: Any) -> Markup:
 def paragraph(*children: Any, soft: bool = False) -> Markup:
     """Make a paragraph; a soft one is small print."""
     style = f"margin:.4em 0;{'opacity:.75;font-size:12px' if soft else ''}"
-    return element("p", element("small", *children) if soft else Markup("").join(map(text, children)), style=style)
+    return element(
+        "p", element("small", *children) if soft else Markup("").join(map(text, children)), style=style
+    )
 
 
 def badge(label: Any, tone: Tone = "plain") -> Markup:
@@ -179,13 +190,10 @@ def table(
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
-        element("th", header, style=style, scope="col")
-        for header, style in zip(headers, styles, strict=True)
+        element("th", header, style=style, scope="col") for header, style in zip(headers, styles, strict=True)
     ]
     body = [
-        element(
-            "tr", *(element("td", cell, style=style) for cell, style in zip(row, styles, strict=True))
-        )
+        element("tr", *(element("td", cell, style=style) for cell, style in zip(row, styles, strict=True)))
         for row in rows
     ]
     parts = [element("thead", element("tr", *head)), element("tbody", *body)]
@@ -207,9 +215,7 @@ def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
 
 def details(summary: Any, *children: Any, opened: bool = False) -> Markup:
     """Make a part that a reader folds and unfolds, which needs no script."""
-    return element(
-        "details", element("summary", summary), *children, open=opened, style="margin:.5em 0"
-    )
+    return element("details", element("summary", summary), *children, open=opened, style="margin:.5em 0")
 
 
 def transcript(messages: Iterable[Said], *, limit: int = 1200) -> Markup:
@@ -227,7 +233,9 @@ def transcript(messages: Iterable[Said], *, limit: int = 1200) -> Markup:
 
 def _message(message: Said, limit: int) -> Markup:
     kept, cut = shorten(visible(message.content), limit)
-    small = " · ".join(part for part in (visible(message.detail), f"{cut:,} characters left out" if cut else "") if part)
+    small = " · ".join(
+        part for part in (visible(message.detail), f"{cut:,} characters left out" if cut else "") if part
+    )
     tone = {"user": "accent", "assistant": "good"}.get(message.role, "plain")
     style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_SAID}"
     head = [element("b", text(message.role, 30)), *([_SPACE, element("small", small)] if small else [])]
@@ -250,7 +258,9 @@ def _diff_line(line: DiffLine) -> Markup:
     sign = {"-": "−", "+": "+", "…": "…"}.get(line.mark, "\u00a0")
     pieces = []
     for kind, part in line.parts:
-        inner = Markup("").join(_blank(piece) if piece.isspace() else text(piece) for piece in _WORDS.findall(part))
+        inner = Markup("").join(
+            _blank(piece) if piece.isspace() else text(piece) for piece in _WORDS.findall(part)
+        )
         if kind == "same":
             pieces.append(inner)
         else:

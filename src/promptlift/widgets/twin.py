@@ -44,7 +44,7 @@ def nobody_can_act() -> bool:
     return not getattr(kernel, "_allow_stdin", True)
 
 
-class TwinWidget(anywidget.AnyWidget):  # type: ignore[misc]
+class TwinWidget(anywidget.AnyWidget):
     """A widget that also stands in a page without scripts.
 
     Its output carries the live view and ``text/html``: a front end with a kernel takes the view, and an exported
