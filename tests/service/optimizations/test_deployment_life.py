@@ -1,0 +1,180 @@
+"""What becomes of winners over real sockets: staged, tested, live, rolled back, and a kill in between."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import UTC, datetime, timedelta
+
+from answering_model import PROMPT, AnsweringModel
+from promptlift.schema import events as schema
+from service_process import wait_until
+
+# Outcomes of the model depend on the opening alone, so a text that is not always better would lose whole scenarios.
+ALWAYS = 0.4
+QUICK = {"maxTurns": 1, "confidenceMode": "low"}
+AUTO = {"autoDeploy": {"enabled": True}}
+
+
+def outbox(caller):
+    """Kinds and payloads of the deployment's events, oldest first."""
+    with sqlite3.connect(caller.service.data / "promptlift.db") as connection:
+        rows = connection.execute(
+            "SELECT id, type, data FROM events WHERE type NOT IN ('conversation.created', 'insights.generated') "
+            "ORDER BY seq"
+        ).fetchall()
+    for one, kind, data in rows:
+        told = {"id": one, "type": kind, "timestamp": "2026-01-01T00:00:00Z", "data": json.loads(data)}
+        assert not schema.read(json.dumps(told)).data.model_extra
+    return [(kind, json.loads(data)) for _, kind, data in rows]
+
+
+def log(caller, prompt_id, count, *, solved, at):
+    """Log conversations that started at a time, as an import does."""
+    answer = "It is solved: tomorrow." if solved else "I cannot say."
+    for number in range(count):
+        moment = (at + timedelta(seconds=number)).isoformat()
+        content = {
+            "messages": [
+                {"role": "user", "content": f"Parcel {number} of {at} is late", "timestamp": moment},
+                {"role": "assistant", "content": answer, "timestamp": moment},
+            ]
+        }
+        body = {"promptId": prompt_id, "content": json.dumps(content)}
+        caller.ask("POST", "/conversations", body, expect=201)
+
+
+def deployment(caller, optimization_id):
+    return caller.get(optimization_id)["deployment"]
+
+
+def reach(caller, optimization_id, *states, seconds=120):
+    wait_until(
+        lambda: deployment(caller, optimization_id)["state"] in states,
+        what=f"the deployment is {' or '.join(states)}",
+        seconds=seconds,
+    )
+    return deployment(caller, optimization_id)
+
+
+def text(caller, prompt_id):
+    return caller.ask("GET", f"/prompts/{prompt_id}")["content"]
+
+
+def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begin):
+    caller = begin(AnsweringModel(better=ALWAYS))
+    caller.settings(**QUICK, **AUTO)
+    prompt_id = caller.prompt()
+    old = datetime.now(UTC) - timedelta(days=3)
+    log(caller, prompt_id, 45, solved=True, at=old)
+    log(caller, prompt_id, 15, solved=False, at=old + timedelta(hours=1))
+    made = caller.start(prompt_id, mode="exploratory", variantCount=1)
+    found = caller.ended(made["id"])
+    assert found["results"]["winnerSelected"] is True, found["results"]["explanation"]
+    assert found["deployment"]["state"] in ("testing", "live")
+
+    live = reach(caller, made["id"], "live", "rejected")
+    winner = caller.variants(made["id"])[1]
+    assert (live["state"], live["origin"], live["variantId"]) == ("live", "auto", winner["id"])
+    assert live["regressionTest"]["verdict"] == "passed"
+    assert live["regressionTest"]["pairs"]["n"] + live["regressionTest"]["pairs"]["dropped"] == 180
+    assert text(caller, prompt_id) == winner["content"] != PROMPT
+    tested = caller.simulations(made["id"], stage="regression")
+    assert len(tested) == 360
+    assert {one["variantNumber"] for one in tested} == {0, 1}
+    assert {one["scenario"]["source"] for one in tested} == {"conversation"}
+    # Model calls of the test are counted; its conversations are not those of the search.
+    view = caller.get(made["id"])
+    assert view["usage"]["conversations"] == found["usage"]["conversations"]
+    assert view["usage"]["modelCalls"] > found["usage"]["modelCalls"]
+
+    # An import of old conversations says nothing about the new text.
+    log(caller, prompt_id, 40, solved=False, at=old + timedelta(hours=2))
+    log(caller, prompt_id, 40, solved=False, at=datetime.now(UTC))
+    back = reach(caller, made["id"], "rolled_back")
+    assert (back["verification"], back["versionId"]) == ("regressed", live["versionId"])
+    assert "task completion fell from 45.0 % to 0.0 %" in back["reason"]
+    assert text(caller, prompt_id) == PROMPT
+    versions = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
+    assert [(one["number"], one["origin"], one["isLive"]) for one in versions] == [
+        (3, "rolled_back", True),
+        (2, "auto_deployed", False),
+        (1, "created", False),
+    ]
+    assert [kind for kind, _ in outbox(caller)] == [
+        "optimization.started",
+        "optimization.completed",
+        "regression_test.completed",
+        "prompt.updated",
+        "prompt.updated",
+        "deployment.regressed",
+    ]
+    updates = [data["updateType"] for kind, data in outbox(caller) if kind == "prompt.updated"]
+    assert updates == ["auto_deployed", "rolled_back"]
+    regressed = outbox(caller)[-1][1]
+    assert (regressed["agentId"], regressed["postFixConversationCount"]) == (
+        prompt_id,
+        back["production"]["conversations"],
+    )
+    assert regressed["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
+
+
+def test_a_staged_winner_waits_and_its_apply_can_be_undone(begin):
+    caller = begin(AnsweringModel(better=ALWAYS))
+    caller.settings(**QUICK, deploymentMode="semi-automatic")
+    prompt_id = caller.prompt()
+    made = caller.start(prompt_id, mode="exploratory", variantCount=1)
+    assert caller.ended(made["id"])["deployment"]["state"] == "staged"
+    original, winner = caller.variants(made["id"])
+    assert (original["isStaged"], winner["isStaged"]) == (False, True)
+    assert text(caller, prompt_id) == PROMPT
+
+    (first,) = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
+    path = f"/optimizations/{made['id']}/apply"
+    caller.ask("PATCH", f"/prompts/{prompt_id}", {"content": "Somebody else's."})
+    refused = caller.ask("POST", path, {"ifVersionId": first["id"]}, expect=409)
+    assert refused["error"]["code"] == "INVALID_STATE"
+    assert text(caller, prompt_id) == "Somebody else's."
+    seen = refused["error"]["details"]["liveVersionId"]
+    applied = caller.ask("POST", path, {"ifVersionId": seen})
+    assert (applied["appliedVariantId"], applied["changed"]) == (winner["id"], True)
+    assert caller.ask("POST", path, {"ifVersionId": seen})["changed"] is False
+    assert caller.ask("POST", path)["versionId"] == applied["versionId"]
+    found = deployment(caller, made["id"])
+    assert (found["state"], found["origin"]) == ("live", "approval")
+    assert text(caller, prompt_id) == winner["content"]
+
+    undo = {"versionId": applied["previousVersionId"], "ifVersionId": applied["versionId"]}
+    caller.ask("POST", f"/prompts/{prompt_id}/restore", undo)
+    assert text(caller, prompt_id) == "Somebody else's."
+    assert deployment(caller, made["id"])["state"] == "rolled_back"
+
+
+def test_a_kill_during_the_regression_test_repeats_no_conversation(begin):
+    model = AnsweringModel(better=ALWAYS)
+    caller = begin(model)
+    caller.settings(**QUICK, **AUTO)
+    made = caller.start(caller.prompt(), mode="exploratory", variantCount=1)
+    assert caller.ended(made["id"])["results"]["winnerSelected"] is True
+    kills = 3
+    for number in range(kills):
+        enough = 60 * (number + 1)
+        wait_until(
+            lambda enough=enough: len(caller.simulations(made["id"], stage="regression")) >= enough,
+            what="the test is under way",
+        )
+        before = {one["id"]: one for one in caller.simulations(made["id"], stage="regression")}
+        caller.service.kill()
+        caller.service.start()
+        after = {one["id"]: one for one in caller.simulations(made["id"], stage="regression")}
+        assert before.items() <= after.items()
+    live = reach(caller, made["id"], "live", "rejected")
+    assert live["state"] == "live"
+    held = caller.simulations(made["id"], stage="regression")
+    assert len(held) == 360
+    openings = {one["scenario"]["opening"] for one in held}
+    begun = sum(count for (_, opening), count in model.conversations.items() if opening in openings)
+    # Those under way at a kill begin again; nothing else does.
+    assert begun <= 360 + kills * 12
+    kinds = [kind for kind, _ in outbox(caller)]
+    assert kinds.count("regression_test.completed") == kinds.count("prompt.updated") == 1
