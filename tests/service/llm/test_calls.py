@@ -361,6 +361,48 @@ def test_a_dead_endpoint_is_noticed_and_says_why(talk):
     assert len(stub.asked) == 13
 
 
+def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
+    """Requests that hang and pauses between tries end with the circuit, not with their own time."""
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    circuit = Circuit(failures=3, seconds=0)
+    calls = Calls(
+        client, Budget(8), policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6), circuit=circuit
+    )
+    with ThreadPoolExecutor(8) as pool:
+        hung = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
+        for _ in range(2):
+            assert hanging.hung.acquire(timeout=10)
+        for _ in range(3):
+            calls._job.told("it answered 503")
+        assert not wait(hung, LIMIT).not_done
+    assert all(isinstance(call.exception(), EndpointDown) for call in hung)
+    assert "it answered 503" in str(hung[0].exception())
+
+
+def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
+    paused = threading.Event()
+
+    def answer(_):
+        paused.set()
+        return Say({}, status=503)
+
+    _, client = talk(answer)
+    calls = Calls(
+        client,
+        Budget(2),
+        policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
+        circuit=Circuit(failures=2, seconds=0),
+    )
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(calls.chat, ASK, purpose="agent")
+        assert paused.wait(10)
+        hear(lambda: calls._job._cuts)
+        second = pool.submit(calls.chat, ASK, purpose="agent")
+        assert not wait((first, second), LIMIT).not_done
+    assert all(isinstance(call.exception(), EndpointDown) for call in (first, second))
+
+
 def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
     answers = [Say({}, status=500), Say({}, status=500), Say({}, status=404)]
     stub, client = talk(lambda _: answers[(len(stub.asked) - 1) % 3])

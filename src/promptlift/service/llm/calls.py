@@ -122,9 +122,11 @@ class Calls:
             answer = self._model.chat(messages, purpose=purpose, **wanted)
         except LlmError:
             # A connection that was cut for the cancelling must not look like a failure of the endpoint.
-            self._job.check()
+            if self._job.cancelled:
+                raise Cancelled from None
             raise
-        self._job.check()
+        if self._job.cancelled:
+            raise Cancelled
         return answer
 
 
@@ -145,15 +147,20 @@ class _Job:
     def cancel(self) -> None:
         with self._lock:
             self.cancelled = True
-            # Under the lock: a connection is cut only while it is this job's.
-            for cut in self._cuts.values():
-                cut()
-            self._cuts.clear()
+            self._cut_all()
         self._budget.withdraw(self)
+
+    def _cut_all(self) -> None:
+        # Under the lock: a connection is cut only while it is this job's.
+        for cut in self._cuts.values():
+            cut()
+        self._cuts.clear()
 
     def check(self) -> None:
         if self.cancelled:
             raise Cancelled
+        if self._circuit.down:
+            raise EndpointDown(self._circuit.failures, self._circuit.seconds, reason=self._problem)
 
     @contextmanager
     def place(self) -> Iterator[None]:
@@ -168,8 +175,6 @@ class _Job:
         try:
             with self._lock:
                 self.check()
-                if self._circuit.down:
-                    raise EndpointDown(self._circuit.failures, self._circuit.seconds, reason=self._problem)
                 self.requests += 1
             yield
         finally:
@@ -195,6 +200,8 @@ class _Job:
         with self._lock:
             self._problem = problem or self._problem
             self._circuit.told(answered=problem is None, now=time.monotonic())
+            if self._circuit.down:  # nobody waits on for an endpoint that is gone
+                self._cut_all()
 
 
 class _Whole:

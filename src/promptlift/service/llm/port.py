@@ -120,9 +120,9 @@ class JobView(Protocol):
         """
 
     def holding(self, cut: Callable[[], None]) -> AbstractContextManager[None]:
-        """Have ``cut`` called when the job is cancelled within; never after.
+        """Have ``cut`` called when the job is cancelled, or the endpoint counts as down, within; never after.
 
-        Raises ``Cancelled`` at once when it was cancelled before. ``cut`` must neither block nor raise.
+        Raises as ``check`` when it happened before. ``cut`` must neither block nor raise.
         """
 
     def spend(self, tokens: int) -> None:
@@ -132,7 +132,7 @@ class JobView(Protocol):
         """Take why a request had no answer; ``None`` when it was answered, whatever the answer was."""
 
     def check(self) -> None:
-        """Raise ``Cancelled`` when the job was cancelled."""
+        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when nobody should ask any more."""
 
 
 @runtime_checkable
