@@ -129,7 +129,8 @@ def _changes(
     np.maximum.at(severity, found.title, found.severity)
     last = np.zeros(size, np.intp)
     last[found.title] = found.row
-    chosen = sorted(range(size), key=lambda i: (-n[i].sum(), -severity[i], found.titles[i]))[:top]
+    both, worst = n.sum(axis=1).tolist(), severity.tolist()
+    chosen = sorted(range(size), key=lambda i: (-both[i], -worst[i], found.titles[i]))[:top]
     totals = np.bincount(side, minlength=2)
     table = pd.DataFrame(
         {

