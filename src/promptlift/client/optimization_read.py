@@ -141,11 +141,10 @@ class OptimizationRead:
             try:
                 ids = self._keep(self._ask(self._params(part, self._reach.limit)))
             except ValidationError:
-                if ids:
-                    self._reach.refused()
-                    return ids
                 if not self._reach.refused():
                     raise
+                if ids:
+                    return ids
             else:
                 if not self._reach.took(len(ids)):
                     return ids

@@ -81,6 +81,6 @@ class Reach:
             return False
         if self.limit > LIST_LIMIT_MAX:
             self.limit = max(one for one in (LIST_LIMIT_MAX, *_LARGER) if one < self.limit)
-            return False
+            return True
         self.limit = _SMALLER[_SMALLER.index(self.limit) + 1]
         return True

@@ -1,0 +1,136 @@
+"""Tables of optimizations, simulations, personas and versions: fixed columns, the specification's fields are enough."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from promptlift import frames
+
+BARE = {
+    "id": "o1",
+    "promptId": "p1",
+    "status": "completed",
+    "mode": "validation",
+    "createdAt": "2026-01-31T09:30:00Z",
+    "completedAt": "2026-01-31T10:30:00Z",
+}
+OURS = {
+    **BARE,
+    "variantCount": 3,
+    "rehearsal": True,
+    "startedAt": "2026-01-31T09:31:00Z",
+    "results": {
+        "winnerSelected": True,
+        "winningVariantId": "v1",
+        "lift": 17.3,
+        "confidence": 0.92,
+        "liftLow": 5.8,
+        "liftHigh": None,
+        "liftExpected": 14.6,
+        "pairs": {"n": 150},
+        "reason": "threshold",
+        "rehearsal": True,
+    },
+    "deployment": {"id": "d", "state": "staged"},
+}
+MAKERS = {
+    "optimizations": (frames.optimizations_table, frames.OPTIMIZATIONS),
+    "simulations": (frames.simulations_table, frames.SIMULATIONS),
+    "personas": (frames.personas_table, frames.PERSONAS),
+    "versions": (frames.versions_table, frames.VERSIONS),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_dtypes_are_fixed_also_when_empty_or_hostile(name):
+    make, columns = MAKERS[name]
+    odd = {
+        "id": 5,
+        "status": ["x"],
+        "createdAt": "soon",
+        "results": [],
+        "persona": "Ada",
+        "pass": "1",
+        "turns": 2.5,
+    }
+    for rows in ([], [{"id": "a"}], [odd]):
+        frame, doubts = make(rows)
+        assert list(frame.columns) == [column.name for column in columns]
+        assert {column.name: frame[column.name].dtype for column in columns} == {
+            column.name: pd.Series([], dtype=column.dtype).dtype for column in columns
+        }
+        assert bool(doubts) == (rows == [odd])
+
+
+def test_the_fields_of_the_specification_are_enough():
+    row = frames.optimizations_table([BARE])[0].iloc[0]
+    assert (row["optimization_id"], row["prompt_id"], row["status"]) == ("o1", "p1", "completed")
+    assert row["completed_at"] == pd.Timestamp("2026-01-31T10:30:00Z")
+    assert (
+        row.drop(["optimization_id", "prompt_id", "status", "mode", "created_at", "completed_at"])
+        .isna()
+        .all()
+    )
+
+
+def test_an_optimization_of_ours_fills_every_column():
+    frame, doubts = frames.optimizations_table([OURS])
+    row = frame.iloc[0]
+    assert row[["lift_pct", "confidence", "lift_low", "lift_expected"]].tolist() == [17.3, 0.92, 5.8, 14.6]
+    assert pd.isna(row["lift_high"])
+    assert (row["n_pairs"], row["reason"], row["rehearsal"]) == (150, "threshold", True)
+    assert (row["winner_selected"], row["winning_variant_id"]) == (True, "v1")
+    assert (row["variant_count"], row["deployment_state"]) == (3, "staged")
+    assert doubts == {}
+
+
+def test_the_agent_scheme_gives_the_same_column():
+    row = {name: value for name, value in BARE.items() if name != "promptId"}
+    assert frames.optimizations_table([row | {"agentId": "a1"}])[0]["prompt_id"].tolist() == ["a1"]
+
+
+@pytest.mark.parametrize(
+    ("row", "known"),
+    [
+        ({}, None),
+        ({"rehearsal": False}, False),
+        ({"results": {"rehearsal": True}}, True),
+        ({"rehearsal": False, "results": {"rehearsal": True}}, True),
+        ({"rehearsal": "yes"}, None),
+    ],
+)
+def test_a_rehearsal_is_known_wherever_it_is_said(row, known):
+    value = frames.optimizations_table([BARE | row])[0]["rehearsal"].iloc[0]
+    assert pd.isna(value) if known is None else value == known
+
+
+def test_a_simulation_has_its_persona_and_scenario():
+    wire = {
+        "id": "s1",
+        "optimizationId": "o1",
+        "variantId": "v1",
+        "variantNumber": 1,
+        "isOriginal": False,
+        "stage": "confirm",
+        "pass": 4,
+        "cell": 61,
+        "persona": {"id": "per_1", "name": "Ada"},
+        "scenario": {"title": "refund", "opening": "hi", "goal": "money back", "source": "conversation"},
+        "status": "dropped",
+        "taskCompleted": None,
+        "turns": 3,
+        "endedBy": "turns",
+        "createdAt": "2026-01-31T09:30:00Z",
+        "content": "{}",
+    }
+    row = frames.simulations_table([wire], content=True)[0].iloc[0]
+    assert row[["persona", "scenario", "goal", "scenario_source"]].tolist() == [
+        "Ada",
+        "refund",
+        "money back",
+        "conversation",
+    ]
+    assert (row["pass"], row["cell"], row["ended_by"], row["content"]) == (4, 61, "turns", "{}")
+    assert pd.isna(row["task_completed"])
+    assert "content" not in frames.simulations_table([wire])[0]
