@@ -5,12 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import moment
 from promptlift.service.actions import deployment_watch, prompts
+from promptlift.service.store import events
+from promptlift.service.store.tables import conversations
 from service.actions.test_deployments import refuse_events
 
 
@@ -52,6 +55,29 @@ def test_nothing_is_looked_at_before_thirty_conversations(world, live):
     world.log(1, at=later(1))
     assert look(world) == 1
     assert look(world) == 0
+
+
+def test_only_prompts_with_new_insights_are_looked_at(world, live):
+    other = world.add_prompt()
+    world.log(1, at=later(), prompt_id=other)
+    world.log(60, failed=4, at=later())
+    asked, newest = deployment_watch.news(world.database, after=None)
+    assert asked == set()
+    assert deployment_watch.news(world.database, after=newest) == (set(), newest)
+    with world.database.write() as connection:
+        ids = connection.scalars(
+            select(conversations.c.id).where(conversations.c.prompt_id == world.prompt_id).limit(2)
+        ).all()
+        told = [
+            events.row("insights.generated", world.account, one, {"conversationId": one}, now=1)
+            for one in ids
+        ]
+        events.write(connection, told)
+    asked, after = deployment_watch.news(world.database, after=newest)
+    assert asked == {world.prompt_id}
+    assert after == newest + 2
+    assert deployment_watch.due(world.database, prompt_ids={other}) == []
+    assert len(deployment_watch.due(world.database, prompt_ids=asked)) == 1
 
 
 def test_a_fix_that_holds_is_verified_once(world, live):

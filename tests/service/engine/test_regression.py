@@ -61,6 +61,21 @@ def test_one_scenario_that_breaks_is_enough():
     assert summary.reason.endswith("; worse in: S0")
 
 
+def test_scenarios_that_go_together_are_fewer_pairs_than_they_seem():
+    """Half of the scenarios gain what the other half loses, too little each to be found."""
+    better = [(False, True)] * 4 + [(True, True)] * 11
+    worse = [(True, False)] * 4 + [(True, True)] * 11
+    scenario_of, ended = outcomes((better + worse) * 6)
+    document = summarize(NAMES, scenario_of, ended).document
+    assert document["summary"]["regressed"] == 0
+    mixed = outcomes([(False, True), (True, False), *[(True, True)] * 3] * 36)
+    alike = summarize(NAMES, *mixed).document
+    assert alike["verdict"] == "passed"
+    assert document["liftPoints"] == alike["liftPoints"] == 0.0
+    assert document["liftPointsLow"] < -10 < alike["liftPointsLow"]
+    assert document["verdict"] == "inconclusive"
+
+
 def test_too_few_pairs_prove_nothing():
     scenario_of, ended = outcomes([(True, True)] * 10 + [(True, False), (False, True)] * 5)
     summary = summarize(NAMES, scenario_of, ended)

@@ -28,14 +28,36 @@ _EVENTS: dict[str, EventKind] = {
 }
 
 
-def due(database: Database) -> list[AnyRow]:
-    """Live deployments for which enough new conversations were judged for their next check."""
+def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRow]:
+    """Live deployments for which enough new conversations were judged for their next check.
+
+    Parameters
+    ----------
+    prompt_ids
+        Look at these only; ``None`` looks at all.
+    """
     with database.read() as connection:
         return [
             row
             for row in production.watched(connection, below=CHECKPOINTS[-1])
-            if (checkpoint(_new(connection, row)) or 0) > (checkpoint(row.checked) or 0)
+            if (prompt_ids is None or row.prompt_id in prompt_ids)
+            and (checkpoint(_new(connection, row)) or 0) > (checkpoint(row.checked) or 0)
         ]
+
+
+def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
+    """Prompts with insights that came after an event, and the number of the newest event.
+
+    Parameters
+    ----------
+    after
+        ``None`` asks for the number only.
+    """
+    with database.read() as connection:
+        newest = production.last_event(connection)
+        if after is None or newest <= after:
+            return set(), newest
+        return production.prompts_with_news(connection, after=after), newest
 
 
 def _new(connection: Connection, row: AnyRow) -> int:

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.service.engine.personas import draw
-from promptlift.stats import ScenarioPairs, regression_test
+from promptlift.stats import ScenarioPairs, analyse_pairs, regression_test
+from promptlift.stats.effect import CompletedInCluster
+from promptlift.stats.regression import NON_INFERIORITY_POINTS
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
     from promptlift.service.engine.personas import Persona
+    from promptlift.stats import PairAnalysis
 
 __all__ = [
     "FIRST_CELL",
@@ -95,6 +98,10 @@ def summarize(
 ) -> Summary:
     """Compare the new text with the live one over all cells in which both have an outcome.
 
+    To pass, nothing is worse, and a drop of 10 points is excluded: also by the interval that groups pairs by scenario,
+    where that is wider. A text that helps in some scenarios and harms in others has fewer independent pairs than it
+    seems.
+
     Parameters
     ----------
     names
@@ -111,9 +118,14 @@ def summarize(
     if not measured:
         return Summary(passed=False, document=unmeasured(dropped), reason=stopped or "No pair was measured")
     test = regression_test(measured, require_non_inferiority=True)
-    passed = test.passed and stopped is None
+    pooled = _by_scenario(measured)
+    passed = (
+        test.passed
+        and stopped is None
+        and pooled.lift_points_low is not None
+        and pooled.lift_points_low > NON_INFERIORITY_POINTS
+    )
     verdict = test.verdict if passed or test.verdict == "regressed" else "inconclusive"
-    pooled = test.pooled
     document = {
         "passed": passed,
         "verdict": verdict,
@@ -154,6 +166,16 @@ def unmeasured(dropped: int) -> dict[str, Any]:
         "smallestDropFound": None,
         "confidenceWorse": None,
     }
+
+
+def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
+    """All pairs together, with the interval by scenario where it is much wider."""
+    n11, n10, n01, n00 = (sum(column) for column in zip(*(table[1:] for table in tables), strict=True))
+    clusters = [
+        CompletedInCluster(one.n11 + one.n10 + one.n01 + one.n00, one.n11 + one.n10, one.n11 + one.n01)
+        for one in tables
+    ]
+    return analyse_pairs(n11, n10, n01, n00, clusters=clusters)
 
 
 def _tables(

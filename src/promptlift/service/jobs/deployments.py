@@ -6,6 +6,7 @@ without a sign of life. A test that was killed goes on with the conversations th
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 LEASE = 30 * moment.SECOND
 RENEW_SECONDS = 5.0
 LOOK_SECONDS = 2.0
+LOOK_EVERYWHERE = 30  # looks
 # Tests of one process at a time; they share the rooms with optimizations.
 TESTS_AT_A_TIME = 8
 
@@ -93,10 +95,19 @@ class DeploymentJobs:
     # Production
 
     def _watch_for_ever(self) -> None:
-        while not self._ending.wait(LOOK_SECONDS):
+        seen: int | None = None
+        for look in itertools.count():
+            if self._ending.wait(LOOK_SECONDS):
+                return
             try:
-                for row in deployment_watch.due(self._database):
-                    self._check(row.id)
+                prompts, newest = deployment_watch.news(self._database, after=seen)
+                # All of them now and then: another process's event may get its number before ours and be kept after.
+                everywhere = look % LOOK_EVERYWHERE == 0
+                if prompts or everywhere:
+                    due = deployment_watch.due(self._database, prompt_ids=None if everywhere else prompts)
+                    for row in due:
+                        self._check(row.id)
+                seen = newest
             except SQLAlchemyError as error:
                 _LOG.warning("live texts could not be watched: %s", error)
 

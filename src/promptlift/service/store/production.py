@@ -10,6 +10,7 @@ from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
     deployments,
+    events,
     insights,
     prompt_versions,
     prompts,
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 # Conversations that are looked at on each side, those nearest to the change.
 NEAREST = 1_000
 WATCHED = ("pending", "verified")
+
+
+def last_event(connection: Connection) -> int:
+    """Number of the newest event."""
+    return int(connection.scalar(select(func.max(events.c.seq))) or 0)
+
+
+def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
+    """Prompts with insights that came after an event."""
+    return set(
+        connection.scalars(
+            select(conversations.c.prompt_id)
+            .join(events, events.c.subject_id == conversations.c.id)
+            .where(events.c.seq > after, events.c.type == "insights.generated")
+            .distinct()
+        )
+    )
 
 
 def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
