@@ -6,7 +6,9 @@ asserts a time: what is asserted is the share of the time in which all places we
 
 from __future__ import annotations
 
+import http.client
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,7 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
 DELAY_MS = 20.0
 AT_A_TIME = 8
+BARE_CALLS = 100
 POSSIBLE = AT_A_TIME * 1000.0 / DELAY_MS
 
 
@@ -54,15 +57,29 @@ class Load:
         )
 
 
+def bare_loop(address: str) -> None:
+    """As many threads as calls are allowed, each doing nothing but one call after the other."""
+
+    def ask(_: int) -> None:
+        line = http.client.HTTPConnection(address.removeprefix("http://"))
+        for _ in range(BARE_CALLS):
+            line.request("POST", "/v1/chat/completions", b"{}", {"X-Promptlift-Purpose": "persona"})
+            line.getresponse().read()
+        line.close()
+
+    with ThreadPoolExecutor(AT_A_TIME) as threads:
+        list(threads.map(ask, range(AT_A_TIME)))
+
+
 @contextmanager
 def loads(folder: Path) -> Iterator[dict[int, Load]]:
-    """One optimization alone, then three at once, on a service that has run one before."""
+    """By how many run at once: one optimization alone, then three, on a service that has run one before (0)."""
     with running_stub(folder / "stub.log", delay_ms=DELAY_MS) as stub:
         service = ServiceProcess(folder / "service", env=stub.environment(at_a_time=AT_A_TIME)).start()
         runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
         try:
             found = {}
-            # The first one loads what later ones find loaded; it is not counted.
+            # The first one loads what later ones find loaded.
             for together, numbers in ((0, (1,)), (1, (2,)), (3, (3, 4, 5))):
                 stub.reset()
                 # Equal texts and many passes: A/A in the longer mode.
@@ -72,6 +89,9 @@ def loads(folder: Path) -> Iterator[dict[int, Load]]:
                 conversations = sum(record["conversations"] for record in records)
                 name = {0: "first", 1: "one optimization"}.get(together, f"{together} at once")
                 found[together] = Load(name, stub.record(), conversations)
+            stub.reset()
+            bare_loop(stub.address)
+            found[-1] = Load("bare loop", stub.record(), 0)
             yield found
         finally:
             runs.close()
@@ -99,7 +119,7 @@ def test_every_place_is_taken_most_of_the_time_when_optimizations_run_side_by_si
 
 
 def test_nothing_is_asked_that_is_not_needed(measured):
-    for load in measured.values():
+    for load in (measured[together] for together in (0, 1, 3)):
         purposes = load.record["purposes"]
         assert purposes["agent"] == purposes["judge"] == load.conversations
         assert purposes["variants"] == (3 if load.name == "3 at once" else 1)
