@@ -11,6 +11,7 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.plots import style as look
 from promptlift.plots.aggregates import draw_view, write_headlines
+from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.mentions import draw_mentions
 from promptlift.plots.preview import in_notebook, shown_meanwhile
 from promptlift.plots.sentiment import draw_sentiment
@@ -85,6 +86,7 @@ def prompt_overview(
     _headline(axes[0], headline.iloc[0], level)
     notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
+    look.mark_rehearsal(axes[1], headline)
     _foot(figure, notes)
     return figure
 
@@ -143,6 +145,8 @@ def _page(name: str) -> tuple[Figure, list[Axes]]:
 
 
 def _foot(figure: Figure, notes: Iterable[str]) -> None:
+    texts = [*figure.texts, *[text for ax in figure.axes for text in look.texts_of(ax)]]
+    notes = [*notes, *([MISSING] if make_readable(texts) else [])]
     text = " ".join(dict.fromkeys(notes))
     figure.text(0.03, 0.02, "\n".join(textwrap.wrap(text, 190)), fontsize=7.5, alpha=0.85, va="bottom")
 

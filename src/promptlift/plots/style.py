@@ -18,6 +18,7 @@ from promptlift.plots.fonts import MISSING, make_readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
     from numpy.typing import NDArray
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "precomputed",
     "say_empty",
     "shorten",
+    "texts_of",
 ]
 
 # Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
@@ -311,11 +313,14 @@ def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
 def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str]) -> Axes:
     """Do what every picture ends with: mark a rehearsal, find fonts for all texts, write the notes."""
     mark_rehearsal(ax, table)
-    legend_box = ax.get_legend()
-    texts = [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label]
-    texts += legend_box.get_texts() if legend_box is not None else []
-    explain(ax, [*notes, *([MISSING] if make_readable(texts) else [])])
+    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
     return ax
+
+
+def texts_of(ax: Axes) -> list[Text]:
+    """Texts on axes that may be of unknown origin: not the labels of its ticks, which are ours."""
+    box = ax.get_legend()
+    return [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label, *([] if box is None else box.get_texts())]
 
 
 def inches_wide(ax: Axes) -> float:

@@ -1,0 +1,126 @@
+"""Scripts that the figure's font lacks are drawn with fonts that are installed, or said to be missing."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from matplotlib import font_manager
+
+from promptlift import plots
+from promptlift.plots import fonts
+from synthetic_tables import conversations
+
+JAPANESE = "日本語"
+FAMILY = "Tiny Test Sans"
+NO_FONT = "𐎀"  # Ugaritic: in no font of a test machine
+
+
+def square(size):
+    pen = TTGlyphPen(None)
+    pen.moveTo((50, 0))
+    pen.lineTo((50, size))
+    pen.lineTo((size, size))
+    pen.lineTo((size, 0))
+    pen.closePath()
+    return pen.glyph()
+
+
+@pytest.fixture
+def japanese_font(tmp_path):
+    """A font with three characters, known to matplotlib for the time of a test."""
+    names = [".notdef", *(f"uni{ord(char):04X}" for char in JAPANESE)]
+    builder = FontBuilder(1000, isTTF=True)
+    builder.setupGlyphOrder(names)
+    builder.setupCharacterMap({ord(char): name for char, name in zip(JAPANESE, names[1:], strict=True)})
+    builder.setupGlyf({name: square(300 + 200 * place) for place, name in enumerate(names)})
+    builder.setupHorizontalMetrics(dict.fromkeys(names, (1000, 50)))
+    builder.setupHorizontalHeader(ascent=880, descent=-120)
+    builder.setupNameTable({"familyName": FAMILY, "styleName": "Regular"})
+    builder.setupOS2(sTypoAscender=880, usWeightClass=400)
+    builder.setupPost()
+    path = tmp_path / "tiny.ttf"
+    builder.save(path)
+    known = list(font_manager.fontManager.ttflist)
+    font_manager.fontManager.addfont(path)
+    fonts.covering.cache_clear()
+    yield FAMILY
+    font_manager.fontManager.ttflist[:] = known
+    fonts.covering.cache_clear()
+    font_manager.fontManager._findfont_cached.cache_clear()
+
+
+def legend_texts(ax):
+    return list(ax.get_legend().get_texts())
+
+
+def notes(ax):
+    ax.figure.canvas.draw()
+    return " ".join(text.get_text().replace("\n", " ") for text in ax.texts)
+
+
+def test_a_name_in_another_script_gets_an_installed_font_behind_its_own(japanese_font):
+    ax = plots.sentiment_distribution(conversations(60, prompts=[JAPANESE, "plain"]), by="prompt_id")
+    plain, foreign = sorted(legend_texts(ax), key=lambda text: JAPANESE in text.get_text())
+    assert foreign.get_text().startswith(JAPANESE)
+    assert foreign.get_fontfamily() == ["DejaVu Sans", japanese_font]
+    assert plain.get_fontfamily() == ["sans-serif"]
+    assert fonts.MISSING not in notes(ax)  # and drawing it warns of no missing glyph
+
+
+def test_what_is_drawn_is_the_character_and_not_a_box(japanese_font):
+    pictures = []
+    for text in JAPANESE[:2]:
+        figure = plt.figure(figsize=(1, 1))
+        written = figure.text(0.1, 0.4, text, fontsize=40)
+        fonts.make_readable([written])
+        figure.canvas.draw()
+        pictures.append(np.asarray(figure.canvas.buffer_rgba()).copy())
+    assert (pictures[0] != pictures[1]).any()
+
+
+def test_characters_of_no_font_are_boxes_and_a_note_says_why():
+    name = f"{NO_FONT * 3} shop"
+    ax = plots.sentiment_distribution(conversations(60, prompts=[name, "plain"]), by="prompt_id")
+    assert fonts.MISSING in notes(ax)
+    assert any(text.get_text().startswith("□□□ shop") for text in legend_texts(ax))
+
+
+def test_text_that_stays_text_is_left_to_the_fonts_of_the_reader():
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure = plt.figure()
+        text = figure.text(0, 0, NO_FONT)
+        assert not fonts.make_readable([text])
+        assert text.get_text() == NO_FONT
+
+
+@pytest.mark.parametrize("text", ["plain", "Grüße – naïve ≤ 5", "Привет", "two\nlines"])
+def test_texts_that_can_be_drawn_keep_their_font(text):
+    figure = plt.figure()
+    written = figure.text(0, 0, text)
+    assert not fonts.make_readable([written])
+    assert written.get_fontfamily() == ["sans-serif"]
+    assert written.get_text() == text
+
+
+def test_a_font_of_ones_own_stays_the_first(japanese_font):
+    with mpl.rc_context({"font.family": [japanese_font]}):
+        figure = plt.figure()
+        both = figure.text(0, 0, JAPANESE)
+        fonts.make_readable([both])
+        assert both.get_fontfamily() == [japanese_font]
+
+
+def test_the_overview_finds_fonts_for_the_name_of_a_prompt(japanese_font):
+    figure = plots.prompt_overview(conversations(60, prompts=[JAPANESE]), JAPANESE)
+    assert japanese_font in figure.texts[0].get_fontfamily()
+    figure.canvas.draw()
+
+
+def test_a_file_that_is_no_font_is_passed_over(tmp_path):
+    broken = tmp_path / "broken.ttf"
+    broken.write_bytes(b"no font")
+    assert fonts._known(str(broken), 0, frozenset("a")) == frozenset()
