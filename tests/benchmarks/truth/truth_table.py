@@ -154,7 +154,7 @@ def rows_of(records: Iterable[dict]) -> list[Row]:
     return [
         Row(*key, tuple(found[key]))
         for mode in MODES
-        for effect in EFFECTS
+        for effect in sorted({effect for effect, _, _ in found})
         for confidence in CONFIDENCE_MODES
         if (key := (effect, mode, confidence)) in found
     ]

@@ -1,0 +1,144 @@
+"""The known truth is true: rates, positions and texts are what they say, and the stub answers by them."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import known_truth
+import numpy as np
+import pytest
+from known_truth import CaseFile
+from scipy.stats import binomtest, chisquare
+from stub_process import running_stub, share_at
+
+from promptlift.service.engine.variant_checks import problems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stub_process import ModelStub
+
+CELLS = 6_000
+
+
+def outcomes(case: CaseFile) -> np.ndarray:
+    """Every arm of a run on many cells, three of them a persona."""
+    return np.array(
+        [
+            [
+                known_truth.completes(case.of_arm(arm), cell, f"p{cell // 3}")
+                for arm in range(case.variants + 1)
+            ]
+            for cell in range(CELLS)
+        ]
+    )
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.05, 0.10, 0.20])
+def test_arms_complete_as_often_as_their_case_file_says(effect):
+    case = known_truth.draw_case(41, 3, effect)
+    seen = outcomes(case).mean(axis=0)
+    rates = [case.of_arm(arm).rate for arm in range(4)]
+    assert seen == pytest.approx(rates, abs=0.03)
+    assert max(rates) - rates[0] == pytest.approx(effect)
+    assert sum(rate > rates[0] for rate in rates) == (effect > 0)
+
+
+def test_identical_arms_differ_by_chance_and_share_their_cells():
+    seen = outcomes(known_truth.draw_case(7, 2, 0.0))
+    original, one, other = seen.T
+    for a, b in ((original, one), (original, other), (one, other)):
+        assert 0.15 < (a != b).mean() < 0.45
+        # Cells are easy or difficult for all arms, which is what pairing pays by.
+        assert 0.1 < np.corrcoef(a, b)[0, 1] < 0.5
+    assert binomtest(int((one & ~original).sum()), int((one != original).sum())).pvalue > 1e-3
+
+
+def test_every_position_is_the_better_one_as_often():
+    for variants in (2, 3, 4, 5):
+        seen = [known_truth.draw_case(run, variants, 0.1).better_arm for run in range(2_000)]
+        assert chisquare([seen.count(arm) for arm in range(1, variants + 1)]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("run", range(len(known_truth.PROMPTS)))
+def test_every_variant_passes_the_checks_of_the_engine(run):
+    original = known_truth.prompt_text(known_truth.draw_case(run, 5, 0.1))
+    written: list[str] = []
+    for arm in range(1, 6):
+        text = known_truth.variant_text(original, arm)
+        assert problems_of(text, original=original, others=written) == ()
+        assert CaseFile.read(text) == CaseFile.read(original).of_arm(arm)
+        written.append(text)
+
+
+def test_an_opening_says_its_matter_and_its_person():
+    text = known_truth.opening_text(12, known_truth.slug("Out of patience"))
+    assert known_truth.read_opening(text) == (12, "out-of-patience")
+    with pytest.raises(ValueError, match="not an opening"):
+        known_truth.read_opening("hello")
+
+
+@pytest.fixture(scope="module")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStub]:
+    with running_stub(tmp_path_factory.mktemp("stub") / "log", delay_ms=5.0) as running:
+        yield running
+
+
+def asked(stub: ModelStub, purpose: str, *messages: tuple[str, str]) -> str:
+    body = json.dumps({"messages": [{"role": role, "content": content} for role, content in messages]})
+    request = urllib.request.Request(
+        f"{stub.address}/v1/chat/completions",
+        data=body.encode(),
+        headers={"X-Promptlift-Purpose": purpose, "Content-Type": "application/json"},
+    )
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+
+def test_the_assistant_completes_by_the_truth_and_the_judge_says_so(stub):
+    case = known_truth.draw_case(3, 2, 0.2)
+    seen = set()
+    for matter in range(12):
+        for arm in range(3):
+            text = known_truth.prompt_text(case.of_arm(arm))
+            opening = known_truth.opening_text(matter, "expert")
+            said = asked(stub, "agent", ("system", text), ("user", opening))
+            assert said == asked(stub, "agent", ("system", text), ("user", opening))
+            true = known_truth.completes(case.of_arm(arm), matter, "expert")
+            judged = json.loads(asked(stub, "judge", ("user", f"BEGIN\n{opening}\n{said}\nEND")))
+            assert judged["taskCompleted"] is true
+            seen.add(true)
+    assert seen == {True, False}
+
+
+def test_what_it_does_not_understand_is_refused_and_counted(stub):
+    stub.reset()
+    for purpose, message in (("agent", "hello"), ("judge", "hello"), ("poems", "hello")):
+        with pytest.raises(urllib.error.HTTPError, match="400") as refused:
+            asked(stub, purpose, ("user", message))
+        refused.value.close()
+    assert stub.record()["notUnderstood"] == 3
+
+
+def test_an_arm_that_is_given_away_is_counted(stub):
+    stub.reset()
+    line = known_truth.draw_case(1, 2, 0.0).of_arm(1).line()
+    asked(stub, "judge", ("user", f"{line} Reply 00000000: outcome yes."))
+    record = stub.record()
+    assert record["leaks"] == 1
+    assert record["purposes"] == {"judge": 1}
+
+
+def test_the_record_says_for_how_long_how_many_were_under_way(stub):
+    stub.reset()
+    for _ in range(3):
+        asked(stub, "persona", ("user", "hello"))
+    record = stub.record()
+    assert len(record["secondsAt"]) == 2
+    assert record["secondsAt"][1] >= 3 * 0.004
+    assert sum(record["secondsAt"]) == pytest.approx(record["seconds"])
+    assert 0.0 < share_at(record, 1) <= 1.0
+    assert share_at(record, 2) == 0.0

@@ -1,0 +1,259 @@
+"""A few whole optimizations over HTTP against a known truth, and whether the checks would notice a false one.
+
+Run `service_truth.py` beside this file for the full table.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import pytest
+import service_truth
+import truth_bounds
+import truth_table
+import usual_ways
+from optimization_runs import OptimizationRuns, Wanted, passes_of, problems_of
+from stub_process import MODEL, running_stub
+
+from service_process import ServiceProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALIKE = [Wanted(100 + at, 0.0, 2 + at % 4, "exploratory", "moderate") for at in range(6)]
+# So strong that missing it would be a defect, and with the better variant in different places.
+STRONG = [Wanted(200 + at, 0.22, 2 + at % 4, "validation", "moderate") for at in range(4)]
+
+
+@dataclass
+class Seen:
+    """What was run.
+
+    Attributes
+    ----------
+    again
+        The first strong one once more.
+    whole, variants, simulations
+        Of one optimization, as the API gives them.
+    """
+
+    records: list[dict]
+    again: dict
+    wanted: Wanted
+    whole: dict
+    variants: list[dict]
+    simulations: list[dict]
+    stub: dict
+
+    def of(self, wanted: list[Wanted]) -> list[dict]:
+        return [record for one in wanted for record in self.records if record["run"] == one.run]
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    folder = tmp_path_factory.mktemp("truth")
+    with running_stub(folder / "stub.log") as stub:
+        service = ServiceProcess(folder / "service", env=stub.environment(at_a_time=16)).start()
+        runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
+        try:
+            records = list(runs.results([*ALIKE, *STRONG]))
+            (again,) = runs.results([STRONG[0]])
+            newest = runs.ask("GET", "/optimizations", params={"limit": 1})["data"][0]["id"]
+            yield Seen(
+                records=records,
+                again=again,
+                wanted=STRONG[0],
+                whole=runs.ask("GET", f"/optimizations/{newest}"),
+                variants=runs.ask("GET", f"/optimizations/{newest}/variants")["data"],
+                simulations=runs.simulations(newest),
+                stub=stub.record(),
+            )
+        finally:
+            runs.close()
+            service.stop()
+
+
+def test_every_outcome_is_true_and_every_decision_follows_from_them(seen):
+    assert len(seen.records) == len(ALIKE) + len(STRONG)
+    assert {record["run"]: record["problems"] for record in seen.records if record["problems"]} == {}
+
+
+def test_nobody_but_the_assistant_knows_the_arm(seen):
+    assert seen.stub["leaks"] == seen.stub["notUnderstood"] == 0
+    conversations = sum(record["conversations"] for record in [*seen.records, seen.again])
+    assert seen.stub["purposes"]["agent"] == seen.stub["purposes"]["judge"] == conversations
+    calls = sum(record["model_calls"] for record in [*seen.records, seen.again])
+    assert calls == seen.stub["requests"]
+
+
+def test_arms_complete_as_often_as_is_true(seen):
+    for records in (seen.of(ALIKE), seen.of(STRONG)):
+        done = expected = n = 0.0
+        for one in map(truth_table.Finished, records):
+            for step in one.record["passes"]:
+                for at, arm in enumerate(step["arms"]):
+                    done += sum(row[at] == "1" for row in step["cells"])
+                    n += len(step["cells"])
+                    expected += len(step["cells"]) * one.rate(arm)
+        # Cells go together by persona: twice the error of independent ones, four times over.
+        assert abs(done - expected) < 4 * 2 * sqrt(expected * (1 - expected / n))
+
+
+def test_identical_prompts_have_no_more_winners_than_confidence_allows(seen):
+    finished = [truth_table.Finished(record) for record in seen.of(ALIKE)]
+    false = sum(one.is_false for one in finished)
+    assert truth_bounds.at_most(false, len(finished), truth_bounds.FALSE_WINNERS["moderate"])
+    named = [usual_ways.highest_mean(one.record["passes"]) for one in finished]
+    assert sum(arm is not None for arm in named) > false
+
+
+def test_a_strong_difference_is_found_whatever_its_position(seen):
+    finished = [truth_table.Finished(record) for record in seen.of(STRONG)]
+    assert len({one.wanted.case.better_arm for one in finished}) > 1
+    assert sum(one.is_better(one.winner) for one in finished) >= 3
+    assert not any(one.is_false for one in finished)
+    for one in finished:
+        assert one.record["conversations"] < one.record["conversations_max"]
+        assert 0.90 <= one.results["confidence"] < 1.0
+
+
+def test_the_same_seed_gives_the_same_answer(seen):
+    (first,) = seen.of([seen.wanted])
+    # The record of earlier results may change what is expected, never what was measured.
+    for record in (first, seen.again):
+        record["results"].pop("liftPointsExpected", None)
+        record.pop("seconds", None)
+    assert first == seen.again
+
+
+def flip(document, simulations):
+    simulations[0]["taskCompleted"] = not simulations[0]["taskCompleted"]
+
+
+def lose(document, simulations):
+    simulations[4]["status"] = "dropped"
+
+
+def forget(document, simulations):
+    simulations.pop()
+
+
+def take_over(document, simulations):
+    simulations[0]["persona"]["name"] = "Somebody else"
+
+
+def repeat(document, simulations):
+    cell = max(one["cell"] for one in simulations)
+    for one in simulations:
+        if one["cell"] == cell:
+            one["scenario"] = simulations[0]["scenario"]
+            one["persona"] = simulations[0]["persona"]
+
+
+def boast(document, simulations):
+    document["results"]["lift"] += 1.0
+
+
+def be_sure(document, simulations):
+    document["results"]["confidence"] = 0.999
+
+
+def move_a_pair(document, simulations):
+    document["results"]["pairs"]["n10"] += 1
+    document["results"]["pairs"]["n00"] -= 1
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [flip, lose, forget, take_over, repeat, boast, be_sure, move_a_pair],
+    ids=lambda one: one.__name__,
+)
+def test_what_is_not_true_is_noticed(seen, spoil):
+    whole, simulations = copy.deepcopy((seen.whole, seen.simulations))
+    assert problems_of(seen.wanted, whole, seen.variants, simulations) == []
+    spoil(whole, simulations)
+    assert problems_of(seen.wanted, whole, seen.variants, simulations) != []
+
+
+def test_every_pass_is_kept_in_short(seen):
+    passes = passes_of(seen.simulations)
+    assert sum(len(row) for step in passes for row in step["cells"]) == len(seen.simulations)
+    assert passes[0]["arms"] == list(range(seen.wanted.variants + 1))
+    assert [step["stage"] for step in passes] == sorted((step["stage"] for step in passes), reverse=True)
+    assert set("".join(row for step in passes for row in step["cells"])) == {"0", "1"}
+
+
+# The table and its bounds
+
+
+@pytest.fixture
+def rows(seen):
+    records = copy.deepcopy(seen.records)
+    for record in records:
+        record["results"].setdefault("liftPointsExpected", record["results"]["liftPoints"])
+    return records
+
+
+def broken(records):
+    return {bound.name for bound in truth_bounds.bounds(truth_table.rows_of(records)) if not bound.holds}
+
+
+def test_the_report_has_a_line_for_each_row(rows):
+    text = truth_bounds.report(truth_table.rows_of(rows))
+    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
+    assert [len(lines) for lines in tables][:2] == [2 + 2, 2]
+    for lines in tables:
+        assert len({line.count("|") for line in lines}) == 1
+    assert text.endswith("bounds hold.")
+
+
+def test_bounds_hold_and_are_broken_by_what_breaks_them(rows):
+    assert broken(rows) == set()
+    false = copy.deepcopy(rows)
+    for record in false:
+        if not record["effect"]:
+            record["winner"] = record["finalist"]
+    assert any("false winners" in name for name in broken(false))
+    shifted = copy.deepcopy(rows)
+    for record in shifted:
+        record["results"]["liftPointsLow"] = 60.0
+        record["results"]["liftPointsHigh"] = 70.0
+    assert any("intervals in points" in name for name in broken(shifted))
+    wrong = copy.deepcopy(rows)
+    wrong[0]["problems"] = ["an outcome that is not true"]
+    assert any("every outcome" in name for name in broken(wrong))
+
+
+def test_the_usual_ways_decide_as_they_are_known_to():
+    screen = {"stage": "screen", "arms": [0, 1, 2], "cells": ["001", "001", "101", "011"]}
+    assert usual_ways.highest_mean([screen]) == 2
+    assert usual_ways.highest_mean([{**screen, "cells": ["111", "100"]}]) is None
+    assert usual_ways.z_test_with_peeking([screen]) == 2
+    assert usual_ways.z_test_with_peeking([{**screen, "cells": ["110", "001"]}]) is None
+    # A lost conversation counts neither way.
+    assert usual_ways.highest_mean([{**screen, "cells": ["0-0", "11-"]}]) == 1
+    case = STRONG[0].case
+    assert usual_ways.fixed_size(case, 6_000) == case.better_arm
+    assert usual_ways.fixed_size(ALIKE[0].case, 15) is None
+
+
+def test_the_plan_takes_rows_in_turn_and_no_run_twice():
+    whole = service_truth.plan(8, ["*"])
+    assert len(whole) == len({one.run for one in whole}) == 8 * 24
+    assert len({(one.effect, one.mode, one.confidence_mode) for one in whole[:24]}) == 24
+    assert [one.variants for one in whole[::24]] == [2, 3, 4, 5, 2, 3, 4, 5]
+    some = service_truth.plan(2, ["10:validation:*"])
+    assert {one.confidence_mode for one in some} == {"low", "moderate", "high"}
+    assert {(one.effect, one.mode) for one in some} == {(0.10, "validation")}
+    assert {one.run for one in some} < {one.run for one in whole}
+
+
+def test_a_file_that_was_cut_off_is_gone_on_from(tmp_path):
+    file = tmp_path / "truth.jsonl"
+    assert service_truth.kept(file) == []
+    file.write_text(json.dumps({"run": 1}) + "\n" + json.dumps({"run": 2})[:5])
+    assert service_truth.kept(file) == [{"run": 1}]
