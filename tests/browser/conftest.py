@@ -264,8 +264,21 @@ def lab_server(
             "PROMPTLIFT_DATA": str(home / "promptlift"),
         }
     )
-    command = [sys.executable, "-m", "jupyterlab", str(folder), "--no-browser", f"--port={port}", "--ip=127.0.0.1"]
-    command += ["--ServerApp.port_retries=0", "--LabApp.news_url=", "--LabApp.extension_manager=readonly", "--expose-app-in-browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        str(folder),
+        "--no-browser",
+        f"--port={port}",
+        "--ip=127.0.0.1",
+    ]
+    command += [
+        "--ServerApp.port_retries=0",
+        "--LabApp.news_url=",
+        "--LabApp.extension_manager=readonly",
+        "--expose-app-in-browser",
+    ]
     command += ["--ServerApp.root_dir=" + str(folder), *(["--allow-root"] if os.geteuid() == 0 else [])]
     with (home / "lab.log").open("wb") as log:
         process = subprocess.Popen(

@@ -127,9 +127,15 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
         page.keyboard.press(key)
     assert page.locator(".jp-Notebook .jp-Cell").count() == 2
     table = json.loads(
-        notebook.evaluate("print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))")
+        notebook.evaluate(
+            "print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))"
+        )
     )
-    assert table == [["conv_00000", True, "positive"], ["conv_00002", False, "negative"], ["conv_00003", True, None]]
+    assert table == [
+        ["conv_00000", True, "positive"],
+        ["conv_00002", False, "negative"],
+        ["conv_00003", True, None],
+    ]
     assert notebook.problems() == []
 
 
@@ -160,7 +166,12 @@ def test_labels_that_come_faster_than_the_kernel_are_all_kept(lab):
         page.keyboard.press("ArrowDown")
     says(box.locator(".plw-notice"), "24 labels wait for it")
     says(box.locator(".plw-progress"), "12 labelled")
-    assert notebook.evaluate("print(browser.labels['task_completed'].sum(), browser.labels['sentiment'].eq('neutral').sum())") == "12 12"
+    assert (
+        notebook.evaluate(
+            "print(browser.labels['task_completed'].sum(), browser.labels['sentiment'].eq('neutral').sum())"
+        )
+        == "12 12"
+    )
     assert not box.locator(".plw-notice").is_visible()
 
 

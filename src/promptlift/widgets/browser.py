@@ -124,7 +124,7 @@ class ConversationBrowser(TwinWidget):
             self._marks = self._marks_now()
 
     def _answer(self, question: Question) -> dict[str, Any]:
-        if self._asked is None or question.looked_for != self._asked.looked_for:
+        if self._asked is None or question.looks_again(self._asked):
             self._places = self._catalogue.find(question.filters, self._among(question.labelled))
         self._asked = question
         place = self._cursor(question)
@@ -249,10 +249,13 @@ class Question:
     place: int = 0
     page: int = 0
 
-    @property
-    def looked_for(self) -> tuple[Filters, str, int | None]:
-        """What decides which conversations are found. A new search for labels looks again."""
-        return self.filters, self.labelled, self.number if self.move == "first" and self.labelled else None
+    def looks_again(self, before: Question) -> bool:
+        """Tell whether other conversations may be found than before.
+
+        A conversation that was labelled stays in the list until the next search.
+        """
+        again = self.move == "first" and bool(self.labelled)
+        return again or (self.filters, self.labelled) != (before.filters, before.labelled)
 
     @classmethod
     def read(cls, given: Any, catalogue: Catalogue) -> Question | None:
@@ -301,7 +304,7 @@ class Wish:
             "both": (None,),
         }
         fits = isinstance(field, str) and any(
-            value is one or (one and value == one) for one in allowed.get(field, ())
+            value is one or (isinstance(one, str) and value == one) for one in allowed.get(field, ())
         )
         place, number = _whole(given.get("place"), -1), _whole(given.get("number"))
         if not fits or not 0 <= place < rows or number < 1:

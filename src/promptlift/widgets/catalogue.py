@@ -137,7 +137,7 @@ class Catalogue:
     def _contains(self, words: str) -> NDArray[np.bool_]:
         if self._texts is None:
             self._texts = pa.array(self._searchable(), pa.large_string())
-        found = pc.match_substring(self._texts, words.casefold())
+        found = pc.match_substring(self._texts, _storable(words.casefold()))
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
     def _searchable(self) -> list[str]:
@@ -150,7 +150,7 @@ class Catalogue:
             for name in ("summary", "issues", "topics"):
                 for own, value in zip(parts, self.frame.get(name, ()), strict=False):
                     own.append("\n".join(_titles(value)) if name != "summary" else _string(value))
-        return ["\n".join(own).casefold().encode("utf-8", "replace").decode() for own in parts]
+        return [_storable("\n".join(own).casefold()) for own in parts]
 
     # What is shown.
 
@@ -263,6 +263,11 @@ def missing(value: Any) -> bool:
 def _counted(values: NDArray[np.object_], names: Sequence[str]) -> list[list[Any]]:
     found = {name: int(np.count_nonzero(values == name)) for name in names}
     return [[name, count] for name, count in found.items() if count]
+
+
+def _storable(text: str) -> str:
+    """A text without half surrogates, which no table of Arrow holds."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _string(value: Any) -> str:

@@ -196,6 +196,8 @@ def _feeling(value: Any, name: str) -> str | None:
 def _moment(value: Any) -> datetime | None:
     if value is None or pd.isna(value):
         return None
+    if value == "":
+        return None
     moment = pd.Timestamp(value)
     aware = moment.tz_localize("UTC") if moment.tzinfo is None else moment.tz_convert("UTC")
     return aware.as_unit("us").to_pydatetime()
@@ -223,7 +225,7 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         raise ConfigError(f"The labels in {file.name} cannot be read: {error}") from error
     if "conversation_id" in frame:
         frame["conversation_id"] = frame["conversation_id"].str.removeprefix("'")
-    return frame.replace("", None)
+    return frame
 
 
 def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:

@@ -67,6 +67,12 @@ class TwinWidget(anywidget.AnyWidget):
         if not nobody_can_act():
             super().open()
 
+    def close(self) -> None:
+        """End the live view; the static twin stays."""
+        super().close()
+        # ipywidgets takes the bundle away from a closed widget, and a closed one can still be printed.
+        self.__dict__.pop("_repr_mimebundle_", None)
+
     def __repr__(self) -> str:
         return self._plain()
 
