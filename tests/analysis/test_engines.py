@@ -33,6 +33,10 @@ RUNS = {
     "trend in Berlin": lambda t, by: analysis.completion_trend(t, by=by, tz="Europe/Berlin", freq="W"),
     "trend in Kolkata": lambda t, by: analysis.completion_trend(t, by=by, tz="Asia/Kolkata", freq="h"),
     "sentiment": lambda t, by: analysis.sentiment_distribution(t, by=by),
+    "sentiment trend": lambda t, by: analysis.sentiment_trend(t, by=by, freq="W", tz="Asia/Kolkata"),
+    "issue changes": lambda t, by: (
+        analysis.issue_changes(t, at="2026-02-01") if by is None else analysis.topic_changes(t, window="9D")
+    ),
     "issues": lambda t, by: analysis.issues(t, by=by),
     "topics": lambda t, by: analysis.topics(t, by=by),
     "overview": lambda t, by: analysis.prompt_overview(t, by=by),

@@ -90,13 +90,14 @@ def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, s
     tested = frame[~original]
     chosen = _chosen(tested, variant_id)
     same = tested["variant_id"].eq(chosen).fillna(value=False) if chosen is not None else slice(0, 0)
-    both = tested[same].merge(
-        frame.loc[original, [*key, "completed"]],
-        on=key,
-        how="inner",
-        suffixes=("", "_control"),
-        validate="one_to_one",
-    )
+    control = frame.loc[original, [*key, "completed"]]
+    try:
+        both = tested[same].merge(control, on=key, suffixes=("", "_control"), validate="one_to_one")
+    except pd.errors.MergeError:
+        raise ValueError(
+            f"Some cells are there twice for the same variant, so pairs are not known. Each {', '.join(key)} must have "
+            "one conversation of the variant and one of the original."
+        ) from None
     known = (both["completed"].notna() & both["completed_control"].notna()).to_numpy(dtype=bool)
     pairs = both[known].reset_index(drop=True)
     for name in ("persona", "scenario"):

@@ -71,8 +71,10 @@ def persona_scenario_heatmap(
         table = analysis.persona_scenario_heatmap(data, variant_id=variant_id, stage=stage, level=level)
     personas = min(_PERSONAS, int(table["part"].eq("persona").sum()))
     scenarios = min(_SCENARIOS, int(table["part"].eq("scenario").sum()))
-    ax = look.new_axes(ax, 3.6 + 0.95 * max(3, personas + 1), 2.3 + 0.48 * max(3, scenarios + 1))
-    return look.finish(ax, table, draw_cells(ax, table, **style))
+    wide = 0.95 * max(3, personas + 1)
+    width = wide if ax is None else None
+    ax = look.new_axes(ax, 3.3 + wide, 2.3 + 0.48 * max(3, scenarios + 1))
+    return look.finish(ax, table, draw_cells(ax, table, **style), width=width)
 
 
 def draw_cells(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:

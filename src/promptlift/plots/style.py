@@ -310,10 +310,22 @@ def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
         )  # fmt: skip
 
 
-def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str]) -> Axes:
-    """Do what every picture ends with: mark a rehearsal, find fonts for all texts, write the notes."""
+def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float | None = None) -> Axes:
+    """Do what every picture ends with: mark a rehearsal, find fonts for all texts, write the notes.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    table
+        The answer that was drawn.
+    notes
+        Sentences for under the axes.
+    width
+        Inches that they may take, by default those of the axes before the layout.
+    """
     mark_rehearsal(ax, table)
-    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
+    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])], width=width)
     return ax
 
 
@@ -329,11 +341,11 @@ def inches_wide(ax: Axes) -> float:
     return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
 
 
-def explain(ax: Axes, notes: Sequence[str]) -> None:
+def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> None:
     """Write notes small under the axes."""
     if not notes:
         return
-    width = inches_wide(ax)
+    width = inches_wide(ax) if width is None else width
     ax.annotate(
         "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 21)))),
         xy=(0, 0),

@@ -1,0 +1,72 @@
+"""Sentiment over time: the shares of each period are those of its conversations alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats as scipy_stats
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from promptlift.stats import wilson
+from synthetic_tables import conversations, small
+
+
+def test_each_period_has_the_numbers_of_its_own_conversations():
+    table = conversations(2_000, undated=0)
+    trend = analysis.sentiment_trend(table, freq="W")
+    assert trend["n"].sum() + trend["n_missing"].sum() == len(table)
+    start = trend["period_start"].iloc[3]
+    week = table[(table["started_at"] >= start) & (table["started_at"] < start + pd.Timedelta(days=7))]
+    row, alone = trend.iloc[3], analysis.sentiment_distribution(week)
+    for label in ("negative", "neutral", "positive"):
+        expected = alone[alone["sentiment"] == label].iloc[0]
+        assert row[[label, f"{label}_share", f"{label}_low", f"{label}_high"]].tolist() == pytest.approx(
+            expected[["n", "share", "share_low", "share_high"]].tolist()
+        )
+    scores = week["sentiment_score"].dropna()
+    low, high = scipy_stats.t.interval(0.95, len(scores) - 1, scores.mean(), scores.sem())
+    assert row[
+        ["sentiment_n", "sentiment_mean", "sentiment_low", "sentiment_high"]
+    ].tolist() == pytest.approx([len(scores), scores.mean(), low, high])
+
+
+def test_a_period_without_conversations_is_a_gap_and_not_zero():
+    table = small(started_at=["2026-01-01", "2026-01-03"], sentiment=["positive", "negative"])
+    trend = analysis.sentiment_trend(table)
+    assert trend["n"].tolist() == [1, 0, 1]
+    assert trend["negative_share"].isna().tolist() == [False, True, False]
+    assert trend["sentiment_mean"].isna().all()  # no scores in the table
+
+
+def test_the_mean_of_one_score_has_no_interval():
+    table = small(started_at=["2026-01-01"], sentiment=["positive"]).assign(sentiment_score=[0.5])
+    row = analysis.sentiment_trend(table).iloc[0]
+    assert (row["sentiment_n"], row["sentiment_mean"]) == (1, 0.5)
+    assert np.isnan(row["sentiment_low"])
+
+
+def test_thin_days_become_weeks():
+    assert analysis.sentiment_trend(conversations(100), freq="auto").attrs["promptlift"]["freq"] == "W"
+    assert analysis.sentiment_trend(conversations(3_000), freq="auto").attrs["promptlift"]["freq"] == "D"
+
+
+def test_groups_share_the_periods():
+    trend = analysis.sentiment_trend(conversations(500), freq="MS", by="prompt_id")
+    assert trend["prompt_id"].tolist() == ["a", "b"] * (len(trend) // 2)
+    low, high = wilson(trend["negative"], trend["n"])
+    np.testing.assert_allclose(trend[["negative_low", "negative_high"]], np.stack([low, high], axis=1))
+
+
+def test_an_empty_table_has_the_columns_too():
+    empty = analysis.sentiment_trend(conversations(0))
+    full = analysis.sentiment_trend(conversations(50))
+    assert empty.dtypes.astype(str).to_dict() == full.dtypes.astype(str).to_dict()
+
+
+def test_what_cannot_be_read_is_refused():
+    with pytest.raises(FrameError, match="sentiment"):
+        analysis.sentiment_trend(small(started_at=["2026-01-01"]))
+    with pytest.raises(FrameError, match="started_at"):
+        analysis.sentiment_trend(small(sentiment=["positive"]))

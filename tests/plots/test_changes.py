@@ -1,0 +1,81 @@
+"""Changes of issues and topics by their artists."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import same_color
+
+from promptlift import analysis, plots
+from synthetic_tables import conversations, small
+
+
+def points(ax):
+    return [line for line in ax.lines if line.get_marker() == "o"]
+
+
+def words(ax):
+    ax.figure.canvas.draw()
+    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
+
+
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    [(plots.issue_changes, analysis.issue_changes), (plots.topic_changes, analysis.topic_changes)],
+)
+def test_points_and_whiskers_are_the_numbers_of_the_analysis(draw, count):
+    table = conversations(600)
+    ax = draw(table, at="2026-02-10")
+    expected = count(table, at="2026-02-10").sort_values("difference")
+    (dots,) = points(ax)
+    assert dots.get_xdata().tolist() == pytest.approx(expected["difference"].tolist())
+    ends = np.concatenate([c.get_segments() for c in ax.collections if isinstance(c, LineCollection)])[
+        :, :, 0
+    ]
+    np.testing.assert_allclose(ends, expected[["difference_low", "difference_high"]])
+    low, high = ax.get_xlim()
+    assert low < expected["difference_low"].min()
+    assert high > expected["difference_high"].max()
+
+
+def test_each_row_says_both_shares_and_whether_it_changed():
+    cells = [
+        [{"title": "Slow", "severity": "high"}] if i % 50 < (5 if i < 50 else 30) else [] for i in range(100)
+    ]
+    table = small(
+        conversation_id=[str(i) for i in range(100)],
+        started_at=["2026-01-01"] * 50 + ["2026-01-20"] * 50,
+        issues=cells,
+    )
+    texts = words(plots.issue_changes(table, at="2026-01-10"))
+    assert {"Slow: more", "10.0% (5 of 50) to 60.0% (30 of 50)"} <= set(texts)
+    assert any("Compared: until 10 Jan 2026 (n = 50) with from 10 Jan 2026 (n = 50), UTC. Observational" in text for text in texts)  # fmt: skip
+
+
+def test_few_conversations_are_hollow():
+    table = conversations(12, seed=3)
+    ax = plots.issue_changes(table, at=table["started_at"].max())
+    assert all(same_color(dots.get_markerfacecolor(), ax.get_facecolor()) for dots in points(ax))
+
+
+@pytest.mark.parametrize(
+    ("table", "at", "said"),
+    [
+        (conversations(0), "2026-02-10", "No conversations with insights"),
+        (small(conversation_id=["1"], started_at=["2026-01-01"], issues=[[]]), "2026-02-10", "No issues"),
+        (
+            conversations(50),
+            "2020-01-01",
+            "Nothing to compare: one of the spans has no conversations with insights",
+        ),
+    ],
+)
+def test_with_nothing_to_compare_the_picture_says_so(table, at, said):
+    assert said in words(plots.issue_changes(table, at=at))
+
+
+def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
+    answer = analysis.issue_changes(conversations(200), window="20D", top=2)
+    assert len(points(plots.issue_changes(answer))[0].get_xdata()) == 2

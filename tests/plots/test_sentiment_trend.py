@@ -1,0 +1,123 @@
+"""Sentiment over time by its artists."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import same_color
+
+from promptlift import analysis, plots
+from promptlift.plots.style import MARKERS, PALETTE, SENTIMENT_COLORS
+from synthetic_tables import conversations, small
+
+
+def points(ax):
+    return [line for line in ax.lines if line.get_marker() in MARKERS]
+
+
+def whiskers(ax):
+    return np.concatenate([c.get_segments() for c in ax.collections if isinstance(c, LineCollection)])[
+        :, :, 1
+    ]
+
+
+def words(ax):
+    ax.figure.canvas.draw()
+    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
+
+
+def test_negative_and_positive_are_drawn_with_their_intervals():
+    table = conversations(2_000)
+    ax = plots.sentiment_trend(table, freq="W")
+    expected = analysis.sentiment_trend(table, freq="W")
+    negative, positive = points(ax)
+    np.testing.assert_allclose(negative.get_ydata(), expected["negative_share"])
+    np.testing.assert_allclose(positive.get_ydata(), expected["positive_share"])
+    ends = whiskers(ax)
+    np.testing.assert_allclose(ends[: len(expected)], expected[["negative_low", "negative_high"]])
+    np.testing.assert_allclose(ends[len(expected) :], expected[["positive_low", "positive_high"]])
+
+
+def test_labels_are_told_apart_by_shape_and_colour_and_named():
+    ax = plots.sentiment_trend(conversations(2_000), freq="W")
+    assert [dots.get_marker() for dots in points(ax)] == ["v", "^"]
+    assert [same_color(dots.get_color(), SENTIMENT_COLORS[name]) for dots, name in zip(points(ax), ("negative", "positive"), strict=True)] == [True, True]  # fmt: skip
+    assert [text.get_text().split(" ")[0] for text in ax.get_legend().get_texts()] == ["negative", "positive"]
+    assert (
+        len([c for c in ax.collections if isinstance(c, PolyCollection)]) == 1
+    )  # both count the same conversations
+
+
+def test_the_mean_score_has_its_own_scale():
+    table = conversations(2_000)
+    ax = plots.sentiment_trend(table, freq="W", value="score")
+    (dots,) = points(ax)
+    np.testing.assert_allclose(dots.get_ydata(), analysis.sentiment_trend(table, freq="W")["sentiment_mean"])
+    assert ax.get_ylabel() == "Mean sentiment score"
+    assert {"−1", "0", "+1"} <= set(words(ax))
+    low, high = ax.get_ylim()
+    assert low < -1
+    assert high > 1
+
+
+def test_groups_are_compared_by_one_label():
+    table = conversations(400, days=20)
+    ax = plots.sentiment_trend(table, by="prompt_id", freq="W")
+    assert ax.get_ylabel() == "Share of negative conversations"
+    assert [dots.get_marker() for dots in points(ax)] == ["o", "s"]
+    assert [same_color(dots.get_color(), tone) for dots, tone in zip(points(ax), PALETTE, strict=False)] == [
+        True
+    ] * 2
+
+
+def test_crowded_labels_get_a_lane_each():
+    table = conversations(2_000)
+    ax = plots.sentiment_trend(table)
+    expected = analysis.sentiment_trend(table)
+    np.testing.assert_allclose(points(ax)[1].get_ydata() + 1.55, expected["positive_share"])
+    assert sum(text.startswith(("negative (n", "positive (n")) for text in words(ax)) == 2
+
+
+def test_few_are_hollow_and_none_are_a_gap():
+    table = small(
+        started_at=["2026-01-01"] * 5 + ["2026-01-03"] * 2, sentiment=["negative"] * 4 + ["positive"] * 3
+    )
+    ax = plots.sentiment_trend(table, value="negative")
+    many, few = points(ax)
+    assert (many.get_ydata().tolist(), few.get_ydata().tolist()) == ([0.8], [0.0])
+    assert same_color(few.get_markerfacecolor(), ax.get_facecolor())
+
+
+def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
+    answer = analysis.sentiment_trend(conversations(300), freq="W", by="prompt_id")
+    assert len(plots.sentiment_trend(answer, value="positive").get_legend().get_texts()) == 2
+
+
+@pytest.mark.parametrize("table", [conversations(0), small(started_at=["2026-01-01"], sentiment=[None])])
+@pytest.mark.parametrize("value", [None, "score"])
+def test_without_labels_the_picture_says_so(table, value):
+    ax = plots.sentiment_trend(table, value=value)
+    assert any(text.startswith("No conversations") for text in words(ax))
+    assert not points(ax)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"value": "angry"}, "value must be"),
+        ({"value": ["score", "negative"]}, "value must be"),
+        ({"value": []}, "value must be"),
+        ({"value": ["negative", "positive"], "by": "prompt_id"}, "With by"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_any_figure(more, said):
+    with pytest.raises(ValueError, match=said):
+        plots.sentiment_trend(conversations(10), **more)
+    assert plt.get_fignums() == []
+
+
+def test_what_is_left_out_is_said():
+    table = small(started_at=["2026-01-01", "2026-01-01", None], sentiment=["negative", None, "positive"])
+    assert any("Not counted: 1 without a sentiment, 1 without a time." in text for text in words(plots.sentiment_trend(table)))  # fmt: skip
