@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.wire import OFFERED, SPECIFIED
+from agreement.wire import OFFERED, SPECIFIED, body_for
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 from service_process import wait_until
@@ -17,12 +17,12 @@ def test_the_ids_of_another_account_are_not_found(new_account, endpoint):
     prompt_id = theirs.add_prompt()
     conversation = theirs.log(prompt_id)
     theirs.wait_for_insights(prompt_id)
-    target = conversation if path.startswith("/conversations") else prompt_id
+    persona = theirs.ask("POST", "/personas", {"name": "p", "description": "d"}).body["id"]
+    target = {"conversations": conversation, "personas": persona}.get(path.split("/")[1], prompt_id)
     before = (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))
-    answer = mine.ask(method, path.replace("{id}", target), {"name": "stolen"} if method == "PATCH" else None)
-    missing = mine.ask(
-        method, path.replace("{id}", "none"), {"name": "stolen"} if method == "PATCH" else None
-    )
+    body = body_for(method, path)
+    answer = mine.ask(method, path.replace("{id}", target), body)
+    missing = mine.ask(method, path.replace("{id}", "none"), body)
     assert answer.status == 404
     assert answer.raw == missing.raw
     assert before == (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.wire import METHODS, OFFERED, SPECIFIED
+from agreement.wire import METHODS, OFFERED, SPECIFIED, body_for
 from promptlift import errors
 
 ENDPOINTS = SPECIFIED + OFFERED
@@ -56,8 +56,8 @@ def test_a_wrong_key_is_the_clients_error_too(wire, connect):
 def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account, endpoint):
     method, path = endpoint.split()
     kind = KINDS[path.split("/")[1]]
-    body = {"name": "n"} if method == "PATCH" else {"versionId": "ver_1"} if "restore" in path else None
-    answer = new_account().ask(method, path.replace("{id}", "cnv_0123456789abcdef01234567"), body)
+    target = path.replace("{id}", "cnv_0123456789abcdef01234567")
+    answer = new_account().ask(method, target, body_for(method, path))
     assert (answer.status, answer.body) == (
         404,
         {"error": {"code": "NOT_FOUND", "message": f"{kind} not found"}},

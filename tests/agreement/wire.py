@@ -67,6 +67,13 @@ OFFERED = (
 )
 
 
+def body_for(method: str, path: str) -> dict[str, str] | None:
+    """A body that is in order by itself, so that an id of nobody is what is wrong."""
+    if path.endswith("/restore"):
+        return {"versionId": "ver_1"}
+    return {"name": "stolen"} if method == "PATCH" else None
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back."""
