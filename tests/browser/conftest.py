@@ -148,9 +148,9 @@ class Notebook:
         return [*self.errors, *stderr]
 
     def save(self) -> None:
-        """Save as Ctrl-S does, and wait until it is on the disk."""
+        """Save the notebook, and wait until it is on the disk."""
         before = self.path.stat().st_mtime_ns
-        self.page.keyboard.press("Control+s")
+        self.command("docmanager:save")
         wait_until(lambda: self.path.stat().st_mtime_ns != before, what="the notebook is saved", seconds=30)
 
     def screenshot(self, name: str) -> Path:

@@ -167,7 +167,7 @@ def _labels(labels: Labels) -> Markup:
         [name[:80], _said(label), label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")]
         for name, label in last
     ]
-    words = (
-        f"{len(given):,} labels" if len(given) <= _LABELS else f"The last {_LABELS} of {len(given):,} labels"
-    )
+    words = f"{len(given):,} {'label' if len(given) == 1 else 'labels'}"
+    if len(given) > _LABELS:
+        words = f"The last {_LABELS} of {words}"
     return details(words, table(["Conversation", "Labelled", "When (UTC)"], rows))
