@@ -105,7 +105,9 @@ def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -
     for place in places:
         row = catalogue.row(place)
         judged = [] if catalogue.blind else [_judged(row), row.issue_count or ""]
-        rows.append([row.title, row.when, *judged, _said(labels.get(catalogue.ids[place]))])
+        rows.append(
+            [row.title, row.when.replace(" ", "\u00a0"), *judged, _said(labels.get(catalogue.ids[place]))]
+        )
     caption = f"The first {len(places)} of {found:,}" if found > len(places) else None
     return table(headers, rows, numbers=() if catalogue.blind else (3,), caption=caption)
 

@@ -190,7 +190,8 @@ def table(
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
-        element("th", header, style=style, scope="col") for header, style in zip(headers, styles, strict=True)
+        element("th", header, style=f"{style};overflow-wrap:break-word", scope="col")
+        for header, style in zip(headers, styles, strict=True)
     ]
     body = [
         element("tr", *(element("td", cell, style=style) for cell, style in zip(row, styles, strict=True)))

@@ -1,0 +1,169 @@
+"""Hostile text in a real browser: nothing of it runs, and nothing of it moves what belongs to us."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hostile import PAYLOADS
+from promptlift.widgets import ConversationBrowser
+
+pytestmark = pytest.mark.timeout(280)
+
+TESTS = Path(__file__).parents[1]
+# The first conversation has every payload as a message; then one conversation a payload, with it wherever a text can be.
+CODE = f"""
+import sys
+sys.path.insert(0, {str(TESTS)!r})
+import json
+import pandas as pd
+from hostile import ENCODABLE, PAYLOADS
+from promptlift import widgets
+
+def content(texts):
+    return json.dumps({{"messages": [{{"role": "user", "content": one, "model": one}} for one in texts]}})
+
+def column(values):
+    return pd.Series(values, dtype=object)
+
+n = len(PAYLOADS)
+df = pd.DataFrame({{
+    "conversation_id": column([one[:5000] + str(i) for i, one in enumerate(["all", *PAYLOADS])]),
+    "started_at": pd.date_range("2026-03-01", periods=n + 1, tz="UTC"),
+    "llm_model": column(["all", *PAYLOADS]),
+    "sentiment": pd.Categorical(["negative"] * (n + 1), categories=["negative", "positive"]),
+    "task_completed": pd.array([False] * (n + 1), dtype="boolean"),
+    "summary": column(["all", *PAYLOADS]),
+    "issues": column([[{{"title": one, "severity": "low"}} for one in PAYLOADS]] + [[{{"title": one}}] * 2 for one in PAYLOADS]),
+    "topics": column([PAYLOADS] + [[one] for one in PAYLOADS]),
+    "content": column([content(ENCODABLE)] + [content([one, one]) for one in PAYLOADS]),
+}})
+df.attrs["promptlift"] = {{"analyser": PAYLOADS[0]}}
+"""
+OWN_TAGS = {"DIV", "SPAN", "INPUT", "SELECT", "OPTION", "BUTTON", "KBD", "DL", "DT", "DD", "B", "P"}
+MEASURE = """
+root => {
+    const box = root.getBoundingClientRect();
+    const parent = root.parentElement.getBoundingClientRect();
+    const rows = [...root.querySelectorAll('.plw-row')].map(row => row.getBoundingClientRect().height);
+    const outside = [...root.querySelectorAll('button, select, input, .plw-panes')].filter(one => {
+        const own = one.getBoundingClientRect();
+        return own.width > 0 && (own.left < box.left - 1 || own.right > box.right + 1);
+    }).length;
+    const button = root.querySelector('[data-value="true"]').getBoundingClientRect();
+    const top = document.elementFromPoint(button.left + 4, button.top + button.height / 2);
+    return {
+        wide: box.width <= parent.width + 1, height: box.height, row: Math.max(0, ...rows), outside,
+        covered: top !== null && !root.contains(top),
+        tags: [...new Set([...root.querySelectorAll('*')].map(one => one.tagName))],
+        handlers: [...root.querySelectorAll('*')].filter(one => [...one.attributes].some(a => a.name.startsWith('on'))).length,
+        scrolls: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    };
+}
+"""
+
+
+def test_nothing_runs_and_nothing_moves_in_the_live_widget(lab):
+    notebook = lab.open([CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb")
+    page = notebook.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    notebook.run_all()
+    box = page.locator(".plw-browser")
+    box.locator(".plw-row").first.wait_for()
+    box.scroll_into_view_if_needed()
+    title = page.title()
+    shown = box.locator(".plw-shown")
+    page.wait_for_function("() => document.querySelectorAll('.plw-turn').length > 90")
+    notebook.screenshot("hostile-all")
+    heights = []
+    box.locator(".plw-list").focus()
+    for place in range(len(PAYLOADS)):
+        found = box.evaluate(MEASURE)
+        assert set(found["tags"]) <= OWN_TAGS, place
+        assert found["handlers"] == 0
+        assert found["wide"], place
+        assert not found["scrolls"], place
+        assert not found["covered"], place
+        assert found["outside"] == 0, place
+        assert found["row"] < 80, place
+        heights.append(found["height"])
+        page.keyboard.press("ArrowDown")
+        page.wait_for_function(
+            "place => document.querySelector('.plw-row[aria-selected=true]')?.dataset.place === String(place)"
+            " && document.querySelectorAll('.plw-turn').length <= 2",
+            arg=place + 1,
+        )
+    assert max(heights) - min(heights) < 2
+    # Clicks in the texts, and the longest one in the eye of the camera.
+    for turn in shown.locator(".plw-said").all():
+        turn.click(position={"x": 3, "y": 3}, force=True)
+    notebook.screenshot("hostile-last")
+    assert page.title() == title
+    assert "owned" not in page.title()
+    assert not [url for url in asked if "evil" in url]
+    assert notebook.problems() == []
+
+
+def test_nothing_runs_or_is_typeset_in_the_twin(lab):
+    """JupyterLab typesets mathematics in HTML outputs, where a formula can carry a link that runs a script."""
+    cells = [
+        CODE,
+        "from IPython.display import HTML\nHTML(widgets.ConversationBrowser(df)._repr_html_())",
+        "HTML('<p>one formula: $x^2$</p>')",
+    ]
+    notebook = lab.open(cells, name="hostile-twin.ipynb")
+    page = notebook.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    notebook.run_all()
+    page.wait_for_selector("mjx-container")
+    twin = page.locator(".promptlift-static")
+    assert page.locator("mjx-container").count() == 1  # ours has none, the control has one
+    assert twin.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
+    assert twin.evaluate(
+        "root => root.getBoundingClientRect().width <= root.parentElement.getBoundingClientRect().width + 1"
+    )
+    twin.scroll_into_view_if_needed()
+    notebook.screenshot("hostile-twin")
+    assert "owned" not in page.title()
+    assert not [url for url in asked if "evil" in url]
+
+
+def test_nothing_runs_in_an_exported_page_with_scripts_on(chromium, tmp_path):
+    safe = [one.encode("utf-8", "replace").decode() for one in PAYLOADS]
+    table = pd.DataFrame(
+        {
+            "conversation_id": [f"{one[:500]}{place}" for place, one in enumerate(safe)],
+            "summary": safe,
+            "issues": [[{"title": one}] for one in safe],
+            "content": [json.dumps({"messages": [{"role": "user", "content": one} for one in safe]})]
+            * len(safe),
+        }
+    )
+    labels = pd.DataFrame({"conversation_id": [*safe[:90], "x"], "task_completed": True}).drop_duplicates(
+        "conversation_id"
+    )
+    html = ConversationBrowser(table, labels=labels)._repr_html_()
+    target = tmp_path / "page.html"
+    target.write_text(
+        f"<!doctype html><meta charset=utf-8><title>honest</title><body>{html}<p id=after>after</p>"
+    )
+    page = chromium.new_page(viewport={"width": 900, "height": 900})
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(target.as_uri())
+    for fold in page.locator("summary").all():
+        fold.click()
+    assert page.title() == "honest"
+    assert len(asked) == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    # What comes after stands after, and nothing of the twin reaches out of it.
+    assert page.evaluate(
+        "() => { const twin = document.querySelector('.promptlift-static').getBoundingClientRect();"
+        " const after = document.querySelector('body > #after').getBoundingClientRect(); return after.top >= twin.bottom; }"
+    )
+    page.close()
