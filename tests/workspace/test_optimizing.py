@@ -1,0 +1,372 @@
+"""Triggering, waiting and what may go wrong meanwhile, against a service of the bare specification."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+
+import pytest
+from foreign_service import KEY
+
+import promptlift
+from foreign_optimizations import OptimizationService
+from promptlift.client.transport import SystemClock
+from promptlift.errors import (
+    ConfigError,
+    ConnectionFailed,
+    InvalidApiKey,
+    InvalidState,
+    LimitExceeded,
+    NotFound,
+    PromptliftError,
+    ServerError,
+    UnexpectedResponse,
+)
+from promptlift.workspace import OptimizationFailed, OptimizationStopped, StillRunning
+from promptlift.workspace.waiting import pause_before_next_look
+
+
+class SkippingClock(SystemClock):
+    """Real time, with waits that are skipped over and remembered."""
+
+    def __init__(self):
+        self.skipped = 0.0
+        self.waits = []
+
+    def now(self):
+        return super().now() + self.skipped
+
+    def wait(self, seconds, stop):
+        self.waits.append(seconds)
+        self.skipped += seconds
+        return stop.is_set()
+
+
+@pytest.fixture
+def service():
+    with OptimizationService() as running:
+        yield running
+
+
+@pytest.fixture
+def clock():
+    return SkippingClock()
+
+
+@pytest.fixture
+def lift(service, clock):
+    with promptlift.connect(service.base_url, KEY, progress=False) as opened:
+        opened.client.transport.clock = clock
+        yield opened
+
+
+def hang_up(handler):
+    """Close the connection without an answer."""
+    handler.close_connection = True
+
+
+RESULTS = {"winnerSelected": True, "winningVariantId": "va", "lift": 12.5, "confidence": 0.92}
+RUNNING = {"status": "running"}
+COMPLETED = {"status": "completed", "results": RESULTS, "completedAt": "2026-01-31T09:30:00Z"}
+
+
+def looks(service):
+    return sum(method == "GET" and path.startswith("/optimizations/") for method, path, _ in service.seen)
+
+
+def progress(done, most=630, stage="confirm", confidence=0.83):
+    numbers = {"stage": stage, "conversationsDone": done, "conversationsMax": most, "fraction": done / most}
+    return {"status": "running", "results": {"confidence": confidence, "progress": numbers}}
+
+
+def test_it_is_triggered_once_and_waited_for(service, lift):
+    service.states = [RUNNING, RUNNING, COMPLETED]
+    ended = lift.optimize("p1", mode="validation", variants=3, intent="shorter answers", persona_ids=["a"])
+    assert (ended.status, ended.results.lift, ended.results.winning_variant_id) == ("completed", 12.5, "va")
+    assert service.bodies == [
+        (
+            "/optimizations",
+            {
+                "promptId": "p1",
+                "mode": "validation",
+                "variantCount": 3,
+                "intent": {"hypothesis": "shorter answers"},
+                "personaIds": ["a"],
+            },
+        )
+    ]
+    assert looks(service) == 3
+
+
+def test_without_waiting_it_comes_back_as_it_was_triggered(service, lift):
+    begun = lift.optimize("p1", wait=False)
+    assert (begun.status, looks(service)) == ("running", 0)
+
+
+@pytest.mark.parametrize("trouble", ["hangs up", "fails", "no JSON"])
+def test_a_trigger_without_an_answer_is_not_sent_again_and_says_where_to_look(service, lift, trouble):
+    answers = {
+        "hangs up": hang_up,
+        "fails": lambda handler: service.error(handler, 503, "DOWN", "down"),
+        "no JSON": lambda handler: service.send(handler, 201, b"<html>"),
+    }
+    service.fault = lambda *_: answers[trouble]
+    with pytest.raises(
+        (ConnectionFailed, ServerError, UnexpectedResponse), match=r"lift\.optimizations\('p1'\) tells"
+    ):
+        lift.optimize("p1")
+    assert len(service.seen) == 1
+
+
+def test_a_used_up_quota_is_told_at_once(service, lift):
+    details = {"limit": 10, "used": 10, "resetAt": "2026-02-01T00:00:00Z"}
+    body = {"error": {"code": "LIMIT_EXCEEDED", "message": "no more this month", "details": details}}
+    service.fault = lambda *_: lambda handler: service.send(handler, 429, body)
+    with pytest.raises(LimitExceeded) as failed:
+        lift.optimize("p1")
+    assert (failed.value.limit, len(service.seen)) == (10, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"prompt_id": ""}, r"lift\.prompts"),
+        ({"prompt_id": "p1", "timeout": -1}, "timeout"),
+        ({"prompt_id": "p1", "timeout": float("nan")}, "timeout"),
+    ],
+)
+def test_what_cannot_be_right_is_said_before_anything_is_sent(service, lift, arguments, words):
+    with pytest.raises(ConfigError, match=words):
+        lift.optimize(**arguments)
+    assert service.seen == []
+
+
+def test_looks_come_often_at_first_and_then_rarely(service, lift, clock):
+    service.states = [RUNNING] * 120 + [COMPLETED]
+    lift.optimize("p1")
+    assert clock.waits[0] == pytest.approx(0.5)
+    assert max(clock.waits) == pytest.approx(10, abs=0.01)
+    assert clock.waits == sorted(clock.waits)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "per_minute", "pause"),
+    [(0, None, 0.5), (30, None, 3), (5000, None, 10), (0, 60, 4), (30, 300, 3), (5000, 60, 10), (0, 1, 240)],
+)
+def test_a_look_takes_at_most_a_quarter_of_the_pace(elapsed, per_minute, pause):
+    assert pause_before_next_look(elapsed, per_minute) == pytest.approx(pause)
+
+
+def test_a_network_that_fails_for_minutes_is_survived(service, lift, clock):
+    service.states = [RUNNING, RUNNING, COMPLETED]
+
+    def fault(method, path, _count):
+        down = method == "GET" and 10 < clock.skipped < 300
+        return hang_up if down else None
+
+    service.fault = fault
+    service.states = [RUNNING] * 20 + [COMPLETED]
+    assert lift.optimize("p1").status == "completed"
+    assert clock.skipped > 300
+
+
+@pytest.mark.parametrize("trouble", ["hangs up", "fails", "no JSON"])
+def test_a_network_that_stays_away_ends_the_wait_and_says_how_to_go_on(service, lift, clock, trouble):
+    answers = {
+        "hangs up": hang_up,
+        "fails": lambda handler: service.error(handler, 502, "DOWN", "down"),
+        "no JSON": lambda handler: service.send(handler, 200, b"<html>"),
+    }
+    service.fault = lambda method, *_: answers[trouble] if method == "GET" else None
+    with pytest.raises(
+        PromptliftError, match=r"goes on: lift\.wait\('o00001'\) waits for it again, lift\.stop\('o00001'\)"
+    ):
+        lift.optimize("p1")
+    assert 600 <= clock.skipped < 700
+
+
+def test_a_key_that_is_revoked_meanwhile_ends_the_wait(service, lift):
+    service.fault = lambda method, *_: (
+        (lambda handler: service.error(handler, 401, "INVALID_API_KEY", "revoked"))
+        if method == "GET"
+        else None
+    )
+    with pytest.raises(InvalidApiKey):
+        lift.optimize("p1")
+
+
+def test_waiting_for_one_that_is_not_there_says_so(service, lift):
+    with pytest.raises(NotFound, match="Optimization"):
+        lift.wait("o9")
+
+
+def test_a_time_limit_ends_the_wait_not_the_optimization(service, lift, clock):
+    service.states = [progress(40)]
+    with pytest.raises(
+        StillRunning, match=r"still running after 60 seconds.*lift\.wait\('o00001'\)"
+    ) as ended:
+        lift.optimize("p1", timeout=60)
+    assert isinstance(ended.value, TimeoutError)
+    assert ended.value.optimization.results.progress.conversations_done == 40
+    assert clock.skipped == pytest.approx(60, abs=1)
+    service.states = [COMPLETED]
+    assert lift.wait("o00001", timeout=0).status == "completed"
+
+
+def test_a_failed_one_says_why(service, lift):
+    service.states = [{"status": "failed", "failure": "the model endpoint does not answer"}]
+    with pytest.raises(OptimizationFailed, match="failed: the model endpoint does not answer") as failed:
+        lift.optimize("p1")
+    assert failed.value.optimization.status == "failed"
+
+
+def test_a_failed_one_of_a_silent_service_says_that_it_says_nothing(service, lift):
+    service.states = [{"status": "failed"}]
+    with pytest.raises(OptimizationFailed, match="the service does not say why"):
+        lift.optimize("p1")
+
+
+def test_a_stopped_one_comes_back_with_a_warning(service, lift):
+    service.states = [{"status": "stopped", "stopReason": "too expensive", "results": {"confidence": 0.7}}]
+    with pytest.warns(OptimizationStopped, match="stopped: too expensive"):
+        ended = lift.optimize("p1")
+    assert ended.results.confidence == 0.7
+
+
+def test_apply_stop_and_get_go_through(service, lift):
+    service.add(1)
+    assert lift.apply("o00001").applied_variant_id == "va"
+    assert lift.apply("o00001", "vb").applied_variant_id == "vb"
+    assert lift.optimization("o00001").results.confidence == 0.92
+    service.add(1, status="running")
+    with pytest.raises(InvalidState, match=r"lift\.wait\('o00002'\) waits for the end"):
+        lift.apply("o00002")
+    assert lift.stop("o00002", "enough").status == "stopped"
+
+
+def test_an_apply_without_an_answer_says_what_to_look_at(service, lift):
+    service.add(1)
+    service.fault = lambda *_: hang_up
+    with pytest.raises(ConnectionFailed, match="look at the prompt before applying again"):
+        lift.apply("o00001")
+
+
+def test_what_the_service_does_not_offer_is_named(lift):
+    with pytest.raises(NotFound, match=r"embedded service offers prompts\.restore"):
+        lift.restore("p1", "ver_1")
+
+
+@pytest.fixture
+def shown(service, clock, capsys, monkeypatch):
+    """What a bar shows: every state that was drawn."""
+    monkeypatch.setenv("TQDM_MININTERVAL", "0")
+    with promptlift.connect(service.base_url, KEY) as opened:
+        opened.client.transport.clock = clock
+        yield lambda: (opened.optimize("p1"), capsys.readouterr().err)[1]
+
+
+def test_the_bar_shows_stage_conversations_confidence_and_time_left(service, shown):
+    service.states = [
+        progress(0, stage="preparing", confidence=None),
+        progress(60, stage="screen", confidence=None),
+        progress(315),
+        COMPLETED,
+    ]
+    drawn = shown()
+    for words in ("writing variants", "screening", "60/630", "confirming", "315/630", "confidence 0.83"):
+        assert words in drawn
+    assert "50%" in drawn
+    assert "conversations/s" in drawn
+
+
+def test_a_service_without_progress_gets_a_bar_that_claims_no_rate(service, shown):
+    service.states = [{"status": "queued"}, RUNNING, COMPLETED]
+    drawn = shown()
+    assert "queued [00:0" in drawn
+    assert "running [00:0" in drawn
+    assert "/s" not in drawn
+    assert "%" not in drawn
+
+
+def test_a_rehearsal_is_named_in_the_bar(service, shown):
+    service.states = [progress(10) | {"rehearsal": True}, COMPLETED]
+    assert "rehearsal: confirming" in shown()
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        None,
+        "soon",
+        {"progress": 0.5},
+        {"progress": {"conversationsDone": "many", "conversationsMax": 5}},
+        {"progress": {"conversationsDone": 1, "conversationsMax": 0}},
+        {"confidence": "high", "progress": {"stage": 7}},
+    ],
+)
+def test_progress_of_another_shape_never_ends_the_wait(service, shown, results):
+    service.states = [{"status": "running", "results": results}, COMPLETED]
+    assert "running [00:0" in shown()
+
+
+def test_nothing_is_shown_when_nothing_is_wanted(service, lift, capsys):
+    service.states = [progress(10), COMPLETED]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lift.optimize("p1")
+    assert capsys.readouterr() == ("", "")
+
+
+PROGRAM = """
+    import promptlift
+    lift = promptlift.connect({base_url!r}, {key!r}, progress={progress})
+    print("begun", flush=True)
+    try:
+        {work}
+    except KeyboardInterrupt as interrupt:
+        print("interrupted:", interrupt, flush=True)
+"""
+
+
+def interrupted(service, work, *, bar=True):
+    """Send a process SIGINT while it works; gives what it printed and how long it took to end."""
+    program = textwrap.dedent(PROGRAM).format(base_url=service.base_url, key=KEY, work=work, progress=bar)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not any(path.startswith("/optimizations") for _, path, _ in service.seen):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    return out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of this kind are sent on other systems")
+@pytest.mark.parametrize("answers", ["at once", "never"])
+def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service, answers):
+    service.add(1, status="running")
+    if answers == "never":
+        service.fault = lambda *_: lambda _handler: time.sleep(20)
+    out = interrupted(service, "lift.wait('o00001')")
+    assert "interrupted: Waiting was ended. The optimization goes on: lift.wait('o00001')" in out
+    assert "lift.stop('o00001') stops it" in out
+    assert not any(method == "POST" for method, _, _ in service.seen)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of this kind are sent on other systems")
+def test_ctrl_c_while_it_is_triggered_says_that_it_may_have_been(service):
+    service.fault = lambda *_: lambda _handler: time.sleep(20)
+    out = interrupted(service, "lift.optimize('p1')")
+    assert "It may have been triggered all the same; lift.optimizations('p1') tells." in out
