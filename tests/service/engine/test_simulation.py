@@ -64,7 +64,8 @@ def test_the_limit_of_turns_holds_exactly(max_turns):
     model, found = talk_with(in_turn("Hm."), in_turn("And?"), max_turns=max_turns)
     assert (found.turns, found.ended_by) == (max_turns, "turns")
     assert len(model.of("agent")) == max_turns
-    assert len(model.of("persona")) == max_turns - 1
+    assert len(model.of("persona")) == (0 if max_turns == 1 else max_turns)
+    assert found.transcript.messages[-1].role == "assistant"
     assert said(found)[-1] == ("assistant", "Hm.")
 
 
@@ -322,3 +323,14 @@ def test_over_a_real_socket(talk):
     assert agents[0].body["model"] == "gpt-4o"
     assert agents[0].body["temperature"] == 0.3
     assert "700" in json.dumps(agents[0].body)
+
+
+def test_after_the_last_answer_the_persona_may_still_end_the_conversation():
+    _, found = talk_with(in_turn("Done."), in_turn("And?", "Thanks. [END]"), max_turns=2)
+    assert (found.turns, found.ended_by) == (2, "persona")
+    assert [message.content for message in found.transcript.messages][1:] == [
+        "Done.",
+        "And?",
+        "Done.",
+        "Thanks.",
+    ]

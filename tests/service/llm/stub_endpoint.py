@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class Say:
     raw: bytes | None = None
     hang: threading.Event | None = None
     cut: bool = False
+    delay: float = 0.0
 
 
 def completion(text: Any, *, prompt: int = 10, completed: int = 5, **extra: Any) -> Say:
@@ -110,6 +112,8 @@ class StubEndpoint:
                 say = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if say.hang is not None:
             say.hang.wait(30)
+        if say.delay:
+            time.sleep(say.delay)
         body = json.dumps(say.document).encode() if say.raw is None else say.raw
         try:
             handler.send_response(say.status)

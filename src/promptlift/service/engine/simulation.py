@@ -75,8 +75,9 @@ def simulate(
     """Hold one conversation.
 
     The scenario's opening is the first user message as it stands. Then the assistant and the persona speak in turn. A
-    turn is one user message and the assistant's answer to it, so there are at most ``max_turns`` answers, and the
-    persona is asked at most ``max_turns - 1`` times. The persona knows neither which text the assistant has nor that
+    turn is one user message and the assistant's answer to it, so there are at most ``max_turns`` answers. After the
+    last one the persona may still end the conversation; anything else that it would say is left out. With one turn it
+    is not asked at all. The persona knows neither which text the assistant has nor that
     there is more than one.
 
     An assistant that answers nothing said nothing: its message is empty, and the persona is told so. That is the
@@ -108,9 +109,11 @@ def simulate(
     while True:
         talk.say("assistant", _agent(model, talk, prompt, content, agent_model))
         turns += 1
-        if turns == max_turns:
+        if max_turns == 1:
             return talk.ended("turns", turns)
         said, is_last = _persona(model, talk, persona, scenario, seed)
+        if turns == max_turns and not is_last:
+            return talk.ended("turns", turns)
         if said:
             talk.say("user", said, at_most=PERSONA_BYTES)
         if is_last:

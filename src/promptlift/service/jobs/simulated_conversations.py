@@ -232,7 +232,9 @@ class SimulationRooms:
             )
         else:
             run.answered()
-            outcome = _judged(simulated, judgement)
+            outcome = _judged(
+                simulated, judgement, out_of_turns=simulated.ended_by == "turns" and run.max_turns > 1
+            )
         return _row(run, conversation, outcome), problem
 
     def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
@@ -271,10 +273,14 @@ def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any])
     }
 
 
-def _judged(simulated: Simulated, judgement: Judgement) -> dict[str, Any]:
+def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -> dict[str, Any]:
+    """A conversation that ran out of turns did not complete its task, whatever the judge makes of it.
+
+    With one turn the simulated person has no second word, so there the judge alone decides.
+    """
     return {
         "status": "completed",
-        "task_completed": judgement.task_completed,
+        "task_completed": judgement.task_completed and not out_of_turns,
         "sentiment": judgement.sentiment,
         "sentiment_score": judgement.sentiment_score,
         "quality": judgement.quality,

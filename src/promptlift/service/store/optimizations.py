@@ -277,5 +277,5 @@ def held_in_production(connection: Connection, account_id: str) -> tuple[int, in
         )
         .group_by(deployments.c.verification)
     ).all()
-    counts: dict[str, int] = dict(rows)  # type: ignore[arg-type]
+    counts: dict[str, int] = dict(rows)
     return counts.get("verified", 0), sum(counts.values())

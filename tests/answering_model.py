@@ -1,0 +1,150 @@
+"""A model endpoint on a real socket whose answers depend on the request alone, so that a run can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from service.llm.stub_endpoint import Asked, Say, StubEndpoint, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BASE = 0.6
+PROMPT = "You are the support of a parcel service. Always ask for the parcel number. Never promise a refund."
+
+
+class AnsweringModel:
+    """Answers every purpose.
+
+    Parameters
+    ----------
+    better
+        How much more often the first variant completes than the original.
+    delay
+        Seconds before each answer.
+    fault
+        Called with each request first; what it gives is answered instead, ``None`` lets the model answer.
+
+    Attributes
+    ----------
+    asked
+        Requests by purpose.
+    conversations
+        How often the assistant was asked with each text and opening.
+    """
+
+    def __init__(
+        self,
+        *,
+        better: float = 0.0,
+        delay: float = 0.0,
+        fault: Callable[[Asked], Say | None] | None = None,
+    ) -> None:
+        self.better = better
+        self.delay = delay
+        self.fault = fault
+        self.asked: Counter[str] = Counter()
+        self.conversations: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()
+
+    def __call__(self, asked: Asked) -> Say:
+        if asked.body is None:
+            return Say({"data": [{"id": "stub"}]})
+        purpose = asked.headers["x-promptlift-purpose"]
+        self.asked[purpose] += 1
+        if self.fault is not None and (said := self.fault(asked)) is not None:
+            return said
+        answer = getattr(self, f"_{purpose}")(asked.body["messages"])
+        say = completion(answer if isinstance(answer, str) else json.dumps(answer))
+        say.delay = self.delay
+        return say
+
+    def _variants(self, messages: list[dict[str, str]]) -> Any:
+        count = asked_for(messages)
+        manners = [
+            "Be brief.",
+            "Explain each step.",
+            "Repeat the request first.",
+            "Give an example.",
+            "Be formal.",
+        ]
+        return {
+            "variants": [
+                {
+                    "name": f"Manner {number}",
+                    "content": f"{PROMPT}\nManner {number}: {manners[number % 5]} {'Then check it. ' * number}",
+                    "rationale": "Another manner.",
+                }
+                for number in range(1, count + 1)
+            ]
+        }
+
+    def _scenarios(self, messages: list[dict[str, str]]) -> Any:
+        mark = hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:10]
+        return {
+            "scenarios": [
+                {
+                    "title": f"Parcel {mark}{at}",
+                    "opening": f"My parcel {mark}{at} has not arrived, what now?",
+                    "goal": "Learn where the parcel is.",
+                }
+                for at in range(15)
+            ]
+        }
+
+    def _persona(self, messages: list[dict[str, str]]) -> str:
+        return "Thank you. [END]" if share(messages, "end") < 0.5 else "And when exactly?"
+
+    def _agent(self, messages: list[dict[str, str]]) -> str:
+        text, opening = messages[0]["content"], messages[1]["content"]
+        if len(messages) == 2:
+            with self._lock:
+                self.conversations[text, opening] += 1
+        rate = BASE + (self.better if "Manner 1:" in text else 0.0)
+        return "It is solved: tomorrow." if share(opening, text) < rate else "I cannot say."
+
+    def _judge(self, messages: list[dict[str, str]]) -> Any:
+        solved = "It is solved" in json.dumps(messages)
+        return {
+            "sentiment": "positive" if solved else "negative",
+            "sentimentScore": 0.5 if solved else -0.5,
+            "taskCompleted": solved,
+            "quality": 80 if solved else 30,
+            "topics": ["parcel"],
+            "summary": "They asked for a parcel.",
+            "issues": [] if solved else [{"title": "No answer", "severity": "high", "evidence": None}],
+        }
+
+
+def share(*of: Any) -> float:
+    """A number from 0 to 1 that depends on the arguments alone."""
+    digest = hashlib.sha256(json.dumps(of).encode()).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def asked_for(messages: list[dict[str, str]]) -> int:
+    """How many variants a request wants."""
+    found = re.search(r"Write (\d) variants", messages[-1]["content"])
+    assert found is not None
+    return int(found[1])
+
+
+@contextmanager
+def serving(model: AnsweringModel) -> Iterator[dict[str, str]]:
+    """Serve a model; gives the environment that points a service at it."""
+    endpoint = StubEndpoint(model)
+    try:
+        settings = endpoint.settings
+        yield {
+            "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
+            "PROMPTLIFT_LLM_MODEL": settings.model,
+            "PROMPTLIFT_LLM_API_KEY": settings.api_key or "",
+        }
+    finally:
+        endpoint.close()

@@ -1,0 +1,72 @@
+"""One account of a running service, asked in the plainest way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from answering_model import PROMPT
+from service_process import ServiceProcess, wait_until
+
+ENDED = ("completed", "failed", "stopped")
+
+
+class Caller:
+    """One account of one service."""
+
+    def __init__(self, service: ServiceProcess) -> None:
+        self.service = service
+        self.http = httpx.Client(
+            headers={"Authorization": f"Bearer {service.key}"}, timeout=30, trust_env=False
+        )
+
+    def close(self) -> None:
+        self.http.close()
+
+    def ask(self, method: str, path: str, body: Any = None, *, expect: int = 200, **query: Any) -> Any:
+        answer = self.http.request(method, self.service.base_url + path, json=body, params=query)
+        assert answer.status_code == expect, answer.text
+        return answer.json()
+
+    def prompt(self, **fields: Any) -> str:
+        body = {"name": "Parcels", "content": PROMPT, "llmModel": "gpt-4o", "objective": "Find parcels"}
+        return self.ask("POST", "/prompts", {**body, **fields}, expect=201)["id"]
+
+    def settings(self, **simulation: Any) -> None:
+        top = {
+            name: simulation.pop(name)
+            for name in ("maxIterations", "deploymentMode", "autoDeploy")
+            if name in simulation
+        }
+        self.ask("PATCH", "/settings", {"optimization": {**top, "simulation": simulation}})
+
+    def start(self, prompt_id: str, *, expect: int = 201, **body: Any) -> Any:
+        return self.ask("POST", "/optimizations", {"promptId": prompt_id, "seed": 7, **body}, expect=expect)
+
+    def get(self, optimization_id: str) -> Any:
+        return self.ask("GET", f"/optimizations/{optimization_id}")
+
+    def ended(self, optimization_id: str, *, seconds: float = 60) -> Any:
+        wait_until(
+            lambda: self.get(optimization_id)["status"] in ENDED,
+            what="the optimization ends",
+            seconds=seconds,
+        )
+        return self.get(optimization_id)
+
+    def variants(self, optimization_id: str) -> Any:
+        return self.ask("GET", f"/optimizations/{optimization_id}/variants")["data"]
+
+    def simulations(self, optimization_id: str, **query: Any) -> list[Any]:
+        found: list[Any] = []
+        while True:
+            page = self.ask(
+                "GET", f"/optimizations/{optimization_id}/simulations", limit=100, offset=len(found), **query
+            )
+            found += page["data"]
+            if len(found) >= page["pagination"]["total"]:
+                return found
+
+    def usage(self) -> Any:
+        return self.ask("GET", "/usage")

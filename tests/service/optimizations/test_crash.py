@@ -1,0 +1,154 @@
+"""``kill -9`` at any moment of an optimization: the same final state as a run that nobody disturbed."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from answering_model import AnsweringModel, serving
+from optimizing_caller import Caller
+from service_process import ServiceProcess, wait_until
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
+
+KILLS = 30
+SEED = 20261121
+BODY = {"mode": "validation", "variantCount": 3, "seed": 11}
+
+
+def ask(caller):
+    """Ask for the optimization of this module."""
+    caller.settings(
+        maxIterations=7, personaCount=4, scenariosPerSimulation=2, maxTurns=2, confidenceMode="high"
+    )
+    return caller.start(caller.prompt(), **BODY)["id"]
+
+
+def final_state(caller, optimization_id):
+    """Everything that an optimization leaves behind, without ids and times."""
+    found = caller.get(optimization_id)
+    assert found["status"] == "completed", found["failure"]
+    variants = caller.variants(optimization_id)
+    numbers = {one["id"]: one["number"] for one in variants}
+    results = found["results"]
+    for name in ("winningVariantId", "finalistVariantId"):
+        results[name] = numbers.get(results[name])
+    for one in variants:
+        del one["id"]
+    held = caller.simulations(optimization_id, includeContent="true")
+    for one in held:
+        for name in ("id", "optimizationId", "variantId", "createdAt"):
+            del one[name]
+    return {"results": results, "variants": variants, "simulations": held}
+
+
+def kept(data):
+    """Conversations that are kept: text of the assistant, and opening."""
+    with closing(sqlite3.connect(f"file:{data / 'promptlift.db'}?mode=ro", uri=True)) as connection:
+        return connection.execute(
+            "SELECT v.content, json_extract(c.scenario, '$.opening') FROM simulations s"
+            " JOIN optimization_variants v ON v.optimization_id = s.optimization_id AND v.number = s.arm"
+            " JOIN optimization_cells c ON c.optimization_id = s.optimization_id AND c.number = s.cell"
+        ).fetchall()
+
+
+def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_finished(tmp_path):
+    calm = AnsweringModel(better=0.12)
+    with serving(calm) as env:
+        service = ServiceProcess(tmp_path / "calm", env=env).start()
+        caller = Caller(service)
+        try:
+            optimization_id = ask(caller)
+            caller.ended(optimization_id, seconds=200)
+            expected = final_state(caller, optimization_id)
+        finally:
+            caller.close()
+            service.stop()
+
+    chance = random.Random(SEED)
+    model = AnsweringModel(better=0.12, delay=0.15)
+    with serving(model) as env:
+        service = ServiceProcess(tmp_path / "killed", env=env).start()
+        caller = Caller(service)
+        try:
+            optimization_id = ask(caller)
+            kills = 0
+            while kills < KILLS and caller.get(optimization_id)["status"] == "running":
+                time.sleep(chance.random() * 0.8)
+                service.kill()
+                kills += 1
+                finished = {place: model.conversations[place] for place in kept(service.data)}
+                service.start()
+                again = Counter({place: model.conversations[place] for place in finished})
+                assert again == Counter(finished)
+            assert kills == KILLS, "the run was over before its last kill"
+            model.delay = 0.0
+            caller.ended(optimization_id, seconds=200)
+            assert final_state(caller, optimization_id) == expected
+            # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
+            repeated = sum(model.conversations.values()) - len(model.conversations)
+            assert 0 < repeated <= KILLS * 12
+            kinds = _events(service.data)
+            assert kinds == {"optimization.started": 1, "optimization.completed": 1}
+        finally:
+            caller.close()
+            service.stop()
+
+
+def _events(data):
+    with closing(sqlite3.connect(data / "promptlift.db")) as connection:
+        return Counter(kind for (kind,) in connection.execute("SELECT type FROM events"))
+
+
+def test_a_stop_in_order_is_gone_on_with_too(tmp_path):
+    model = AnsweringModel(better=0.12, delay=0.05)
+    with serving(model) as env:
+        service = ServiceProcess(tmp_path / "data", env=env).start()
+        caller = Caller(service)
+        try:
+            optimization_id = ask(caller)
+            wait_until(
+                lambda: caller.get(optimization_id)["results"]["progress"]["conversationsDone"] > 20,
+                what="some conversations",
+            )
+            begun = time.monotonic()
+            assert service.stop() == 0
+            assert time.monotonic() - begun < 20
+            service.start()
+            assert caller.ended(optimization_id, seconds=200)["status"] == "completed"
+        finally:
+            caller.close()
+            service.kill()
+
+
+def test_another_process_takes_over_from_one_that_died(tmp_path, postgres_url):
+    model = AnsweringModel(better=0.12, delay=0.05)
+    with serving(model) as env:
+        services = [
+            ServiceProcess(tmp_path / name, env=env, database=postgres_url, key="k" * 40).start()
+            for name in ("one", "two")
+        ]
+        callers = [Caller(service) for service in services]
+        try:
+            ids = [callers[at % 2].start(callers[0].prompt(), **BODY)["id"] for at in range(4)]
+            wait_until(
+                lambda: all(
+                    callers[0].get(one)["results"]["progress"]["conversationsDone"] > 5 for one in ids
+                ),
+                what="all of them run",
+            )
+            services[0].kill()
+            for one in ids:
+                assert callers[1].ended(one, seconds=240)["status"] == "completed"
+                cells = Counter((held["cell"], held["variantNumber"]) for held in callers[1].simulations(one))
+                assert set(cells.values()) == {1}
+        finally:
+            for caller in callers:
+                caller.close()
+            for service in services:
+                service.kill()
