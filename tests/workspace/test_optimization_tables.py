@@ -1,0 +1,154 @@
+"""Tables of optimizations through a workspace: complete or said not to be, filters, attributes."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from foreign_service import KEY
+
+import promptlift
+from foreign_optimizations import RESULTS, OptimizationService
+from promptlift.errors import ConfigError, IncompleteError, NotFound
+from promptlift.workspace import MayBeIncomplete
+
+
+@pytest.fixture
+def service():
+    with OptimizationService() as running:
+        yield running
+
+
+@pytest.fixture
+def lift(service):
+    with promptlift.connect(service.base_url, KEY, progress=False) as opened:
+        yield opened
+
+
+def test_optimizations_of_the_bare_specification(service, lift):
+    service.add(1, status="failed")
+    service.add(2)
+    frame = lift.optimizations("p1")
+    assert frame["optimization_id"].tolist() == ["o00003", "o00002", "o00001"]
+    assert frame["lift_pct"].tolist()[:2] == [12.5, 12.5]
+    assert frame["variant_count"].tolist() == [2, 2, pd.NA]
+    assert frame[["lift_low", "n_pairs", "rehearsal", "deployment_state"]].isna().all(axis=None)
+    told = frame.attrs["promptlift"]
+    assert {name: told[name] for name in ("table", "rows", "total", "filters", "complete", "requests")} == {
+        "table": "optimizations",
+        "rows": 3,
+        "total": None,
+        "filters": {"prompt_id": "p1"},
+        "complete": True,
+        "requests": 3,
+    }
+    assert told["rehearsal"] is None
+
+
+def test_no_optimizations_are_a_table_too(lift):
+    frame = lift.optimizations()
+    assert (len(frame), frame.attrs["promptlift"]["complete"]) == (0, True)
+
+
+def test_what_cannot_be_proven_is_a_warning_and_stands_on_the_table(service, lift):
+    service.add(12)
+    with pytest.warns(MayBeIncomplete, match="more than these 12"):
+        frame = lift.optimizations("p1", status="completed")
+    told = frame.attrs["promptlift"]
+    assert (told["complete"], told["rows"]) == (False, 12)
+    assert "status completed, one prompt" in told["completeness"]
+
+
+def test_a_status_that_is_none_is_said_before_a_request(service, lift):
+    with pytest.raises(ConfigError, match="queued, running, completed, failed, stopped"):
+        lift.optimizations(status="done")
+    assert service.seen == []
+
+
+def test_an_incomplete_read_carries_the_table(service, lift):
+    service.add(30)
+    service.fault = lambda _m, path, count: (
+        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no"))
+        if path == "/prompts" and count
+        else None
+    )
+    with pytest.raises(IncompleteError) as failed:
+        lift.optimizations()
+    assert isinstance(failed.value.fetched, pd.DataFrame)
+    assert failed.value.fetched.attrs["promptlift"]["complete"] is False
+
+
+def test_variants_of_one_optimization(service, lift):
+    service.add(1)
+    frame = lift.variants("o00001")
+    assert frame["variant_id"].tolist() == ["v0", "va", "vb"]
+    assert frame["uncertainty_source"].tolist() == ["none"] * 3
+    told = frame.attrs["promptlift"]
+    assert (told["status"], told["confidence"], told["requests"], told["complete"]) == (
+        "completed",
+        0.92,
+        2,
+        True,
+    )
+    assert told["filters"] == {"optimization_id": "o00001"}
+    assert told["task_completion_given_as"] == "percent"
+
+
+def test_variants_of_a_prompt_leave_out_what_has_none_yet(service, lift):
+    service.add(2)
+    service.add(1, status="queued")
+    service.add(1, promptId="p2")
+    frame = lift.variants(prompt_id="p1")
+    assert frame["optimization_id"].tolist() == ["o00002"] * 3 + ["o00001"] * 3
+    assert list(frame.attrs["promptlift"]["optimizations"]) == ["o00002", "o00001"]
+    # The results came with the list's details: one request for each, and one for its variants.
+    assert frame.attrs["promptlift"]["requests"] == 5
+
+
+def test_several_ids_are_read_once_each(service, lift):
+    service.add(2)
+    frame = lift.variants(["o00001", "o00002", "o00001"])
+    assert frame["optimization_id"].tolist() == ["o00001"] * 3 + ["o00002"] * 3
+
+
+def test_a_prompt_without_optimizations_has_an_empty_table(lift):
+    frame = lift.variants(prompt_id="p1")
+    assert len(frame) == 0
+    assert "task_completion" in frame
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [((), {}), (("o1",), {"prompt_id": "p1"}), (([],), {}), ((5,), {}), (([""],), {}), (([None],), {})],
+)
+def test_what_names_no_optimization_says_what_to_give(service, lift, given, named):
+    with pytest.raises(ConfigError, match=r"lift\.optimizations\(\) lists them"):
+        lift.variants(*given, **named)
+    assert service.seen == []
+
+
+def test_an_optimization_that_is_not_there_says_so(lift):
+    with pytest.raises(NotFound, match="Optimization"):
+        lift.variants("o9")
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        (lambda lift: lift.personas(), "personas.list"),
+        (lambda lift: lift.versions("p1"), "prompts.versions"),
+        (lambda lift: lift.simulations("o00001"), "optimizations.simulations"),
+    ],
+)
+def test_what_only_the_embedded_service_offers_is_named(service, lift, read, name):
+    service.add(1)
+    with pytest.raises(NotFound, match=f"embedded service offers {name}"):
+        read(lift)
+
+
+def test_a_rehearsal_stands_on_the_tables(service, lift):
+    service.add(1, rehearsal=True, results=RESULTS | {"rehearsal": True})
+    service.add(1)
+    assert lift.variants("o00001").attrs["promptlift"]["rehearsal"] is True
+    assert lift.variants("o00001")["rehearsal"].all()
+    assert lift.optimizations().attrs["promptlift"]["rehearsal"] is True
+    assert lift.variants("o00002").attrs["promptlift"]["rehearsal"] is None

@@ -1,0 +1,158 @@
+"""Optimizations from the trigger to the restored text, against a real service process and its rehearsal model."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from promptlift import analysis, plots, stats
+from promptlift.errors import InvalidState, NotFound
+
+PROMPT = {
+    "name": "Support",
+    "content": "You are a support agent. Be kind.\nAnswer in {language}.",
+    "llm_model": "gpt-4o",
+}
+
+
+@pytest.fixture(scope="module")
+def walk(service):
+    """One optimization of a new prompt, from begin to end."""
+    import promptlift
+
+    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
+        prompt = lift.client.prompts.create(**PROMPT)
+        optimization = lift.optimize(prompt.id, mode="validation", variants=3, seed=7, timeout=240)
+        yield lift, prompt, optimization
+
+
+def test_it_ends_with_results_that_say_they_are_a_rehearsal(walk):
+    _, prompt, optimization = walk
+    assert (optimization.status, optimization.prompt_id) == ("completed", prompt.id)
+    assert (optimization.rehearsal, optimization.results.rehearsal) == (True, True)
+    assert optimization.results.progress.stage == "done"
+    assert optimization.seed == 7
+    assert not optimization.model_extra.keys() - {"agentId"}
+    assert not optimization.results.model_extra
+
+
+def test_the_list_is_paged_and_whole(walk):
+    lift, prompt, optimization = walk
+    frame = lift.optimizations(prompt.id)
+    assert frame["optimization_id"].tolist() == [optimization.id]
+    row = frame.iloc[0]
+    assert row["confidence"] == optimization.results.confidence
+    assert row["n_pairs"] == optimization.results.pairs.n
+    assert row["reason"] == optimization.results.reason
+    told = frame.attrs["promptlift"]
+    assert (told["complete"], told["total"], told["requests"], told["rehearsal"]) == (True, 1, 1, True)
+
+
+def test_the_variants_are_what_their_pairs_say(walk):
+    lift, _, optimization = walk
+    frame = lift.variants(optimization.id)
+    assert frame["is_original"].sum() == 1
+    assert not frame.attrs["promptlift"]["warnings"]
+    for _, row in frame[~frame["is_original"]].iterrows():
+        counts = [int(row[name]) for name in ("n11", "n10", "n01", "n00")]
+        said = stats.analyse_pairs(*counts)
+        assert row["lift"] == pytest.approx(said.lift)
+        assert row["task_completion"] == pytest.approx(said.p1)
+        assert row["original_task_completion"] == pytest.approx(said.p0)
+        assert row["lift_basis"] == "relative_completion"
+        assert row["uncertainty_source"] == "service"
+    confirmed = frame[frame["stage"].eq("confirm") & ~frame["is_original"]]
+    assert confirmed["confidence"].tolist() == [optimization.results.confidence]
+
+
+def test_the_pictures_have_the_numbers_of_the_service(walk):
+    lift, _, optimization = walk
+    frame = lift.variants(optimization.id)
+    lifts = analysis.variant_lift(frame)
+    assert lifts["lift"].tolist() == frame.set_index("variant_id")["lift"][lifts["variant_id"]].tolist()
+    trace = analysis.variant_confidence(frame)
+    assert trace["confidence"].iloc[-1] == pytest.approx(optimization.results.confidence)
+    assert trace["threshold"].eq(optimization.results.confidence_needed).all()
+    for ax in (plots.variant_lift(frame), plots.variant_confidence(frame)):
+        assert "REHEARSAL" in [text.get_text() for text in ax.texts]
+
+
+def test_the_simulated_conversations_add_up_to_the_pairs(walk):
+    lift, _, optimization = walk
+    frame = lift.simulations(optimization.id)
+    told = frame.attrs["promptlift"]
+    assert (told["complete"], told["rehearsal"], told["total"]) == (True, True, len(frame))
+    assert len(frame) == optimization.usage.conversations
+    held = frame[frame["stage"].eq("confirm")]
+    by_arm = held.pivot_table(index="cell", columns="is_original", values="task_completed", aggfunc="first")
+    assert len(by_arm) == optimization.results.pairs.n
+    both = (by_arm[False].astype(bool) & by_arm[True].astype(bool)).sum()
+    assert both == optimization.results.pairs.n11
+
+
+def test_simulations_of_one_variant_with_their_texts(walk):
+    lift, _, optimization = walk
+    variant = lift.variants(optimization.id).iloc[0]["variant_id"]
+    frame = lift.simulations(optimization.id, variant_id=variant, content=True)
+    assert set(frame["variant_id"]) == {variant}
+    assert frame["content"].str.startswith('{"messages"').all()
+
+
+def test_personas_are_the_library_and_ones_own(walk):
+    lift, _, _ = walk
+    mine = lift.client.personas.create(name="Ada", description="Asks one short question at a time.")
+    try:
+        frame = lift.personas()
+        assert frame["persona_id"].iloc[0] == mine.id
+        assert frame["built_in"].sum() >= 40
+        changed = lift.client.personas.update(mine.id, name="Grace")
+        assert (changed.name, changed.description) == ("Grace", mine.description)
+    finally:
+        assert lift.client.personas.delete(mine.id).success
+    assert mine.id not in set(lift.personas()["persona_id"])
+
+
+def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
+    lift, prompt, optimization = walk
+    variants = lift.variants(optimization.id)
+    variant = variants[~variants["is_original"]].iloc[0]
+    first = lift.versions(prompt.id)
+    assert first["content"].tolist() == [PROMPT["content"]]
+    applied = lift.apply(optimization.id, variant["variant_id"])
+    assert (applied.applied_variant_id, applied.changed) == (variant["variant_id"], True)
+    assert lift.client.prompts.get(prompt.id).content == variant["content"]
+    versions = lift.versions(prompt.id)
+    assert versions["origin"].tolist() == ["applied", "created"]
+    assert versions["is_live"].tolist() == [True, False]
+    assert versions["optimization_id"].iloc[0] == optimization.id
+    assert pd.isna(versions["variant_id"].iloc[1])
+    with pytest.raises(InvalidState, match="changed by somebody else"):
+        lift.restore(prompt.id, first["version_id"].iloc[0], if_version_id=first["version_id"].iloc[0])
+    lift.restore(prompt.id, first["version_id"].iloc[0], if_version_id=applied.version_id)
+    assert lift.client.prompts.get(prompt.id).content == PROMPT["content"]
+    with pytest.raises(NotFound):
+        lift.restore(prompt.id, "ver_999999999")
+
+
+def test_a_stopped_one_keeps_what_it_has_and_cannot_be_stopped_twice(walk):
+    lift, prompt, _ = walk
+    begun = lift.optimize(prompt.id, mode="validation", variants=5, seed=1, wait=False)
+    lift.stop(begun.id, "enough seen")
+    stopped = lift.optimization(begun.id)
+    assert (stopped.status, stopped.stop_reason) == ("stopped", "enough seen")
+    with pytest.raises(InvalidState):
+        lift.stop(begun.id)
+    with pytest.raises(InvalidState):
+        lift.apply(begun.id)
+
+
+def test_the_same_in_the_agent_scheme(walk, service):
+    import promptlift
+
+    _, prompt, optimization = walk
+    with promptlift.connect(service.base_url, service.key, scheme="agent", progress=False) as lift:
+        assert lift.optimizations(prompt.id)["prompt_id"].iloc[0] == prompt.id
+        assert lift.optimization(optimization.id).prompt_id == prompt.id
+        assert len(lift.versions(prompt.id))
+        begun = lift.optimize(prompt.id, mode="exploratory", variants=1, wait=False)
+        lift.stop(begun.id)
