@@ -21,6 +21,7 @@ ANALYST_ROOMS = (
     "transcripts",
     "samples",
     "local",
+    "widgets",
     "workspace",
     "__init__.py",
 )

@@ -35,6 +35,7 @@ ROOMS = {
     "service",
     "stats",
     "transcripts",
+    "widgets",
     "workspace",
 }
 SINGLE_MODULES = {"__init__.py", "__main__.py", "errors.py"}
