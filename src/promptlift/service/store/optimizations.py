@@ -220,7 +220,10 @@ def variants(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
 
 
 def logged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
-    """Conversations of a prompt that were there at a time, newest first, with what their insights say."""
+    """Conversations of a prompt that were there at a time, those held last first, with what their insights say.
+
+    By when they were held, so that the order in which they were logged does not change a run.
+    """
     return connection.execute(
         select(conversations.c.id, insights.c.task_completed)
         .select_from(conversations)
@@ -230,7 +233,7 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: i
             conversations.c.prompt_id == prompt_id,
             conversations.c.created_at <= before,
         )
-        .order_by(conversations.c.seq.desc())
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(REMEMBERED)
     ).all()
 
@@ -248,7 +251,7 @@ def failures(
             conversations.c.created_at <= before,
             insights.c.task_completed.is_(False),
         )
-        .order_by(conversations.c.seq.desc())
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(limit)
     )
     return [orjson.loads(row) for row in rows]
