@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +14,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from promptlift.plots.fonts import MISSING, make_readable
+from promptlift.plots.names import columns_of, plain, shorten, tell_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +47,7 @@ __all__ = [
     "precomputed",
     "say_empty",
     "shorten",
+    "tell_apart",
     "texts_of",
 ]
 
@@ -99,9 +100,15 @@ def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def ground(ax: Axes) -> tuple[float, float, float, float]:
+    """What is seen behind a drawing: the colour of the axes, or of the figure where the axes have none."""
+    own = to_rgba(ax.get_facecolor())
+    return own if own[3] > 0 else to_rgba(ax.get_figure(root=True).get_facecolor())
+
+
 def is_dark(ax: Axes) -> bool:
     """Whether the ground of the axes is nearer to black than to white."""
-    red, green, blue, opacity = to_rgba(ax.get_facecolor())
+    red, green, blue, opacity = ground(ax)
     return opacity > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
 
 
@@ -119,37 +126,6 @@ def precomputed(data: Any, name: str) -> bool:
 def foreground() -> Any:
     """Colour of text, as the style in force says."""
     return mpl.rcParams["text.color"]
-
-
-def plain(text: Any, width: int = 40) -> str:
-    """Make a text of unknown origin fit for a picture: one line, cut to ``width``, no mathematics, no controls."""
-    if text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text)):
-        return "not given"
-    # Control and format characters (also those that turn the writing direction) and lone surrogates.
-    line = " ".join(str(text).split())
-    line = "".join(char for char in line if unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
-    line = " ".join(line.split())
-    return shorten(line, width).replace("$", r"\$") or "(empty)"
-
-
-def shorten(line: str, width: int) -> str:
-    """Cut a line to ``width`` columns and end it with an ellipsis when it was longer; wide characters take two."""
-    if line.isascii() and len(line) <= width:
-        return line
-    if columns_of(line) <= width:
-        return line
-    left, kept = width - 1, ""
-    for char in line:
-        left -= columns_of(char)
-        if left < 0:
-            break
-        kept += char
-    return kept.rstrip() + "…"
-
-
-def columns_of(text: str) -> int:
-    """How wide a text is, in columns of a Latin letter: characters of East Asia take two."""
-    return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if not char.isascii())
 
 
 def groups_of(
@@ -185,12 +161,13 @@ def groups_of(
     if len(names) > MAX_GROUPS:
         note = f"The {MAX_GROUPS} largest of {len(names)} groups are shown."
     groups = []
+    shown_names = tell_apart([names[code] for code in kept], 28)
     for place, code in enumerate(kept):
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
             given = given[place % len(given)]
         tone, marker = given or tones[place % len(tones)], MARKERS[place % len(MARKERS)]
-        groups.append(Group(table[codes == code], plain(names[code], 28), tone, marker))
+        groups.append(Group(table[codes == code], shown_names[place], tone, marker))
     return groups, note, np.isin(codes, kept)
 
 
@@ -297,6 +274,7 @@ def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7
             ax.annotate(
                 text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
                 ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
+                bbox={"facecolor": ground(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
             )  # fmt: skip
 
 
