@@ -291,7 +291,7 @@ def _by_optimization(variants: Any, table: pd.DataFrame) -> list[dict[str, Any]]
     several = said.get("optimizations")
     if isinstance(several, dict) and several:
         return [facts for facts in several.values() if isinstance(facts, dict)]
-    if said.get("trace"):
+    if said.get("trace") or said.get("confidence") is not None:
         return [said]
     found = []
     for _, rows in table.groupby("optimization_id", sort=False, dropna=False):

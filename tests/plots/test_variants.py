@@ -1,0 +1,337 @@
+"""The lift of variants and their confidence by the artists."""
+
+from __future__ import annotations
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import same_color
+
+import hostile
+from promptlift import analysis, plots
+
+SENT = "service"
+
+
+def table(rows, **about):
+    frame = pd.DataFrame(
+        [
+            {
+                "optimization_id": "o1",
+                "variant_id": f"v{number}",
+                "name": f"variant {number}",
+                "is_original": number == 0,
+                "is_winner": False,
+                "stage": None,
+                "lift": np.nan,
+                "lift_low": np.nan,
+                "lift_high": np.nan,
+                "interval_level": np.nan,
+                "lift_expected": np.nan,
+                "uncertainty_source": "none",
+                "confidence": np.nan,
+                "n_pairs": None,
+                "n_variants_tested": len(rows) - 1,
+                "lift_basis": "relative_completion",
+                "warnings": "",
+                **row,
+            }
+            for number, row in enumerate(rows)
+        ]
+    )
+    frame.attrs["promptlift"] = {"table": "variants", "optimization_id": "o1", **about}
+    return frame
+
+
+def sent(lift, low, high, expected, pairs, **more):
+    return {
+        "lift": lift,
+        "lift_low": low,
+        "lift_high": high,
+        "lift_expected": expected,
+        "interval_level": 0.9,
+        "uncertainty_source": SENT,
+        "n_pairs": pairs,
+        **more,
+    }
+
+
+WINNER = sent(17.3, 5.8, 30.3, 14.6, 150, stage="confirm", is_winner=True, confidence=0.92)
+SCREEN = {"stage": "screen"}
+FULL = table(
+    [
+        {"stage": "confirm"},
+        WINNER,
+        sent(4.0, -14.0, 26.0, 2.0, 30, **SCREEN),
+        sent(-27.0, -52.0, 8.0, -9.0, 15, **SCREEN),
+        sent(30.0, np.nan, np.nan, 20.0, 15, **SCREEN),
+    ],
+    status="completed",
+    winner_selected=True,
+    confidence=0.9198,
+    threshold=0.9,
+    trace=[0.5, 0.71, 0.66, 0.9198],
+    confidence_method="sequential-mcnemar-e-value",
+    rehearsal=False,
+)
+FOREIGN = table(
+    [{}, {"lift": 12.5, "is_winner": True}, {"lift": 4.2}, {"lift": -2.8}],
+    status="completed",
+    winner_selected=True,
+    confidence=0.92,
+)
+
+
+def panels(ax):
+    return list(ax.child_axes) or [ax]
+
+
+def dots(ax, marker="o"):
+    """Dots that were drawn: x, hollow, by panel from the top."""
+    return [
+        (float(line.get_xdata()[0]), same_color(line.get_markerfacecolor(), ax.get_facecolor()))
+        for panel in panels(ax)
+        for line in panel.lines
+        if line.get_marker() == marker
+    ]
+
+
+def whiskers(ax):
+    return [
+        tuple(segment[:, 0])
+        for panel in panels(ax)
+        for collection in panel.collections
+        if isinstance(collection, LineCollection)
+        for segment in collection.get_segments()
+    ]
+
+
+def words(ax):
+    ax.figure.canvas.draw()
+    return " | ".join(text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text())
+
+
+def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
+    answer = analysis.variant_lift(FULL)
+    ax = plots.variant_lift(FULL)
+    assert [x for x, _ in dots(ax)] == answer["lift"].tolist()
+    known = answer.dropna(subset=["lift_low"])
+    assert [ends for ends in whiskers(ax) if ends != ax.get_xlim()] == [
+        tuple(row) for row in known[["lift_low", "lift_high"]].to_numpy()
+    ]
+    assert [x for x, _ in dots(ax, "D")] == answer["lift_expected"].tolist()
+    assert not any(hollow for _, hollow in dots(ax))
+
+
+def test_the_answer_of_the_analysis_draws_the_same_picture():
+    first, second = (
+        plots.variant_lift(FULL, equivalence=5),
+        plots.variant_lift(analysis.variant_lift(FULL, equivalence=5)),
+    )
+    assert dots(first) == dots(second)
+    assert words(first) == words(second)
+
+
+def test_without_an_interval_dots_are_hollow_and_have_no_whiskers():
+    ax = plots.variant_lift(FOREIGN)
+    assert dots(ax) == [(12.5, True), (4.2, True), (-2.8, True)]
+    assert whiskers(ax) == []
+    text = words(ax)
+    assert text.count("sample size not given") == 3
+    assert "interval unavailable: the service reports no sample size" in text.replace("\n", " ")
+    assert "best of 3 variants" in text.replace("\n", " ")
+
+
+def test_a_size_without_an_interval_is_told():
+    ax = plots.variant_lift(table([{}, {"lift": 5.0, "n_pairs": 40}]))
+    assert "40 pairs" in words(ax)
+    assert "the service sends none" in words(ax).replace("\n", " ")
+
+
+def test_confirmed_and_screened_stand_in_panels_of_their_own_on_one_scale():
+    ax = plots.variant_lift(FULL)
+    confirm, screen = ax.child_axes
+    assert [
+        len([line for line in panel.lines if line.get_marker() == "o"]) for panel in (confirm, screen)
+    ] == [1, 3]
+    assert confirm.get_xlim() == screen.get_xlim() == ax.get_xlim()
+    ax.figure.canvas.draw()
+    assert confirm.get_window_extent().y0 > screen.get_window_extent().y1
+    assert "not comparable" in words(ax)
+    assert plots.variant_lift(FOREIGN).child_axes == []
+
+
+def test_an_end_that_is_not_bounded_is_an_arrow_at_the_edge():
+    ax = plots.variant_lift(FULL)
+    low, high = ax.get_xlim()
+    assert (dots(ax, "<")[0][0], dots(ax, ">")[0][0]) == (low, high)
+    text = words(ax).replace("\n", " ")
+    assert "(not bounded)" in text
+    assert "Arrow: the interval has no end there." in text
+
+
+def test_an_end_far_out_does_not_squeeze_the_rest():
+    ax = plots.variant_lift(table([{}, sent(10.0, -5.0, 9000.0, 4.0, 15), sent(5.0, 0.0, 10.0, 4.0, 15)]))
+    assert ax.get_xlim()[1] < 100
+    assert len(dots(ax, ">")) == 1
+    assert "+9000.0" in words(ax)
+
+
+def test_the_winner_is_marked_by_its_word():
+    text = words(plots.variant_lift(FULL))
+    assert "variant 1 · winner" in text
+    assert text.count("winner") == 1
+
+
+def test_the_title_gives_the_confidence_as_reported():
+    assert plots.variant_lift(FULL).get_title(loc="left") == "confidence 0.92 as reported"
+    lost = table(
+        [{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="completed", winner_selected=False, confidence=0.61
+    )
+    assert plots.variant_lift(lost).get_title(loc="left") == "no winner · confidence 0.61 as reported"
+    open_ = table([{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="running")
+    assert plots.variant_lift(open_).get_title(loc="left") == "running · confidence not given"
+
+
+def test_the_band_of_practical_equivalence_is_drawn_when_it_is_asked_for():
+    ax = plots.variant_lift(FOREIGN, equivalence=5)
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == (-5, 5)
+    assert "within ±5 %" in words(ax).replace("\n", " ")
+    assert not plots.variant_lift(FOREIGN).patches
+
+
+def test_labels_say_lift_interval_expectation_and_pairs():
+    text = words(plots.variant_lift(FULL))
+    assert "+17.3 % (+5.8 to +30.3) · expect +14.6 · 150 pairs" in text
+    assert "Lift in percent of the original's task completion (90 % interval)" in text
+
+
+def test_a_lift_in_points_is_labelled_as_such():
+    points = table([{}, {"lift": 9.0, "lift_basis": "points_completion", "warnings": "Given in points."}])
+    ax = plots.variant_lift(points)
+    assert ax.get_xlabel().startswith("Lift in percentage points")
+    assert "+9.0 points" in words(ax)
+
+
+def test_a_lift_that_the_rates_contradict_is_flagged():
+    odd = table(
+        [{}, {"lift": 9.0, "lift_basis": "unknown", "warnings": "The rates do not reproduce the lift."}]
+    )
+    assert "not what the given task completion rates say" in words(plots.variant_lift(odd)).replace("\n", " ")
+
+
+def test_variants_without_a_lift_are_named_not_drawn():
+    ax = plots.variant_lift(table([{}, {"lift": 5.0}, {"name": "unlucky"}]))
+    assert len(dots(ax)) == 1
+    assert "Without a lift" in words(ax)
+    assert "unlucky" in words(ax)
+
+
+def test_nothing_to_draw_says_so():
+    for frame in (table([{}]), FULL.iloc[:0]):
+        frame.attrs = {}
+        assert "No variants beside the original yet" in words(plots.variant_lift(frame))
+    assert "Without a lift" not in words(plots.variant_lift(table([{}, {}])))
+
+
+def test_a_rehearsal_is_marked_on_both_pictures():
+    frame = FULL.copy()
+    frame.attrs = {"promptlift": {**FULL.attrs["promptlift"], "rehearsal": True}}
+    for ax in (plots.variant_lift(frame), plots.variant_confidence(frame)):
+        assert "REHEARSAL" in words(ax)
+    assert "REHEARSAL" not in words(plots.variant_lift(FULL))
+
+
+def test_five_variants_with_long_names_fit():
+    long = "Asks for the order number before anything else and then confirms it twice"
+    frame = table(
+        [
+            {},
+            *({**sent(n * 5.0, n * 5 - 9, n * 5 + 9, n * 4.0, 150), "name": f"{n} {long}"} for n in range(5)),
+        ]
+    )
+    ax = plots.variant_lift(frame)
+    ax.figure.canvas.draw()
+    edge = ax.figure.bbox
+    boxes = [text.get_window_extent() for text in ax.texts]
+    for box in boxes:
+        assert edge.x0 <= box.x0
+        assert box.x1 <= edge.x1 + 1
+    names = [box for box, text in zip(boxes, ax.texts, strict=True) if "Asks" in text.get_text()]
+    numbers = [box for box, text in zip(boxes, ax.texts, strict=True) if "pairs" in text.get_text()]
+    assert len(names) == len(numbers) == 5
+    for name, number in zip(names, numbers, strict=True):
+        assert name.x1 < number.x0
+        assert abs(name.y0 - number.y0) < name.height
+
+
+@pytest.mark.parametrize("width", [3.0, 5.0])
+def test_it_draws_on_axes_that_are_given(width):
+    figure, ax = plt.subplots(figsize=(width, 3))
+    assert plots.variant_lift(FULL, ax=ax) is ax
+    assert plots.variant_confidence(FULL, ax=plt.figure().add_subplot()).figure is not figure
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 10))
+def test_hostile_names_are_only_text(start):
+    names = hostile.ENCODABLE[start : start + 10]
+    frame = table([{}, *({"lift": 5.0, "name": name, "optimization_id": name} for name in names)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plots.variant_lift(frame).figure.canvas.draw()
+        plots.variant_lift(frame.assign(optimization_id="o")).figure.canvas.draw()
+
+
+def test_many_optimizations_are_told_apart_and_cut_with_a_word():
+    parts = [FULL.assign(optimization_id=f"o{n}") for n in range(5)]
+    frame = pd.concat(parts, ignore_index=True)
+    frame.attrs = {"promptlift": {"table": "variants", "optimizations": {f"o{n}": {} for n in range(5)}}}
+    ax = plots.variant_lift(frame)
+    assert len(ax.child_axes) == 6
+    text = words(ax).replace("\n", " ")
+    assert "6 of 10 groups are shown" in text
+    assert "o0 · Confirmation" in text
+
+
+def test_confidence_by_pass_with_the_line_that_a_winner_must_reach():
+    ax = plots.variant_confidence(FULL)
+    run, threshold = ax.lines
+    assert run.get_xdata().tolist() == [1, 2, 3, 4]
+    assert run.get_ydata().tolist() == [0.5, 0.71, 0.66, 0.9198]
+    assert set(threshold.get_ydata()) == {0.9}
+    assert "a winner needs 0.90" in words(ax)
+    assert ax.get_ylim()[0] == 0
+
+
+def test_without_a_trace_the_reported_confidence_is_one_dot():
+    ax = plots.variant_confidence(FOREIGN)
+    (run,) = ax.lines
+    assert run.get_ydata().tolist() == [0.92]
+    text = words(ax).replace("\n", " ")
+    assert "no confidence by pass" in text
+    assert "defines its confidence is not given" in text
+
+
+def test_no_confidence_yet_says_so():
+    assert "No confidence yet" in words(plots.variant_confidence(table([{}, {}])))
+
+
+def test_traces_of_several_optimizations_have_a_legend():
+    frame = pd.concat([FULL, FULL.assign(optimization_id="o2")], ignore_index=True)
+    frame.attrs = {
+        "promptlift": {
+            "optimizations": {
+                "o1": {"optimization_id": "o1", "trace": [0.6, 0.7], "threshold": 0.9},
+                "o2": {"optimization_id": "o2", "trace": [0.5, 0.4, 0.3], "threshold": 0.9},
+            }
+        }
+    }
+    ax = plots.variant_confidence(frame)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["o1 (passes = 2)", "o2 (passes = 3)"]
+    assert ax.get_xlim()[1] >= 3
