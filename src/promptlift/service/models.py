@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.service.engine.llm_judge import LlmJudge
@@ -12,7 +12,7 @@ from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.circuit import Circuit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from promptlift.service.engine.judge import Judge
     from promptlift.service.llm.client import ChatClient
@@ -22,6 +22,7 @@ __all__ = ["Models"]
 CALLS_AT_A_TIME: Final = 8
 PATIENCE_SECONDS: Final = 60.0
 REHEARSAL: Final = "rehearsal"
+Number = TypeVar("Number", int, float)
 
 
 class Models:
@@ -55,12 +56,12 @@ class Models:
         Raises
         ------
         ConfigError
-            A value is not a number in its range.
+            A value is not a number in its range, or no whole one where calls are counted.
         """
         env = os.environ if environ is None else environ
-        at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256)
-        patience = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400)
-        return cls(client, at_a_time=int(at_a_time), patience=patience)
+        at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, read=int)
+        patience = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400, read=float)
+        return cls(client, at_a_time=at_a_time, patience=patience)
 
     @property
     def rehearse(self) -> bool:
@@ -102,14 +103,17 @@ class Models:
         return LlmJudge(calls, name)
 
 
-def _number(env: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+def _number(
+    env: Mapping[str, str], name: str, default: Number, low: int, high: int, *, read: Callable[[str], Number]
+) -> Number:
     text = env.get(name, "").strip()
     if not text:
         return default
     try:
-        value = float(text)
+        value: Number | None = read(text)
     except ValueError:
-        value = -1.0
-    if not low <= value <= high:
-        raise ConfigError(f"{name} must be a number from {low:g} to {high:g}, not {text!r}")
+        value = None
+    if value is None or not low <= value <= high:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise ConfigError(f"{name} must be {kind} from {low} to {high}, not {text!r}")
     return value
