@@ -9,13 +9,10 @@ from pydantic import AfterValidator, Field, StringConstraints
 from promptlift.schema import limits
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import LinkedModel, RequestModel, UtcTime
-from promptlift.schema.texts import ShortText, storable
+from promptlift.schema.texts import LinkText, ShortText, storable
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
 CONVERSATION_STATUSES: tuple[ConversationStatus, ...] = ("completed", "abandoned", "in_progress")
-
-
-LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
 
 
 class Conversation(LinkedModel):

@@ -10,7 +10,7 @@ from promptlift.schema import limits
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import Effect, OptimizationResults
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LinkText, LongText, visible
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
@@ -94,8 +94,8 @@ class Intent(RequestModel):
 class OptimizationCreate(RequestModel):
     """Body of ``POST /optimizations``."""
 
-    prompt_id: str | None = None
-    agent_id: str | None = None
+    prompt_id: LinkText | None = None
+    agent_id: LinkText | None = None
     mode: OptimizationMode | None = None
     # unspecified: whether the account's settings or the numbers of this table are the defaults. The settings, whose own
     # default is 3 variants.
@@ -109,8 +109,8 @@ class OptimizationCreate(RequestModel):
 class ApplyRequest(RequestModel):
     """Body of ``POST /optimizations/:id/apply``; without a variant the winner is applied."""
 
-    variant_id: str | None = None
-    if_version_id: str | None = None
+    variant_id: LinkText | None = None
+    if_version_id: LinkText | None = None
     """Ours: only while this version of the prompt is live, so that nobody's change is written over unseen."""
 
 

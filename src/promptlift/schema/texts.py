@@ -35,5 +35,6 @@ Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterVali
 ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(visible)]
 PromptText = Annotated[str, AfterValidator(visible), AfterValidator(_within_bytes)]
 ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
+LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
 LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
 Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(visible)]

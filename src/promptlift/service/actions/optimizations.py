@@ -202,6 +202,9 @@ def page(
 
 
 def _brief(row: AnyRow) -> dict[str, Any]:
+    results = None if row.results is None else orjson.loads(row.results)["results"]
+    if results is None and row.status == "running":
+        results = _unmeasured(row)
     return {
         "id": row.id,
         # unspecified: which link an answer carries when the request names no scheme. Both.
@@ -211,7 +214,7 @@ def _brief(row: AnyRow) -> dict[str, Any]:
         "mode": row.mode,
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
-        "results": None if row.results is None else orjson.loads(row.results)["results"],
+        "results": results,
         "createdAt": moment.wire(row.created_at),
         "startedAt": moment.wire(row.started_at),
         "completedAt": moment.wire(row.completed_at),
@@ -228,7 +231,6 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
     settings.pop("general", None)
     whole = _brief(row)
     if row.status == "running":
-        whole["results"] = whole["results"] or _unmeasured(row)
         progress = whole["results"]["progress"]
         # The pass that is under way counts too.
         progress["conversationsDone"] = held

@@ -57,6 +57,7 @@ def add(
     status: int = 200,
     also: Sequence[int] = (),
     body: type[BaseModel] | None = None,
+    body_optional: bool = False,
     query: Sequence[dict[str, Any]] = (),
     errors: Sequence[str] = (),
     summary: str,
@@ -68,6 +69,8 @@ def add(
     ----------
     status, also
         Status of success, and others that come with the same answer.
+    body_optional
+        Whether a request without a body is the same as one with an empty object.
     errors
         Error codes beside those that every endpoint and every body can have.
     """
@@ -90,7 +93,7 @@ def add(
     extra: dict[str, Any] = {"parameters": [*_path_parameters(path), *query]}
     if body is not None:
         extra["requestBody"] = {
-            "required": True,
+            "required": not body_optional,
             "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{body.__name__}"}}},
         }
     endpoints.routes.append(Route(API_PATH + path, handler, methods=[method]))
