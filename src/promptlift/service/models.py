@@ -23,6 +23,7 @@ CALLS_AT_A_TIME: Final = 8
 PATIENCE_SECONDS: Final = 60.0
 REHEARSAL: Final = "rehearsal"
 Number = TypeVar("Number", int, float)
+_KINDS: Final[dict[object, str]] = {int: "a whole number", float: "a number"}
 
 
 class Models:
@@ -114,6 +115,5 @@ def _number(
     except ValueError:
         value = None
     if value is None or not low <= value <= high:
-        kind = "a whole number" if isinstance(default, int) else "a number"
-        raise ConfigError(f"{name} must be {kind} from {low} to {high}, not {text!r}")
+        raise ConfigError(f"{name} must be {_KINDS[read]} from {low} to {high}, not {text!r}")
     return value
