@@ -14,7 +14,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 
 from promptlift import plots
-from promptlift.plots.style import _ON_DARK, PALETTE, plain
+from promptlift.plots.style import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, plain, tell_apart
 from synthetic_tables import conversations
 
 
@@ -47,6 +47,32 @@ def test_hostile_names_reach_legend_and_title_as_they_are(name):
     figure = plots.prompt_overview(table, name)
     figure.canvas.draw()
     assert figure.texts[0].get_text() == plain(name or "All conversations", 60)
+
+
+@given(st.lists(st.text(alphabet="ab $", max_size=60), unique=True, min_size=1, max_size=6))
+def test_different_names_stay_different(names):
+    shown = tell_apart(names, 20)
+    assert len(set(shown)) == len(names)
+    assert not any(is_math_text(name) for name in shown)
+
+
+def test_long_names_are_told_apart_by_their_ends():
+    names = [
+        f"A very long name of a prompt that supports customers {end}" for end in ("in Berlin", "in Paris")
+    ]
+    one, other = tell_apart(names, 28)
+    assert one.endswith("in Berlin")
+    assert other.endswith("in Paris")
+    assert one.startswith("A very long")
+
+
+def test_characters_of_east_asia_take_two_columns():
+    assert columns_of("日本語") == 6
+    assert plain("日本語" * 10, 10) == "日本語日…"
+
+
+def test_every_group_of_a_picture_has_a_shape_of_its_own():
+    assert len(set(MARKERS)) == len(PALETTE) == MAX_GROUPS
 
 
 @pytest.mark.parametrize("colors", [PALETTE, _ON_DARK])

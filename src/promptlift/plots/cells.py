@@ -131,14 +131,16 @@ def _write_names(
     ax: Axes, rows: dict[str, int], columns: dict[str, int], right: float, bottom: float
 ) -> None:
     """Write the names as texts, not as tick labels: they may need fonts of their own."""
-    for name, y in [*rows.items(), ("all scenarios", bottom)]:
+    names = look.tell_apart(list(rows), 64)
+    for name, y in [*zip(names, rows.values(), strict=True), ("all scenarios", bottom)]:
         ax.annotate(
-            _lines(look.plain(name, 68), 34, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
+            _lines(name, 34, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
             va="center", fontsize="small", fontweight="bold" if y == bottom else None, annotation_clip=False,
         )  # fmt: skip
-    for name, x in [*columns.items(), ("all personas", right)]:
+    names = look.tell_apart(list(columns), 3 * _LINE - 6)
+    for name, x in [*zip(names, columns.values(), strict=True), ("all personas", right)]:
         ax.text(
-            x, -0.56, _lines(look.plain(name, 3 * _LINE), _LINE, 3),
+            x, -0.56, _lines(name, _LINE, 3),
             ha="center", va="bottom", fontsize="small", fontweight="bold" if x == right else None,
         )  # fmt: skip
 
