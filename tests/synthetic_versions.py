@@ -71,12 +71,12 @@ def simulations(
                     "persona": f"Persona {who}",
                     "scenario": f"Scenario {what}",
                     "status": "completed",
-                    "completed": done,
+                    "task_completed": done,
                 }
             )
     columns = [
         "optimization_id", "simulation_id", "variant_id", "variant_number", "is_original", "stage", "pass", "cell",
-        "persona_id", "persona", "scenario", "status", "completed",
+        "persona_id", "persona", "scenario", "status", "task_completed",
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=columns)
     table = table.astype(
@@ -85,7 +85,7 @@ def simulations(
             "is_original": "boolean",
             "pass": "Int64",
             "cell": "Int64",
-            "completed": "boolean",
+            "task_completed": "boolean",
         }
     )
     table.attrs["promptlift"] = {"table": "simulations", "rehearsal": rehearsal}

@@ -28,7 +28,7 @@ def test_a_field_counts_its_own_pairs():
     table = simulations(150)
     field = analysis.persona_scenario_heatmap(table).query("part == 'field'").iloc[0]
     mine = table[(table["persona"] == field["persona"]) & (table["scenario"] == field["scenario"])]
-    wide = mine.pivot_table(index="cell", columns="variant_id", values="completed", aggfunc="first").astype(
+    wide = mine.pivot_table(index="cell", columns="variant_id", values="task_completed", aggfunc="first").astype(
         bool
     )
     assert field["n"] == len(wide)
@@ -56,7 +56,7 @@ def test_the_variant_of_the_confirmation_is_taken_unless_another_is_named():
 
 def test_cells_without_both_outcomes_are_dropped_and_counted():
     table = simulations(20)
-    table.loc[0, "completed"] = pd.NA
+    table.loc[0, "task_completed"] = pd.NA
     found = analysis.persona_scenario_heatmap(table)
     assert found["n"].iloc[0] == 19
     assert found.attrs["promptlift"]["n_dropped"] == 1

@@ -30,8 +30,8 @@ def persona_scenario_heatmap(
     Parameters
     ----------
     simulations
-        Simulated conversations: ``variant_id``, ``is_original``, ``cell``, ``persona``, ``scenario``, ``completed``
-        and, if there, ``optimization_id``, ``stage``, ``pass``, ``persona_id``.
+        Simulated conversations: ``variant_id``, ``is_original``, ``cell``, ``persona``, ``scenario``,
+        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass``, ``persona_id``.
     variant_id
         The variant; by default the one with the most pairs, those of the confirmation counted first.
     stage
@@ -60,7 +60,7 @@ def persona_scenario_heatmap(
     level = check_level(level)
     if stage is not None and stage not in _STAGES:
         raise ValueError(f"stage must be one of {', '.join(_STAGES)}, not {stage!r}.")
-    needed = ["variant_id", "is_original", "cell", "persona", "scenario", "completed"]
+    needed = ["variant_id", "is_original", "cell", "persona", "scenario", "task_completed"]
     columns = require(simulations, needed, hint=_HINT)
     present = names_of(simulations)
     more = [name for name in (*_KEY, "persona_id") if name in present and name not in columns]
@@ -90,7 +90,7 @@ def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, s
     tested = frame[~original]
     chosen = _chosen(tested, variant_id)
     same = tested["variant_id"].eq(chosen).fillna(value=False) if chosen is not None else slice(0, 0)
-    control = frame.loc[original, [*key, "completed"]]
+    control = frame.loc[original, [*key, "task_completed"]]
     try:
         both = tested[same].merge(control, on=key, suffixes=("", "_control"), validate="one_to_one")
     except pd.errors.MergeError:
@@ -98,12 +98,13 @@ def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, s
             f"Some cells are there twice for the same variant, so pairs are not known. Each {', '.join(key)} must have "
             "one conversation of the variant and one of the original."
         ) from None
-    known = (both["completed"].notna() & both["completed_control"].notna()).to_numpy(dtype=bool)
+    known = (both["task_completed"].notna() & both["task_completed_control"].notna()).to_numpy(dtype=bool)
     pairs = both[known].reset_index(drop=True)
     for name in ("persona", "scenario"):
         pairs[name] = pairs[name].astype("str").fillna("not given")
     pairs["n11"], pairs["n10"], pairs["n01"], pairs["n00"] = _table(
-        pairs["completed"].astype(bool).to_numpy(), pairs["completed_control"].astype(bool).to_numpy()
+        pairs["task_completed"].astype(bool).to_numpy(),
+        pairs["task_completed_control"].astype(bool).to_numpy(),
     )
     return pairs, chosen, int((~known).sum())
 
