@@ -120,7 +120,9 @@ function render({ model, el }) {
     return { task_completed: completed, sentiment: feeling };
   }
   function wish(field, value) {
-    if (place === null || model.get("_opened").place === null) return;
+    if (place === null) return;
+    // A person labels what is shown, and nothing that is still on its way.
+    if (model.get("_opened").place !== place) { say("Not labelled: this conversation is not shown yet. Press again when it is."); return; }
     wished += 1;
     model.set("_wishes", [...pending(), { client, number: wished, place, field, value }]);
     model.save_changes();
@@ -135,7 +137,8 @@ function render({ model, el }) {
     waiting = setTimeout(() => {
       const labels = pending().filter((one) => one.client === client).length;
       if (!labels && (model.get("_opened").number || 0) >= asked) return;
-      say(`The kernel has not answered yet; it is busy or has ended.${labels ? ` ${labels} labels wait for it.` : ""}`);
+      const waits = labels === 1 ? " 1 label waits for it." : ` ${labels} labels wait for it.`;
+      say(`The kernel has not answered yet; it is busy or has ended.${labels ? waits : ""}`);
     }, 3000);
   }
   function say(words) { notice.textContent = words; notice.hidden = !words; }
@@ -166,6 +169,7 @@ function render({ model, el }) {
     marks();
   }
   function point() {
+    shown.classList.toggle("plw-late", place !== null && model.get("_opened").place !== place);
     for (const row of list.querySelectorAll(".plw-row")) {
       const here = Number(row.dataset.place) === place;
       row.setAttribute("aria-selected", String(here));
@@ -198,7 +202,7 @@ function render({ model, el }) {
     const opened = model.get("_opened");
     if ((opened.number || 0) < asked && opened.place !== place && place !== null) return;
     place = opened.place;
-    clearTimeout(waiting);
+    if (!pending().length) clearTimeout(waiting);
     if (place === null) { shown.replaceChildren(); point(); marks(); return; }
     const facts = make("dl", {}, ...opened.facts.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", { class: "plw-said" }, value))));

@@ -1,8 +1,13 @@
 // What every front end uses. Text is only ever set as text: nothing here reads HTML.
 
+const FOCUSABLE = ["button", "input", "select", "summary", "textarea"];
+
 /** Make an element: attributes and event handlers by name, then children (elements, or text). */
 function make(tag, attributes, ...children) {
   const made = document.createElement(tag);
+  // In command mode a notebook takes keys for its own ("x" cuts the cell) wherever something in it has the focus. It
+  // leaves them alone when the element with the focus says so; that an element around it says so is not enough.
+  if (FOCUSABLE.includes(tag) || "tabindex" in (attributes || {})) made.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
