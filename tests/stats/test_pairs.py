@@ -231,3 +231,15 @@ def test_the_interval_covers_the_truth_at_all_looks_together():
         looks = [lift_interval(*table, look=at + 1, max_looks=6) for at, table in enumerate(tables)]
         inside += all(look.points_low <= 8 <= look.points_high for look in looks)
     assert 0.87 < inside / 1500 < 0.94
+
+
+def test_the_spread_about_zero_is_what_drawing_towards_zero_needs():
+    chance = np.random.default_rng(11)
+    for mean, sd in ((0.0, 10.0), (8.0, 5.0), (0.0, 0.0)):
+        errors = chance.uniform(3.0, 9.0, 4_000)
+        effects = chance.normal(mean, sd, 4_000) + chance.normal(0.0, 1.0, 4_000) * errors
+        history = list(zip(effects, errors, strict=True))
+        assert prior_sd_from(history, about=0.0) == pytest.approx(math.hypot(mean, sd), abs=0.8)
+        if sd:
+            assert prior_sd_from(history) == pytest.approx(sd, abs=0.5)
+    assert prior_sd_from([(3.0, 1.0)] * 20, about=3.0) == 0.0

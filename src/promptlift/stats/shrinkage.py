@@ -73,7 +73,7 @@ def expected_lift(
     return ExpectedLift(expected, 100.0 * expected / (100.0 * original / n) if original else None)
 
 
-def prior_sd_from(history: Sequence[tuple[float, float]]) -> float:
+def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:
     """Standard deviation of an account's true effects, from its own confirmed optimizations.
 
     DerSimonian and Laird's estimate of the variance between optimizations, cut at 0.
@@ -83,6 +83,10 @@ def prior_sd_from(history: Sequence[tuple[float, float]]) -> float:
     history
         ``(lift_points, standard_error_points)`` of every confirmed optimization, those without a winner
         included: leaving them out would make the account look better than it is.
+    about
+        Measure the spread about this value, in points, and not about the account's mean. `expected_lift` draws
+        towards 0, so what it needs is the spread about 0: about the mean of an account whose variants tend to be
+        better it would draw too much.
 
     Returns
     -------
@@ -106,6 +110,10 @@ def prior_sd_from(history: Sequence[tuple[float, float]]) -> float:
         raise ValueError("every standard_error_points in history must be above 0.")
     weights = 1.0 / errors**2
     total = float(weights.sum())
+    if about is not None:
+        # The same moments with a known mean: none is estimated, so all terms are free.
+        excess = float(weights @ (effects - about) ** 2) - len(effects)
+        return math.sqrt(max(excess / total, 0.0))
     mean = float(weights @ effects) / total
     q = float(weights @ (effects - mean) ** 2)
     between = (q - (len(effects) - 1)) / (total - float((weights**2).sum()) / total)

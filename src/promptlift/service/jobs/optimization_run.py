@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import moment
-from promptlift.service.actions import optimization_life, run_personas
+from promptlift.service.actions import optimization_life
 from promptlift.service.actions.optimizations import experiment_of
-from promptlift.service.engine.personas import Persona, draw
 from promptlift.service.engine.prompt_text import PromptText
-from promptlift.service.engine.scenarios import (
-    FAILURE_WEIGHT,
-    Scenario,
-    from_conversation,
-    opening_key,
-    weighted_order,
-    write_scenarios,
-)
+from promptlift.service.engine.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.engine.variants import write_variants
 from promptlift.service.identifiers import new_id
+from promptlift.service.jobs.run_cells import RunCells
 from promptlift.service.jobs.simulated_conversations import LostHold, Run, SimulatedConversation
-from promptlift.service.store import accounts, conversations, optimizations, simulations, usage
+from promptlift.service.store import accounts, optimizations, simulations, usage
 from promptlift.stats import Experiment, Outcome, prior_sd_from
 
 if TYPE_CHECKING:
@@ -112,13 +105,15 @@ class OptimizationRun:
         texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            self._hold_pass(step, texts)
+            self._hold_pass(step, texts, more=step.number < experiment.verdict().progress.passes_max)
             self._record(experiment, step)
         with self._database.write() as connection:
             accounts.lock(connection, self._row.account_id)
             self._run.keep(connection)
             row = optimizations.get(connection, self._row.id)
             optimization_life.complete(connection, row, experiment, self._notes, now=moment.now())
+        # Scenarios of a pass that is not needed may still be on their way.
+        self._calls.cancel()
 
     # Before the first pass
 
@@ -187,13 +182,16 @@ class OptimizationRun:
         if row.experiment is None or row.results is None:
             raise LostHold("The run has no state.")
         self._row = row
+        self._cells = RunCells(self._database, self._run, row)
         self._notes = orjson.loads(row.results)["notes"]
         return Experiment.from_state(orjson.loads(row.experiment))
 
     # One pass
 
-    def _hold_pass(self, step: Pass, texts: Sequence[str]) -> None:
-        cells = self._cells(step)
+    def _hold_pass(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
+        cells = self._cells.of(step)
+        if more:
+            self._cells.look_ahead(step)
         with self._database.read() as connection:
             kept = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
         there = {(row.cell, row.arm) for row in kept}
@@ -206,94 +204,11 @@ class OptimizationRun:
         if todo:
             self._rooms.hold_all(self._run, todo)
 
-    def _cells(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
-        """Who talks about what in the cells of a pass; chosen once and kept."""
-        with self._database.read() as connection:
-            rows = simulations.cells(connection, self._row.id)
-        there = {row.number: row for row in rows}
-        if step.cells[0].number not in there:
-            rows = [*rows, *self._fill(step, rows)]
-            there = {row.number: row for row in rows}
-        return {
-            cell.number: (
-                Persona(**orjson.loads(there[cell.number].persona)),
-                _scenario(orjson.loads(there[cell.number].scenario)),
-            )
-            for cell in step.cells
-        }
-
-    def _fill(self, step: Pass, before: Sequence[AnyRow]) -> Sequence[AnyRow]:
-        personas = self._personas(step)
-        used = [orjson.loads(row.scenario) for row in before]
-        scenarios = self._scenarios(len(step.cells), used, list(personas.values()))
-        rows = [
-            {
-                "account_id": self._row.account_id,
-                "optimization_id": self._row.id,
-                "number": cell.number,
-                "pass": step.number,
-                "stage": step.stage,
-                "persona": orjson.dumps(_document(personas[cell.persona])).decode(),
-                "scenario": orjson.dumps(scenario).decode(),
-            }
-            for cell, scenario in zip(step.cells, scenarios, strict=True)
-        ]
-        with self._database.write() as connection:
-            self._run.keep(connection)
-            simulations.add_cells(connection, rows)
-            return simulations.cells(connection, self._row.id)
-
-    def _personas(self, step: Pass) -> dict[int, Persona]:
-        """The personas of a pass by the number of their draw."""
-        numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
-        row = self._row
-        with self._database.read() as connection:
-            if row.persona_ids is not None:
-                ids = orjson.loads(row.persona_ids)
-                panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
-                return dict(zip(numbers, [panel[one] for one in ids], strict=True))
-            everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
-        drawn = draw(everybody, len(numbers), random.Random(f"{row.seed} personas {step.number}"))
-        return dict(zip(numbers, drawn, strict=True))
-
-    def _scenarios(
-        self, count: int, used: Sequence[dict[str, Any]], personas: Sequence[Persona]
-    ) -> list[dict[str, Any]]:
-        """Scenarios that were not used yet: of logged conversations first, then of the model."""
-        pool: list[str] = orjson.loads(self._row.pool or "[]")
-        at = max((scenario["pool"] for scenario in used), default=0)
-        known = {opening_key(scenario["opening"]) for scenario in used}
-        found: list[dict[str, Any]] = []
-        with self._database.read() as connection:
-            while len(found) < count and at < len(pool):
-                logged = conversations.find(connection, self._row.account_id, pool[at])
-                at += 1
-                scenario = None if logged is None else _real(logged)
-                if scenario is not None and opening_key(scenario.opening) not in known:
-                    known.add(opening_key(scenario.opening))
-                    found.append({**_document(scenario), "pool": at, "conversationId": pool[at - 1]})
-        if len(found) < count:
-            every = [_scenario(one) for one in (*used, *found)]
-            written = write_scenarios(
-                self._calls,
-                prompt=self._prompt,
-                count=count - len(found),
-                known=every,
-                personas=personas,
-                seed=self._row.seed + len(used),
-            )
-            found += [{**_document(one), "pool": at} for one in written.scenarios]
-        return found
-
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Take what happened in a pass, decide, and keep both."""
         with self._database.read() as connection:
             rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
-            cells = {
-                row.number: orjson.loads(row.persona)["id"]
-                for row in simulations.cells(connection, self._row.id)
-            }
-        arms = set(step.arms)
+        cells = self._cells.of(step)
         experiment.record(
             Outcome(
                 row.cell,
@@ -301,10 +216,9 @@ class OptimizationRun:
                 row.task_completed,
                 row.sentiment_score,
                 row.quality,
-                cells[row.cell],
+                cells[row.cell][0].id,
             )
             for row in rows
-            if row.arm in arms
         )
         if experiment.next_pass() is None:
             return  # kept together with the end
@@ -334,17 +248,4 @@ def _prior_sd(history: Sequence[dict[str, Any]]) -> float:
         for one in history
         if one.get("liftPoints") is not None and (one.get("standardErrorPoints") or 0.0) > 0.0
     ]
-    return prior_sd_from(known)
-
-
-def _real(logged: AnyRow) -> Scenario | None:
-    insights = None if logged.document is None else orjson.loads(logged.document)
-    return from_conversation(logged.content.decode(), insights)
-
-
-def _document(value: Persona | Scenario) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-def _scenario(document: dict[str, Any]) -> Scenario:
-    return Scenario(**{name: document[name] for name in Scenario.__slots__})
+    return prior_sd_from(known, about=0.0)

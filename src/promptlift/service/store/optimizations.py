@@ -71,6 +71,16 @@ def page(
     return rows, total
 
 
+def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Id and state of the newest deployment of each of these, where there is one."""
+    rows = connection.execute(
+        select(deployments.c.optimization_id, deployments.c.id, deployments.c.state)
+        .where(deployments.c.optimization_id.in_(ids))
+        .order_by(deployments.c.seq)
+    )
+    return {row.optimization_id: {"id": row.id, "state": row.state} for row in rows}
+
+
 def change(connection: Connection, optimization_id: str, values: dict[str, Any]) -> None:
     """Change columns of an optimization."""
     connection.execute(update(optimizations).where(optimizations.c.id == optimization_id).values(**values))
