@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from promptlift.errors import ValidationError
 from promptlift.schema.account import Account, Usage
+from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.conversations import Conversation, ConversationCreate
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.optimizations import (
@@ -29,6 +30,7 @@ from promptlift.schema.prompts import (
     PromptUpdate,
     StepFailures,
 )
+from promptlift.schema.reviews import ReviewUpdate, VariantReview
 from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
@@ -129,6 +131,10 @@ _TABLE: Final = (
     _get("optimizations.simulations", "/optimizations/{id}/simulations", Page[Simulation]),
     Endpoint("optimizations.apply", "POST", "/optimizations/{id}/apply", ApplyAnswer, ApplyRequest),
     Endpoint("optimizations.stop", "POST", "/optimizations/{id}/stop", StopAnswer, StopRequest),
+    _get("reviews.get", "/optimizations/{id}/review", Page[VariantReview]),
+    Endpoint("reviews.update", "PATCH", "/optimizations/{id}/review", VariantReview, ReviewUpdate),
+    _get("actions.list", "/actions", Page[Action]),
+    Endpoint("actions.undo", "POST", "/actions/{id}/undo", UndoAnswer, UndoRequest),
     _get("personas.list", "/personas", Page[Persona]),
     Endpoint("personas.create", "POST", "/personas", Persona, PersonaCreate),
     _get("personas.get", "/personas/{id}", Persona),

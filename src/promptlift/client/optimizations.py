@@ -82,17 +82,24 @@ class Optimizations(Group):
         return self._ask("optimizations.simulations", Page[Simulation], optimization_id, params=params)
 
     def apply(
-        self, optimization_id: str, *, variant_id: str | None = None, if_version_id: str | None = None
+        self,
+        optimization_id: str,
+        *,
+        variant_id: str | None = None,
+        if_version_id: str | None = None,
+        note: str | None = None,
     ) -> ApplyAnswer:
         """Make a variant the text of the prompt: the winner, or the one that is named.
 
-        ``if_version_id`` is an offer of the embedded service: it refuses when another version is live by now.
+        ``if_version_id`` and ``note`` are an offer of the embedded service: it refuses when another version is live by
+        now, and keeps the note with the action.
         """
-        fields = {"variant_id": variant_id, "if_version_id": if_version_id}
+        fields = {"variant_id": variant_id, "if_version_id": if_version_id, "note": note}
         body = self._body(ApplyRequest, {name: value for name, value in fields.items() if value is not None})
         return self._ask("optimizations.apply", ApplyAnswer, optimization_id, body=body)
 
-    def stop(self, optimization_id: str, *, reason: str | None = None) -> StopAnswer:
+    def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
         """Stop an optimization; what was measured stays."""
-        body = self._body(StopRequest, {} if reason is None else {"reason": reason})
+        fields = {"reason": reason, "note": note}
+        body = self._body(StopRequest, {name: value for name, value in fields.items() if value is not None})
         return self._ask("optimizations.stop", StopAnswer, optimization_id, body=body)

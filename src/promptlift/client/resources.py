@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from promptlift.client.group import Group
 from promptlift.client.optimizations import Optimizations
 from promptlift.client.personas import Personas
+from promptlift.client.reviews import Actions, Reviews
 from promptlift.client.transport import Transport, query
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.conversations import Conversation, ConversationCreate
@@ -83,13 +84,17 @@ class Prompts(Group):
         params = query(limit=limit, offset=offset)
         return self._ask("prompts.versions", Page[PromptVersion], prompt_id, params=params)
 
-    def restore(self, prompt_id: str, *, version_id: str, if_version_id: str | None = None) -> RestoreAnswer:
+    def restore(
+        self, prompt_id: str, *, version_id: str, if_version_id: str | None = None, note: str | None = None
+    ) -> RestoreAnswer:
         """Make the text of a version live again. The embedded service offers it.
 
-        With ``if_version_id`` it refuses when another version is live by now.
+        With ``if_version_id`` it refuses when another version is live by now. ``note`` is kept with the action.
         """
-        given = {} if if_version_id is None else {"if_version_id": if_version_id}
-        body = self._body(RestoreRequest, {"version_id": version_id, **given})
+        fields = {"version_id": version_id, "if_version_id": if_version_id, "note": note}
+        body = self._body(
+            RestoreRequest, {name: value for name, value in fields.items() if value is not None}
+        )
         return self._ask("prompts.restore", RestoreAnswer, prompt_id, body=body)
 
 
@@ -205,7 +210,7 @@ class Client:
         The main resource under the name of the configured scheme.
     agents
         The same under ``/agents``, with the endpoints that only agents have.
-    conversations, optimizations, personas, settings, account, usage
+    conversations, optimizations, reviews, actions, personas, settings, account, usage
         The other resources.
     transport
         Sends the requests of all groups.
@@ -219,6 +224,8 @@ class Client:
         self.agents = Agents(self.transport, SCHEMES["agent"])
         self.conversations = Conversations(self.transport, scheme)
         self.optimizations = Optimizations(self.transport, scheme)
+        self.reviews = Reviews(self.transport, scheme)
+        self.actions = Actions(self.transport, scheme)
         self.personas = Personas(self.transport, scheme)
         self.settings = SettingsGroup(self.transport, scheme)
         self.account = AccountGroup(self.transport, scheme)

@@ -112,12 +112,16 @@ class ApplyRequest(RequestModel):
     variant_id: LinkText | None = None
     if_version_id: LinkText | None = None
     """Ours: only while this version of the prompt is live, so that nobody's change is written over unseen."""
+    note: LongText | None = None
+    """Ours: kept with the action in ``GET /actions``."""
 
 
 class StopRequest(RequestModel):
     """Body of ``POST /optimizations/:id/stop``."""
 
     reason: LongText | None = None
+    note: LongText | None = None
+    """Ours: kept with the action in ``GET /actions``; the reason is when it is left out."""
 
 
 class ApplyAnswer(LinkedModel):
@@ -132,6 +136,8 @@ class ApplyAnswer(LinkedModel):
     """The version that was live before: restoring it undoes the apply."""
     changed: bool | None = None
     """Whether the text changed; ``False`` when it was live already."""
+    action_id: str | None = None
+    """The action in ``GET /actions``; undoing it brings the text before back."""
 
 
 class StopAnswer(ApiModel):
@@ -139,6 +145,8 @@ class StopAnswer(ApiModel):
 
     success: bool
     status: str | None = None
+    action_id: str | None = None
+    """The action in ``GET /actions``. Our service gives it."""
 
 
 class VariantMetrics(ApiModel):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
-from promptlift.schema.texts import visible
+from promptlift.schema.texts import LongText, visible
 
 VersionOrigin = Literal["created", "updated", "applied", "auto_deployed", "rolled_back", "restored"]
 VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
@@ -42,6 +42,8 @@ class RestoreRequest(RequestModel):
     version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
     if_version_id: str | None = None
     """Only while this version is live, so that nobody's change is written over unseen."""
+    note: LongText | None = None
+    """Kept with the action in ``GET /actions``."""
 
 
 class RestoreAnswer(LinkedModel):
@@ -52,6 +54,8 @@ class RestoreAnswer(LinkedModel):
     """The version that this made: its text is the restored one, byte for byte."""
     previous_version_id: str | None = None
     """The version that was live before."""
+    action_id: str | None = None
+    """The action in ``GET /actions``."""
     changed: bool | None = None
     """Whether the text changed; ``False`` when it was live already."""
     message: str | None = None

@@ -11,15 +11,25 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift import __version__
+from promptlift.schema.action_log import UndoRequest
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
 from promptlift.schema.personas import PersonaCreate, PersonaUpdate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
+from promptlift.schema.reviews import ReviewUpdate
 from promptlift.schema.settings import SettingsChange
 from promptlift.schema.versions import RestoreRequest
 from promptlift.service.failures import Refusal
 from promptlift.service.gate import Gate
-from promptlift.service.routes import account, conversations, optimizations, personas, prompts, versions
+from promptlift.service.routes import (
+    account,
+    conversations,
+    optimizations,
+    personas,
+    prompts,
+    reviews,
+    versions,
+)
 from promptlift.service.routes.endpoint import Endpoints
 from promptlift.service.rules.models import CATALOGUE
 from promptlift.service.settings import API_PATH
@@ -31,7 +41,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.parts import Parts
 
-_ROOMS = (prompts, versions, conversations, optimizations, personas, account)
+_ROOMS = (prompts, versions, conversations, optimizations, reviews, personas, account)
 _BODIES = (
     PromptCreate,
     PromptUpdate,
@@ -39,6 +49,8 @@ _BODIES = (
     OptimizationCreate,
     ApplyRequest,
     StopRequest,
+    ReviewUpdate,
+    UndoRequest,
     RestoreRequest,
     PersonaCreate,
     PersonaUpdate,

@@ -94,6 +94,7 @@ def test_applying_the_winner_changes_text_version_event_and_deployment(world):
         "versionId": answer["versionId"],
         "previousVersionId": answer["previousVersionId"],
         "changed": True,
+        "actionId": answer["actionId"],
     }
     assert world.text == TEXTS[1]
     assert world.versions() == [("created", ORIGINAL), ("applied", TEXTS[1])]

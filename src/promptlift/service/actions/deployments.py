@@ -10,7 +10,7 @@ from promptlift.service import moment
 from promptlift.service.actions import deployment_evidence, live_text
 from promptlift.service.failures import Refusal, invalid, not_found
 from promptlift.service.rules.deployment import after_completion
-from promptlift.service.store import deployments, optimizations, prompts
+from promptlift.service.store import action_log, deployments, optimizations, prompts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -73,6 +73,7 @@ def apply(
     variant_id: str | None,
     *,
     if_version_id: str | None = None,
+    note: str | None = None,
 ) -> dict[str, Any]:
     """Make the text of a variant live and give the answer of the API.
 
@@ -84,6 +85,8 @@ def apply(
     ----------
     if_version_id
         Only while this version is live: whoever looked at it does not write over somebody else's change.
+    note
+        Kept with the action.
 
     Raises
     ------
@@ -109,7 +112,20 @@ def apply(
         changed = prompt.content != variant.content
         if changed:
             check_version(before, if_version_id)
-        seq = _apply(connection, prompt, optimization, variant, before.seq, now=moment.now())
+        now = moment.now()
+        seq = _apply(connection, prompt, optimization, variant, before.seq, now=now)
+        action_id = action_log.add(
+            connection,
+            caller.account_id,
+            prompt.id,
+            "apply",
+            now=now,
+            note=note,
+            optimization_id=optimization.id,
+            variant_id=variant.id,
+            from_version_seq=before.seq,
+            to_version_seq=seq,
+        )
     return {
         "success": True,
         scheme.link: prompt.id,
@@ -120,6 +136,7 @@ def apply(
         "versionId": live_text.version_id(seq),
         "previousVersionId": live_text.version_id(before.seq),
         "changed": changed,
+        "actionId": action_id,
     }
 
 

@@ -13,7 +13,7 @@ from promptlift.service.actions import deployments, optimization_life, run_perso
 from promptlift.service.failures import Refusal, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.rules.optimization_results import unmeasured, variants_of
-from promptlift.service.store import accounts, optimizations, prompts, simulations, usage
+from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
 from promptlift.stats import Experiment
 
 if TYPE_CHECKING:
@@ -142,8 +142,15 @@ def _count(connection: Connection, caller: Caller, now: int) -> None:
     usage.add(connection, caller.account_id, "optimizations", 1, now=now)
 
 
-def stop(database: Database, caller: Caller, optimization_id: str, reason: str | None) -> dict[str, Any]:
+def stop(
+    database: Database, caller: Caller, optimization_id: str, reason: str | None, *, note: str | None = None
+) -> dict[str, Any]:
     """Stop an optimization that is queued or running.
+
+    Parameters
+    ----------
+    note
+        Kept with the action; the reason is when there is none.
 
     Raises
     ------
@@ -160,8 +167,18 @@ def stop(database: Database, caller: Caller, optimization_id: str, reason: str |
                 f"The optimization is {row.status}; only a queued or running one can be stopped",
                 details={"status": row.status},
             )
-        optimization_life.stop(connection, row, reason, now=moment.now())
-    return {"success": True, "status": "stopped"}
+        now = moment.now()
+        optimization_life.stop(connection, row, reason, now=now)
+        action_id = action_log.add(
+            connection,
+            caller.account_id,
+            row.prompt_id,
+            "stop",
+            now=now,
+            note=reason if note is None else note,
+            optimization_id=row.id,
+        )
+    return {"success": True, "status": "stopped", "actionId": action_id}
 
 
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
@@ -197,7 +214,8 @@ def page(
         rows, total = optimizations.page(
             connection, caller.account_id, prompt_id=prompt_id, status=status, limit=limit, offset=offset
         )
-        data = [_brief(row) for row in rows]
+        states = optimizations.deployment_states(connection, [row.id for row in rows])
+        data = [{**_brief(row), "deployment": states.get(row.id)} for row in rows]
     return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service import moment
 from promptlift.service.actions import deployments, live_text
 from promptlift.service.failures import Refusal, not_found
-from promptlift.service.store import prompts
+from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from promptlift.schema.naming import Scheme
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
@@ -58,6 +60,7 @@ def restore(
     version_id: str,
     *,
     if_version_id: str | None = None,
+    note: str | None = None,
 ) -> dict[str, Any]:
     """Make the text of a former version live again, byte for byte, as a new version.
 
@@ -67,6 +70,8 @@ def restore(
     ----------
     if_version_id
         Only while this version is live.
+    note
+        Kept with the action.
 
     Raises
     ------
@@ -88,24 +93,41 @@ def restore(
             )
         live = prompts.live_version(connection, caller.account_id, prompt_id)
         changed = wanted.content != prompt.content
-        made = live.seq
         if changed:
             deployments.check_version(live, if_version_id)
-            now = moment.now()
-            deployments.supersede(
-                connection,
-                caller.account_id,
-                prompt_id,
-                now,
-                reason="Another version was restored",
-                undone_to=wanted.content,
-            )
-            made = live_text.replace(connection, prompt, wanted.content, origin="restored", now=now)
+        now = moment.now()
+        made = go_back(connection, prompt, wanted.content, live.seq, now=now)
+        action_id = action_log.add(
+            connection,
+            caller.account_id,
+            prompt_id,
+            "restore",
+            now=now,
+            note=note,
+            from_version_seq=live.seq,
+            to_version_seq=made,
+        )
     return {
         "success": True,
         scheme.link: prompt_id,
         "versionId": live_text.version_id(made),
         "previousVersionId": live_text.version_id(live.seq),
         "changed": changed,
+        "actionId": action_id,
         "message": "The text is live again" if changed else "The text was live already",
     }
+
+
+def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int, *, now: int) -> int:
+    """Make a former text live; gives the number of its version. The caller holds the lock of the prompt."""
+    if content == prompt.content:
+        return live_seq
+    deployments.supersede(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        now,
+        reason="Another version was restored",
+        undone_to=content,
+    )
+    return live_text.replace(connection, prompt, content, origin="restored", now=now)

@@ -224,6 +224,7 @@ class _Optimizations:
                 path_id(request),
                 body.variant_id,
                 if_version_id=body.if_version_id,
+                note=body.note,
             )
         )
         # unspecified: which link an answer carries when the request names no scheme. Both.
@@ -232,7 +233,9 @@ class _Optimizations:
     async def stop(self, request: Request) -> Response:
         body = await read_body(request, StopRequest, optional=True)
         stopped = await run_in_threadpool(
-            lambda: optimizations.stop(self._database, caller_of(request), path_id(request), body.reason)
+            lambda: optimizations.stop(
+                self._database, caller_of(request), path_id(request), body.reason, note=body.note
+            )
         )
         self._parts.optimizations.look()
         return answer(stopped)

@@ -88,6 +88,7 @@ class _Versions:
                     prompt_id,
                     body.version_id,
                     if_version_id=body.if_version_id,
+                    note=body.note,
                 )
             )
         )

@@ -329,3 +329,38 @@ deployments = Table(
     Index("ix_deployments_prompt_id_seq", "prompt_id", "seq"),
     Index("ix_deployments_state", "state"),
 )
+
+# What people think of a variant: one verdict and one note each.
+variant_reviews = Table(
+    "variant_reviews",
+    metadata,
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    Column("variant_id", _ID, nullable=False),
+    Column("verdict", String(10)),
+    Column("note", Text),
+    Column("updated_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("optimization_id", "variant_id"),
+)
+
+# What people did: apply, stop, restore, undo. A row is written with what it tells of, and only its undoing changes it.
+actions = Table(
+    "actions",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    Column("optimization_id", _ID),
+    Column("variant_id", _ID),
+    Column("kind", String(10), nullable=False),
+    Column("from_version_seq", BigInteger),
+    Column("to_version_seq", BigInteger),
+    Column("note", Text),
+    Column("undoes", _ID),
+    Column("undone_by", _ID),
+    Column("undone_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_actions_account_id_seq", "account_id", "seq"),
+    Index("ix_actions_prompt_id_seq", "prompt_id", "seq"),
+)

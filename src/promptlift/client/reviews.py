@@ -1,0 +1,50 @@
+"""Endpoints of reviews and actions, which the embedded service offers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.client.group import Group
+from promptlift.client.transport import query
+from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
+from promptlift.schema.pages import Page
+from promptlift.schema.reviews import ReviewUpdate, VariantReview
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Reviews(Group):
+    """What people think of variants. The embedded service offers it; others may not."""
+
+    def get(self, optimization_id: str) -> Page[VariantReview]:
+        """What was said of the variants of an optimization."""
+        return self._ask("reviews.get", Page[VariantReview], optimization_id)
+
+    def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
+        """Change ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant, and leave the other."""
+        body = self._body(ReviewUpdate, {"variant_id": variant_id, **fields})
+        return self._ask("reviews.update", VariantReview, optimization_id, body=body)
+
+
+class Actions(Group):
+    """What people did. The embedded service offers it; others may not."""
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        optimization_id: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Action]:
+        """One page of actions, newest first."""
+        params = query(
+            **{self._scheme.link: prompt_id}, optimizationId=optimization_id, limit=limit, offset=offset
+        )
+        return self._ask("actions.list", Page[Action], params=params)
+
+    def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
+        """Bring back the text from before an action, byte for byte."""
+        body = self._body(UndoRequest, {} if note is None else {"note": note})
+        return self._ask("actions.undo", UndoAnswer, action_id, body=body)

@@ -1,0 +1,34 @@
+"""What people think of variants. The endpoints are ours."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, StringConstraints
+
+from promptlift.schema import limits
+from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.texts import LongText, visible
+
+Verdict = Literal["keep", "reject"]
+VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
+
+
+class VariantReview(ApiModel):
+    """What people said of one variant."""
+
+    variant_id: str
+    verdict: str | None = None
+    """``keep``, ``reject``, or ``None`` while nobody has decided."""
+    note: str | None = None
+    updated_at: UtcTime | None = None
+
+
+class ReviewUpdate(RequestModel):
+    """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
+
+    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    verdict: Verdict | None = None
+    """``null`` takes the verdict back."""
+    note: LongText | None = None
+    """``null`` or blank takes the note back."""

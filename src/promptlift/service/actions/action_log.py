@@ -1,0 +1,132 @@
+"""What people did with optimizations and prompts, and undoing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.service import moment
+from promptlift.service.actions import deployments, live_text, versions
+from promptlift.service.failures import Refusal, not_found
+from promptlift.service.store import action_log, prompts
+
+if TYPE_CHECKING:
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+
+def page(
+    database: Database,
+    caller: Caller,
+    *,
+    prompt_id: str | None,
+    optimization_id: str | None,
+    limit: int,
+    offset: int,
+) -> dict[str, Any]:
+    """One page of actions, newest first."""
+    with database.read() as connection:
+        rows, total = action_log.page(
+            connection,
+            caller.account_id,
+            prompt_id=prompt_id,
+            optimization_id=optimization_id,
+            limit=limit,
+            offset=offset,
+        )
+    return {
+        "data": [_wire(row) for row in rows],
+        "pagination": {"total": total, "limit": limit, "offset": offset},
+    }
+
+
+def _wire(row: AnyRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        # unspecified: which link an answer carries when the request names no scheme. Both.
+        "promptId": row.prompt_id,
+        "agentId": row.prompt_id,
+        "optimizationId": row.optimization_id,
+        "variantId": row.variant_id,
+        "fromVersionId": live_text.version_id(row.from_version_seq),
+        "toVersionId": live_text.version_id(row.to_version_seq),
+        "note": row.note,
+        "undoes": row.undoes,
+        "undoneBy": row.undone_by,
+        "undoneAt": moment.wire(row.undone_at),
+        "createdAt": moment.wire(row.created_at),
+    }
+
+
+def undo(database: Database, caller: Caller, action_id: str, *, note: str | None) -> dict[str, Any]:
+    """Bring back the text from before an action, byte for byte, as a new version.
+
+    Raises
+    ------
+    Refusal
+        ``NOT_FOUND`` for the action or its prompt; ``INVALID_STATE`` when it changed no text, was undone, or another
+        text became live since.
+    """
+    with database.write() as connection:
+        row = action_log.find(connection, caller.account_id, action_id)
+        if row is None:
+            raise not_found("Action")
+        prompt = prompts.find(connection, caller.account_id, row.prompt_id, lock=True)
+        if prompt is None:
+            raise not_found("Prompt")
+        # Read again: somebody may have undone it while this waited for the prompt.
+        row = action_log.find(connection, caller.account_id, action_id)
+        if row is None:
+            raise not_found("Action")
+        _check(row)
+        live = prompts.live_version(connection, caller.account_id, prompt.id)
+        deployments.check_version(live, live_text.version_id(row.to_version_seq))
+        before = prompts.version(connection, caller.account_id, prompt.id, row.from_version_seq)
+        if before is None:
+            raise not_found("Version")
+        now = moment.now()
+        made = versions.go_back(connection, prompt, before.content, live.seq, now=now)
+        undoing = action_log.add(
+            connection,
+            caller.account_id,
+            prompt.id,
+            "undo",
+            now=now,
+            note=note,
+            optimization_id=row.optimization_id,
+            variant_id=row.variant_id,
+            from_version_seq=live.seq,
+            to_version_seq=made,
+            undoes=row.id,
+        )
+        action_log.undone(connection, row.id, by=undoing, now=now)
+    return {
+        "success": True,
+        "promptId": prompt.id,
+        "agentId": prompt.id,
+        "actionId": undoing,
+        "versionId": live_text.version_id(made),
+        "previousVersionId": live_text.version_id(live.seq),
+        "message": "The text from before is live again",
+    }
+
+
+def _check(row: AnyRow) -> None:
+    """Refuse what cannot be undone."""
+    if row.kind == "stop":
+        raise Refusal(
+            "INVALID_STATE", "A stop cannot be undone; start a new optimization", details={"kind": row.kind}
+        )
+    if row.undone_by is not None:
+        raise Refusal(
+            "INVALID_STATE",
+            "The action was undone already",
+            details={"undoneBy": row.undone_by, "undoneAt": moment.wire(row.undone_at)},
+        )
+    if row.from_version_seq == row.to_version_seq:
+        raise Refusal(
+            "INVALID_STATE",
+            "The action changed no text, so there is nothing to undo",
+            details={"toVersionId": live_text.version_id(row.to_version_seq)},
+        )

@@ -1,0 +1,76 @@
+"""Rows of what people did with optimizations and prompts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, select, update
+
+from promptlift.service.identifiers import new_id
+from promptlift.service.store.tables import actions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+
+def add(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    kind: str,
+    *,
+    now: int,
+    note: str | None,
+    **values: Any,
+) -> str:
+    """Write what somebody does, in the transaction that does it; gives its id.
+
+    Parameters
+    ----------
+    kind
+        ``apply``, ``stop``, ``restore`` or ``undo``.
+    values
+        Other columns: optimization_id, variant_id, from_version_seq, to_version_seq, undoes.
+    """
+    action_id = new_id("act")
+    row = {"id": action_id, "account_id": account_id, "prompt_id": prompt_id, "kind": kind}
+    connection.execute(insert(actions).values(**row, note=note or None, created_at=now, **values))
+    return action_id
+
+
+def find(connection: Connection, account_id: str, action_id: str) -> AnyRow | None:
+    """An action of the account, ``None`` when there is none of this id."""
+    return connection.execute(
+        select(actions).where(actions.c.account_id == account_id, actions.c.id == action_id)
+    ).one_or_none()
+
+
+def page(
+    connection: Connection,
+    account_id: str,
+    *,
+    prompt_id: str | None,
+    optimization_id: str | None,
+    limit: int,
+    offset: int,
+) -> tuple[Sequence[AnyRow], int]:
+    """Actions newest first, and how many there are."""
+    wanted: list[ColumnElement[bool]] = [actions.c.account_id == account_id]
+    if prompt_id is not None:
+        wanted.append(actions.c.prompt_id == prompt_id)
+    if optimization_id is not None:
+        wanted.append(actions.c.optimization_id == optimization_id)
+    total = connection.scalar(select(func.count()).select_from(actions).where(*wanted)) or 0
+    rows = connection.execute(
+        select(actions).where(*wanted).order_by(actions.c.seq.desc()).limit(limit).offset(offset)
+    ).all()
+    return rows, total
+
+
+def undone(connection: Connection, action_id: str, *, by: str, now: int) -> None:
+    """Note that an action was undone."""
+    connection.execute(update(actions).where(actions.c.id == action_id).values(undone_by=by, undone_at=now))
