@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import promptlift
+from agreement.optimizing import Answering, win
 from agreement.wire import Wire, open_account
+from answering_model import AnsweringModel, serving
+from promptlift.schema.naming import SCHEMES
 from promptlift.service.store.database import Database
+from service.llm.stub_endpoint import Say
+from service_process import ServiceProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agreement.optimizing import Won
     from promptlift.client.resources import Client
-    from service_process import ServiceProcess
 
 
 @pytest.fixture(scope="session")
@@ -57,3 +64,39 @@ def connect() -> Iterator[Callable[[Wire], Client]]:
 @pytest.fixture
 def client(wire: Wire, connect: Callable[[Wire], Client]) -> Client:
     return connect(wire)
+
+
+@pytest.fixture(scope="package")
+def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+    """A service over a model on a socket; its first variant is much better."""
+    model = AnsweringModel(better=0.35)
+    with serving(model) as environment:
+        data = tmp_path_factory.mktemp("answering")
+        running = ServiceProcess(data, env={**environment, "PROMPTLIFT_LLM_PATIENCE": "0"}).start()
+        opened = Database(f"sqlite:///{data / 'promptlift.db'}")
+        try:
+            yield Answering(running, opened, model)
+        finally:
+            opened.close()
+            running.stop()
+
+
+@pytest.fixture
+def held_model(answering: Answering) -> Iterator[AnsweringModel]:
+    """The model while it answers nothing; it answers again after the test."""
+    gate = threading.Event()
+    answering.model.fault = lambda _asked: Say({}, status=500, hang=gate)
+    yield answering.model
+    answering.model.fault = None
+    gate.set()
+
+
+@pytest.fixture(scope="package")
+def _won(answering: Answering) -> Won:
+    return win(answering.account())
+
+
+@pytest.fixture(params=["prompt", "agent"])
+def won(request: pytest.FixtureRequest, _won: Won) -> Won:
+    """An optimization with a winner, once in each naming scheme. Tests may apply its variants."""
+    return replace(_won, wire=replace(_won.wire, scheme=SCHEMES[request.param]))

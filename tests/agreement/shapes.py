@@ -76,7 +76,7 @@ STATUS_VIEW = {
     "id": text,
     "name": text,
     "status": PROMPT_STATUS,
-    "optimizationState": one_of("idle"),
+    "optimizationState": one_of("idle", "queued", "running"),
     "metrics": {
         "conversationCount": count,
         "taskCompletionRate": maybe(number),
@@ -210,5 +210,221 @@ RESTORED = {
     "versionId": text,
     "previousVersionId": text,
     "changed": flag,
+    "message": text,
+    "actionId": text,
+}
+OPTIMIZATION_STATUS = one_of("queued", "running", "completed", "failed", "stopped")
+MODE = one_of("exploratory", "validation")
+STAGE = one_of("preparing", "screen", "confirm", "done")
+OPTIMIZATION_CREATED = {
+    "id": text,
+    "status": OPTIMIZATION_STATUS,
+    "mode": MODE,
+    "variantCount": count,
+    "createdAt": time,
+    # Beyond the specification:
+    "rehearsal": flag,
+}
+PAIRS = dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), count)
+EFFECT = {
+    "lift": maybe(number),
+    "confidence": maybe(number),
+    # Beyond the specification:
+    **dict.fromkeys(
+        (
+            *("liftLow", "liftHigh", "liftExpected"),
+            *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
+            *("intervalLevel", "logEValue"),
+        ),
+        maybe(number),
+    ),
+    "look": maybe(count),
+    "maxLooks": maybe(count),
+    "pairs": PAIRS,
+    "warnings": listed(text),
+}
+PROGRESS = {
+    "stage": STAGE,
+    **dict.fromkeys(("passesDone", "passesMax", "conversationsDone", "conversationsMax"), count),
+    "fraction": number,
+}
+# Before there is a variant.
+RESULTS_PREPARING = {
+    "confidence": maybe(number),
+    "trace": listed(number),
+    "warnings": listed(text),
+    "rehearsal": flag,
+    "progress": PROGRESS,
+}
+RESULTS_MEASURED = {
+    **EFFECT,
+    **RESULTS_PREPARING,
+    "winningVariantId": maybe(text),
+    "finalistVariantId": maybe(text),
+    "eValue": maybe(number),
+    "confidenceMethod": one_of("sequential-mcnemar-e-value"),
+    "confidenceNeeded": number,
+    "confidenceCalibrated": maybe(number),
+    "estimand": one_of("population", "panel"),
+    "reason": maybe(one_of("threshold", "futility", "budget", "guardrail", "stopped", "failed")),
+    "explanation": maybe(text),
+    "smallestFindablePoints": maybe(number),
+    "pairsNeeded": maybe(count),
+    "guardrails": listed(
+        {
+            "name": one_of("sentiment", "quality"),
+            **dict.fromkeys(("difference", "low", "high"), maybe(number)),
+            "verdict": one_of("harmed", "ok", "unknown"),
+        }
+    ),
+    "variantsTested": count,
+}
+RESULTS = {**RESULTS_MEASURED, "winnerSelected": flag}
+DEPLOYMENT_LISTED = {
+    "id": text,
+    "state": one_of("staged", "testing", "rejected", "live", "superseded", "rolled_back"),
+}
+OPTIMIZATION_LISTED = {
+    **OPTIMIZATION_CREATED,
+    "promptId": text,
+    "completedAt": maybe(time),
+    # Beyond the specification:
+    "agentId": text,
+    "results": RESULTS,
+    "startedAt": maybe(time),
+    "deployment": maybe(DEPLOYMENT_LISTED),
+}
+DEPLOYMENT = {
+    **DEPLOYMENT_LISTED,
+    "origin": one_of("manual", "approval", "auto"),
+    "variantId": text,
+    "appliedAt": maybe(time),
+    "versionId": maybe(text),
+    "previousVersionId": maybe(text),
+    "regressionTest": maybe(
+        {
+            "passed": flag,
+            "verdict": one_of("passed", "regressed", "inconclusive"),
+            "summary": {"total": count, "passed": count, "regressed": count},
+            "scenarios": listed({"name": text, "passed": flag, "delta": maybe(number), "n": count}),
+            "pairs": PAIRS,
+            "liftPointsLow": maybe(number),
+            "smallestDropFound": maybe(number),
+        }
+    ),
+    "production": maybe(
+        {
+            "since": time,
+            "conversations": count,
+            "completedRate": maybe(number),
+            "conversationsBefore": count,
+            "completedRateBefore": maybe(number),
+        }
+    ),
+    "verification": maybe(one_of("pending", "verified", "not_fixed", "regressed", "confounded")),
+    "rolledBackAt": maybe(time),
+    "reason": maybe(text),
+}
+OPTIMIZATION = {
+    **OPTIMIZATION_LISTED,
+    "intent": maybe(lambda value: isinstance(value, dict)),
+    "personaIds": maybe(listed(text)),
+    "seed": count,
+    "settings": {
+        **dict.fromkeys(("maxIterations", "personaCount", "scenariosPerSimulation", "maxTurns"), count),
+        "confidenceMode": one_of("low", "moderate", "high"),
+        "deploymentMode": one_of("manual", "semi-automatic"),
+        "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
+    },
+    "failure": maybe(text),
+    "stopReason": maybe(text),
+    "deployment": maybe(DEPLOYMENT),
+    "usage": dict.fromkeys(("modelCalls", "tokens", "conversations"), count),
+}
+# "lift: present on non-original variants", "isWinner: present on the winner".
+ORIGINAL = {
+    "id": text,
+    "name": text,
+    "isOriginal": flag,
+    "content": text,
+    "metrics": dict.fromkeys(("taskCompletion", "sentiment", "quality"), maybe(number)),
+    # Beyond the specification:
+    "number": count,
+    "rationale": maybe(text),
+    "stage": maybe(one_of("screen", "confirm")),
+    "n": count,
+    "isStaged": flag,
+    "rehearsal": flag,
+}
+VARIANT = {
+    **ORIGINAL,
+    **EFFECT,
+    **dict.fromkeys(("originalTaskCompletion", "originalSentiment", "originalQuality"), maybe(number)),
+    "isFinalist": flag,
+    "screenedOutAfter": maybe(count),
+}
+WINNER = {**VARIANT, "isWinner": flag}
+SIMULATION = {
+    "id": text,
+    "optimizationId": text,
+    "variantId": text,
+    "variantNumber": count,
+    "isOriginal": flag,
+    "stage": one_of("screen", "confirm", "regression"),
+    "pass": count,
+    "cell": count,
+    "persona": {"id": text, "name": text},
+    "scenario": {"title": text, "opening": text, "goal": text, "source": one_of("conversation", "model")},
+    "status": one_of("completed", "dropped"),
+    "taskCompleted": maybe(flag),
+    "sentiment": maybe(SENTIMENT),
+    "sentimentScore": maybe(number),
+    "quality": maybe(number),
+    "turns": count,
+    "endedBy": maybe(one_of("persona", "turns")),
+    "error": maybe(text),
+    "createdAt": time,
+}
+APPLIED = {
+    "success": flag,
+    "promptId": text,
+    "appliedVariantId": text,
+    "message": text,
+    # Beyond the specification:
+    "agentId": text,
+    "versionId": text,
+    "previousVersionId": text,
+    "changed": flag,
+    "actionId": text,
+}
+STOPPED = {"success": flag, "status": one_of("stopped")}
+REVIEW = {
+    "variantId": text,
+    "verdict": maybe(one_of("keep", "reject")),
+    "note": maybe(text),
+    "updatedAt": time,
+}
+ACTION = {
+    "id": text,
+    "kind": one_of("apply", "stop", "restore", "undo"),
+    "promptId": text,
+    "agentId": text,
+    "optimizationId": maybe(text),
+    "variantId": maybe(text),
+    "fromVersionId": maybe(text),
+    "toVersionId": maybe(text),
+    "note": maybe(text),
+    "undoes": maybe(text),
+    "undoneBy": maybe(text),
+    "undoneAt": maybe(time),
+    "createdAt": time,
+}
+UNDONE = {
+    "success": flag,
+    "promptId": text,
+    "agentId": text,
+    "actionId": text,
+    "versionId": text,
+    "previousVersionId": text,
     "message": text,
 }

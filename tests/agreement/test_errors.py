@@ -17,6 +17,7 @@ KINDS = {
     "conversations": "Conversation",
     "optimizations": "Optimization",
     "personas": "Persona",
+    "actions": "Action",
 }
 
 

@@ -44,6 +44,12 @@ SPECIFIED = (
     "GET /conversations/{id}",
     "GET /conversations/{id}/insights",
     "POST /conversations/{id}/insights/regenerate",
+    "POST /optimizations",
+    "GET /optimizations",
+    "GET /optimizations/{id}",
+    "GET /optimizations/{id}/variants",
+    "POST /optimizations/{id}/apply",
+    "POST /optimizations/{id}/stop",
     "GET /settings",
     "PATCH /settings",
     "GET /account",
@@ -59,6 +65,11 @@ OFFERED = (
     "GET /agents/{id}/versions",
     "POST /prompts/{id}/restore",
     "POST /agents/{id}/restore",
+    "GET /optimizations/{id}/simulations",
+    "GET /optimizations/{id}/review",
+    "PATCH /optimizations/{id}/review",
+    "GET /actions",
+    "POST /actions/{id}/undo",
     "GET /personas",
     "POST /personas",
     "GET /personas/{id}",
@@ -71,6 +82,8 @@ def body_for(method: str, path: str) -> dict[str, str] | None:
     """A body that is in order by itself, so that an id of nobody is what is wrong."""
     if path.endswith("/restore"):
         return {"versionId": "ver_1"}
+    if path.endswith("/review"):
+        return {"variantId": "var_1"}
     return {"name": "stolen"} if method == "PATCH" else None
 
 
