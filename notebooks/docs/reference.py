@@ -1,0 +1,191 @@
+"""The pages of the API reference, written from what the package exports, so that no public name is left out.
+
+``build.py`` writes them before a build and asks afterwards whether the site has every name.
+"""
+
+# ruff: noqa: INP001  no package
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import promptlift
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TEMPLATES: Final = {
+    "class.rst": """\
+{{ objname | escape | underline }}
+
+.. currentmodule:: {{ module }}
+
+.. autoclass:: {{ objname }}
+   :members:
+   :inherited-members: BaseModel, Exception, dict, str, object, Protocol, tuple, VBox, DOMWidget, Widget, HasTraits
+   :show-inheritance:
+""",
+    "base.rst": """\
+{{ objname | escape | underline }}
+
+.. currentmodule:: {{ module }}
+
+.. auto{{ objtype }}:: {{ objname }}
+""",
+}
+
+
+@dataclass(frozen=True)
+class Room:
+    """A part of the package with a page of its own.
+
+    Attributes
+    ----------
+    module
+        Its name behind ``promptlift``; empty for the package itself.
+    title
+        What it is for, in a few words.
+    """
+
+    module: str
+    title: str
+
+    @property
+    def name(self) -> str:
+        """Name to import."""
+        return f"promptlift.{self.module}" if self.module else "promptlift"
+
+    @property
+    def page(self) -> str:
+        """Name of its page."""
+        return self.module.replace(".", "-") or "promptlift"
+
+
+ROOMS: Final = (
+    Room("", "What you start with"),
+    Room("workspace", "The workspace: tables, logging, optimizing, applying"),
+    Room("analysis", "The numbers"),
+    Room("plots", "The pictures"),
+    Room("widgets", "The widgets"),
+    Room("report", "Reports"),
+    Room("transcripts", "Conversations from other tools"),
+    Room("local", "The embedded service"),
+    Room("samples", "The sample conversations"),
+    Room("stats", "Statistics"),
+    Room("errors", "Errors"),
+    Room("client", "Every endpoint, typed"),
+    Room("frames", "Columns of the tables"),
+    Room("schema", "Types of the API"),
+)
+# Rooms whose modules are their interface: they have no names of their own.
+_OPEN_ROOMS: Final = ("schema",)
+# Modules, not names: each has a page.
+_PAGES: Final = {room.module for room in ROOMS if room.module} | {"events"}
+
+
+def public_names(room: Room) -> list[str]:
+    """Full names of what a room exports: its ``__all__``, and of open rooms every public class and function."""
+    module = importlib.import_module(room.name)
+    if room.module in _OPEN_ROOMS:
+        return [name for part in _parts(room.name) for name in _own_names(part)]
+    elsewhere = {id(getattr(promptlift, name)) for name in promptlift.__all__} if room.module else set()
+    names = [
+        f"{room.name}.{name}"
+        for name in sorted(module.__all__, key=str.lower)
+        if not (name.startswith("__") or _is_page(room, name) or id(getattr(module, name)) in elsewhere)
+    ]
+    return names + (_groups() if room.module == "client" else [])
+
+
+def _groups() -> list[str]:
+    """Classes that the attributes of a client belong to: the endpoints of one resource each."""
+    group = importlib.import_module("promptlift.client.group").Group
+    found = [name for module in _parts("promptlift.client") for name in _own_names(module)]
+    return [name for name in found if _is_group(name, group)]
+
+
+def _is_group(name: str, group: type) -> bool:
+    module, _, own = name.rpartition(".")
+    value = getattr(importlib.import_module(module), own)
+    return inspect.isclass(value) and issubclass(value, group) and value is not group
+
+
+def _is_page(room: Room, name: str) -> bool:
+    """Whether a name of the package is a room, or a module of one, with a page of its own."""
+    return not room.module and name in _PAGES
+
+
+def _parts(package: str) -> Iterator[str]:
+    """Modules of a room, by name."""
+    found = importlib.import_module(package)
+    yield from sorted(f"{package}.{part.name}" for part in pkgutil.iter_modules(found.__path__))
+
+
+def _own_names(module_name: str) -> list[str]:
+    """Public classes and functions that a module defines itself."""
+    module = importlib.import_module(module_name)
+    return [
+        f"{module_name}.{name}"
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module_name
+    ]
+
+
+def every_public_name() -> set[str]:
+    """Full names of everything that the reference must have."""
+    return {name for room in ROOMS for name in public_names(room)}
+
+
+def write_pages(source: Path) -> None:
+    """Write the pages of the reference and the templates of autosummary.
+
+    Parameters
+    ----------
+    source
+        Folder of the sources of the site.
+    """
+    (source / "_templates" / "autosummary").mkdir(parents=True, exist_ok=True)
+    for name, text in TEMPLATES.items():
+        (source / "_templates" / "autosummary" / name).write_text(text, encoding="utf-8")
+    folder = source / "api"
+    folder.mkdir(exist_ok=True)
+    listed = "\n".join(f"   {room.page}" for room in ROOMS)
+    (folder / "index.rst").write_text(
+        f"{_heading('API reference')}\n"
+        "Every public name, by what it is for. Parameters, columns, units and errors stand with each.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{listed}\n",
+        encoding="utf-8",
+    )
+    for room in ROOMS:
+        (folder / f"{room.page}.rst").write_text(_page(room), encoding="utf-8")
+
+
+def _page(room: Room) -> str:
+    """Write the page of a room: what its module says about itself, and its names."""
+    about = inspect.getdoc(importlib.import_module(room.name)) or ""
+    names = public_names(room)
+    parts = [_heading(room.title), f"``{room.name}``\n", about, ""]
+    if room.module in _OPEN_ROOMS:
+        for module in _parts(room.name):
+            own = [name for name in names if name.rpartition(".")[0] == module]
+            if own:
+                said = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
+                parts += [_heading(module.rpartition(".")[2], "-"), said, "", _summary(own)]
+    else:
+        parts.append(_summary(names))
+    return "\n".join(parts)
+
+
+def _heading(text: str, mark: str = "=") -> str:
+    return f"{text}\n{mark * len(text)}\n"
+
+
+def _summary(names: list[str]) -> str:
+    listed = "\n".join(f"   {name}" for name in names)
+    return f".. autosummary::\n   :toctree: generated\n\n{listed}\n"
