@@ -2,105 +2,50 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
 import subprocess
 import unicodedata
+import zipfile
+from functools import cache
+from pathlib import Path
 
+import openpyxl
 import pandas as pd
+import pypdf
 import pytest
+from markdown_it import MarkdownIt
 
+from hostile import PAYLOADS, name_of
 from promptlift import report
-from report_page import clock, conversations, read_page
+from promptlift.errors import ConfigError
+from promptlift.report.compose import compose
+from promptlift.report.gather import gather
+from promptlift.report.period import Window
+from promptlift.report.renderers import pdf, renderer_for
+from report_page import NOW, Page, clock, conversations, read_page
 
-PAYLOADS = {
-    "script": "<script>document.title='owned'</script>",
-    "img": "<img src=x onerror=\"document.title='owned'\">",
-    "svg": "<svg onload=\"document.title='owned'\"><script>document.title='owned'</script></svg>",
-    "style_breakout": "</style><script>document.title='owned'</script><style>body{display:none}",
-    "title_breakout": "</title></head><body onload=\"document.title='owned'\">",
-    "attribute_breakout": '" onmouseover="document.title=\'owned\'" x="',
-    "single_quote_breakout": "' onfocus='document.title=1' autofocus='",
-    "comment": "--><script>document.title='owned'</script><!--",
-    "cdata": "]]><script>document.title='owned'</script><![CDATA[",
-    "iframe": "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\"></iframe>",
-    "template": "{{ 7 * 191 }}{% for x in ().__class__.__mro__ %}{{ x }}{% endfor %}",
-    "entity": "&lt;script&gt;document.title='owned'&lt;/script&gt;&#60;b&#62;",
-    "javascript_link": "<a href=\"javascript:document.title='owned'\">click</a>",
-    "css": '<div style="position:fixed;inset:0;background:url(https://evil.example/x)">',
-    "meta_refresh": "<meta http-equiv=refresh content='0;url=https://evil.example/'>",
-    "mathtext": r"costs $\frac{1}{$ or $x_{$ and \$5 $",
-    "percent": "100%s %d %(x)s {0} {name} \\N{DASH} \\x00",
-    "ansi": "\x1b[31mred\x1b[0m \x1b]0;owned\x07 \x1b[2J",
-    "right_to_left": "\u202egnp.exe\u202c \u2066hidden\u2069 \u200f\u061c",
-    "controls": "a\x00b\x01c\x08d\x7fe\x85f\x9bg\ufffeh\ufeffi",
-    "surrogate": "half \ud83d of a pair",
-    "long_word": "A" * 40_000,
-    "long_lines": "word " * 10_000,
-    "many_breaks": "top" + "\n" * 5_000 + "bottom",
-    "accents": "Z" + "\u0301" * 3_000 + "algo",
-    "tags": "flag\U000e0067\U000e0062\U000e007f",
-    "wide": "一二三四五六七八九十" * 30 + " \U0001f600" * 30 + " \ufdfd" * 20,
-    "empty": "",
-    "spaces": " \u00a0\u2003\u3000 ",
-    "svg_style": "<style>*{display:none}</style>",
-    "xml": "<?xml version='1.0'?><!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]>&e;",
-    "null_utf7": "+ADw-script+AD4-document.title='owned'+ADw-/script+AD4-",
-}
+TEMPLATE = next(text for text in PAYLOADS if text.startswith("{{"))
 # What the page itself is made of.
-OWN_TAGS = {
-    "html",
-    "head",
-    "meta",
-    "title",
-    "style",
-    "body",
-    "main",
-    "header",
-    "footer",
-    "section",
-    "article",
-    "figure",
-    "figcaption",
-    "h1",
-    "h2",
-    "h3",
-    "p",
-    "div",
-    "span",
-    "dl",
-    "dt",
-    "dd",
-    "ul",
-    "li",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "time",
-    "details",
-    "summary",
-    "svg",
-    "g",
-    "path",
-    "use",
-    "defs",
-    "clippath",
-    "rect",
-    "text",
-    "tspan",
-    "line",
-    "polyline",
-}
+OWN_TAGS = set(
+    "html head meta title style body main header footer section article figure figcaption h1 h2 h3 p div span dl dt dd "  # noqa: SIM905
+    "ul li table thead tbody tr th td time details summary svg g path use defs clippath rect text tspan line polyline".split()
+)
+MARKDOWN_TAGS = set("h1 h2 h3 p ul li table thead tbody tr th td strong em blockquote br hr".split())  # noqa: SIM905
+FORMULA_SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+
+
+def encodable(payload):
+    return payload.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def poisoned(payload):
     """Conversations with the payload wherever a text can be."""
     table = conversations(24, prompt_id="p1")
-    safe = payload.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    safe = encodable(payload)
     content = json.dumps(
         {"messages": [{"role": role, "content": safe} for role in ("user", "assistant", "system", "user")]}
     )
@@ -118,16 +63,26 @@ def poisoned(payload):
     return table.assign(prompt_id=pd.Series([payload or "p"] * len(table), index=table.index, dtype=object))
 
 
-@pytest.fixture(params=list(PAYLOADS))
-def hostile(request, tmp_path):
-    payload = PAYLOADS[request.param]
-    path = tmp_path / "r.html"
-    report.write(poisoned(payload), payload or "p", path, clock=clock, title=payload or None)
-    return payload, path
+def write(payload, path):
+    return report.write(poisoned(payload), payload or "p", path, clock=clock, title=payload or None)
 
 
-def test_a_payload_becomes_text_and_nothing_else(hostile):
-    _, path = hostile
+@cache
+def document_of(payload):
+    """The document of a poisoned report, made once for all formats."""
+    material = gather(poisoned(payload), payload or "p", Window())
+    return compose(
+        material, window=Window(), now=NOW, title=payload or None, logo=None, redacted=False, examples=6
+    )
+
+
+def rendered(payload, ending):
+    return renderer_for(Path(f"r.{ending}"))(document_of(payload))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_a_payload_becomes_text_and_nothing_else(payload, tmp_path):
+    path = write(payload, tmp_path / "r.html")
     page = read_page(path)
     assert page.names <= OWN_TAGS
     assert page.misnested == []
@@ -141,49 +96,245 @@ def test_a_payload_becomes_text_and_nothing_else(hostile):
                 assert "url(" not in value.replace("url(#", "")
     assert [tag for tag, _ in page.tags].count("style") == 1
     assert [tag for tag, _ in page.tags].count("svg") == 3
+    nothing_invisible(path.read_bytes().decode("utf-8", "strict"))
+    assert path.stat().st_size < 300_000
 
 
-def test_nothing_invisible_or_turning_is_left(hostile):
-    _, path = hostile
-    text = path.read_bytes().decode("utf-8", "strict")
+def nothing_invisible(text):
     odd = {
         char
         for char in text
-        if unicodedata.category(char) in {"Cc", "Cf", "Cs"} and char not in "\n\t\u00ad\u200d\u200c"
+        if unicodedata.category(char) in {"Cc", "Cf", "Cs"} and char not in "\n\t\r\u00ad\u200d\u200c"
     }
     assert odd == set()
     assert not re.search("[\u0300-\u036f]{4}", text)
 
 
-def test_the_page_stays_small(hostile):
-    _, path = hostile
-    assert path.stat().st_size < 300_000
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_no_cell_of_a_workbook_does_anything(payload):
+    data = rendered(payload, "xlsx")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        assert not [
+            name
+            for name in names
+            if re.search(r"external|vba|macro|drawing|embed|activex|connection", name, re.IGNORECASE)
+        ]
+        for name in names:
+            part = archive.read(name).decode("utf-8")
+            assert "<f>" not in part
+            assert "<f " not in part
+            assert "<hyperlink" not in part
+            assert "TargetMode" not in part
+    book = openpyxl.load_workbook(io.BytesIO(data))
+    for sheet in book:
+        assert sheet.freeze_panes == "A2"
+        for row in sheet.iter_rows():
+            for cell in row:
+                assert cell.data_type in {"s", "n", "d"}
+                assert cell.hyperlink is None
+                if isinstance(cell.value, str):
+                    nothing_invisible(cell.value)
+                    assert len(cell.value.encode("utf-16-le")) <= 2 * 32_767
+    assert len(data) < 100_000
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_markdown_shows_a_payload_as_text(payload):
+    text = rendered(payload, "md").decode("utf-8", "strict")
+    nothing_invisible(text.replace("\u2060", ""))
+    source = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    page = Page(source)
+    assert page.names <= MARKDOWN_TAGS
+    assert page.comments == []
+    # Nothing of a payload makes a block: all reports have the same headings and tables, in the same order.
+    plain = MarkdownIt("commonmark").enable("table").render(rendered("plain", "md").decode())
+    blocks = ("h1", "h2", "h3", "table", "tr", "th", "td", "ul", "hr", "blockquote")
+    assert [tag for tag, _ in page.tags if tag in blocks] == [
+        tag for tag, _ in Page(plain).tags if tag in blocks
+    ]
+    assert len(text) < 300_000
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_csv_is_inert_in_spreadsheets(payload):
+    with zipfile.ZipFile(io.BytesIO(rendered(payload, "csv.zip"))) as archive:
+        files = [archive.read(name) for name in archive.namelist()]
+    files.append(rendered(payload, "csv"))
+    for data in files:
+        text = data.decode("utf-8-sig")
+        nothing_invisible(text)
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        assert len({len(row) for row in rows}) == 1
+        # No text breaks a line, and no other separator makes a cell that begins like a formula.
+        assert len(rows) == text.count("\r\n")
+        for separator in (",", ";", "\t", "|"):
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+                for cell in row:
+                    assert_no_formula(cell)
+
+
+def assert_no_formula(cell):
+    try:
+        float(cell)
+    except ValueError:
+        assert cell.lstrip(" \u00a0\u3000\t'\"")[:1] not in set(FORMULA_SIGNS) or cell.lstrip(
+            ' \u3000\u00a0"'
+        ).startswith("'")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_parquet_keeps_texts_as_texts(payload):
+    table = pd.read_parquet(io.BytesIO(rendered(payload, "parquet")))
+    assert {"share", "part", "count"} <= set(table["unit"])
+    for text in table["item"]:
+        nothing_invisible(text)
+
+
+def all_payloads(folder):
+    """Conversations in which every payload is said, and is the title of an issue somewhere."""
+    table = conversations(len(PAYLOADS))
+    texts = [encodable(payload) for payload in PAYLOADS]
+    contents = []
+    for start in range(len(texts)):
+        said = [texts[(start + step) % len(texts)] for step in range(20)]
+        contents.append(
+            json.dumps(
+                {
+                    "messages": [
+                        {"role": ("user", "assistant")[n % 2], "content": one} for n, one in enumerate(said)
+                    ]
+                }
+            )
+        )
+    table["content"] = contents
+    table["task_completed"] = pd.array([n % 2 == 0 for n in range(len(table))], dtype="boolean")
+    table["status"] = "completed"
+    return table
+
+
+def pdf_can_be_written():
+    try:
+        pdf.check()
+    except ConfigError:
+        return False
+    return True
+
+
+needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
+
+
+@needs_pdf
+@pytest.mark.parametrize("part", range(4))
+def test_a_pdf_holds_payloads_as_text_within_its_pages(part, tmp_path):
+    table = all_payloads(tmp_path)
+    chosen = PAYLOADS[part::4]
+    table["issues"] = [
+        [{"title": chosen[n % 8], "severity": "high", "evidence": chosen[-1 - n % 8]}]
+        for n in range(len(table))
+    ]
+    path = report.write(table, "p1", tmp_path / "r.pdf", clock=clock, examples=12, title=chosen[part] or None)
+    reader = pypdf.PdfReader(path)
+    assert len(reader.pages) < 60
+    for number in range(1, reader.trailer["/Size"]):
+        entry = reader.get_object(number)
+        keys = set(entry) if isinstance(entry, dict) else set()
+        assert not keys & {
+            "/JS",
+            "/JavaScript",
+            "/AA",
+            "/OpenAction",
+            "/URI",
+            "/Launch",
+            "/EmbeddedFile",
+            "/EF",
+            "/GoToR",
+        }
+    for page in reader.pages:
+        assert "/Annots" not in page
+    pdftotext = shutil.which("pdftotext")
+    if pdftotext:
+        boxes = subprocess.run(
+            [pdftotext, "-bbox", path, "-"], check=True, capture_output=True, text=True
+        ).stdout
+        places = re.findall(
+            r'<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)"', boxes
+        )
+        assert len(places) > 1000
+        # A4 is 595 by 842 points; accents and other tall letters may stick out of their line.
+        outside = [box for box in places if float(box[0]) < 20 or float(box[2]) > 580 or float(box[3]) > 850]
+        assert outside == []
+
+
+def soffice():
+    return shutil.which("soffice") or shutil.which("libreoffice")
+
+
+needs_spreadsheet = pytest.mark.skipif(soffice() is None, reason="LibreOffice is not on this machine")
+
+
+def converted(path, to, folder, *more):
+    """Open a file in a real spreadsheet program and save it in another format."""
+    command = [
+        soffice(),
+        f"-env:UserInstallation={(folder / 'profile').as_uri()}",
+        "--headless",
+        "--norestore",
+    ]
+    subprocess.run(
+        [*command, *more, "--convert-to", to, "--outdir", str(folder / "out"), str(path)],
+        check=True,
+        capture_output=True,
+        timeout=240,
+    )
+    return sorted((folder / "out").iterdir())
+
+
+@needs_spreadsheet
+def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(tmp_path):
+    table = all_payloads(tmp_path)
+    path = report.write(table, "p1", tmp_path / "r.xlsx", clock=clock, examples=50)
+    every_sheet = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
+    files = converted(path, every_sheet, tmp_path)
+    book = openpyxl.load_workbook(path)
+    assert [file.stem.partition("-")[2] for file in files] == sorted(book.sheetnames)
+    shown = next(file for file in files if file.stem.endswith("Examples"))
+    rows = list(csv.reader(io.StringIO(shown.read_bytes().decode("utf-8"), newline="")))
+    texts = [row[rows[0].index("Text")] for row in rows[1:]]
+    written = [row[rows[0].index("Text")] for row in book["Examples"].iter_rows(min_row=2, values_only=True)]
+    assert len(texts) == len(written) > 900
+    assert texts == [text or "" for text in written]
+
+
+@needs_spreadsheet
+def test_a_spreadsheet_program_computes_nothing_of_csv(tmp_path):
+    table = all_payloads(tmp_path)
+    with zipfile.ZipFile(
+        report.write(table, "p1", tmp_path / "r.csv.zip", clock=clock, examples=50)
+    ) as archive:
+        (tmp_path / "examples.csv").write_bytes(archive.read("examples.csv"))
+    (made,) = converted(tmp_path / "examples.csv", "xlsx", tmp_path, "--infilter=CSV:44,34,76,1")
+    sheet = openpyxl.load_workbook(made).active
+    cells = [cell for row in sheet.iter_rows() for cell in row]
+    assert len(cells) > 5_000
+    assert not [cell.value for cell in cells if cell.data_type == "f"]
 
 
 def test_templates_in_texts_are_not_run(tmp_path):
-    path = report.write(
-        poisoned(PAYLOADS["template"]), PAYLOADS["template"], tmp_path / "r.html", clock=clock
-    )
-    page = read_page(path)
+    page = read_page(write(TEMPLATE, tmp_path / "r.html"))
     assert "1337" not in page.text
     assert "{{ 7 * 191 }}" in page.text
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")
 def test_a_browser_runs_nothing_of_it(tmp_path):
-    table = poisoned("x")
-    texts = [
-        text
-        for name, text in PAYLOADS.items()
-        if name not in {"surrogate", "controls", "long_word", "long_lines"}
-    ]
-    messages = [{"role": "user", "content": text} for text in texts]
-    table["content"] = json.dumps({"messages": messages})
+    table = all_payloads(tmp_path)
     table["issues"] = [
-        [{"title": text, "severity": "high", "evidence": text} for text in texts if text]
-    ] * len(table)
+        [{"title": PAYLOADS[(n + k) % 29], "severity": "high", "evidence": PAYLOADS[n]} for k in range(8)]
+        for n in range(len(table))
+    ]
     # Without the policy of the page: escaping alone must hold.
-    path = report.write(table, "x", tmp_path / "r.html", clock=clock, title="honest")
+    path = report.write(table, "p1", tmp_path / "r.html", clock=clock, title="honest", examples=50)
     path.write_text(
         re.sub(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", path.read_text("utf-8")), "utf-8"
     )

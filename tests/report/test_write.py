@@ -264,6 +264,24 @@ def test_a_table_without_insights_is_refused_by_its_columns(tmp_path):
         write(table, tmp_path / "r.html")
 
 
+@pytest.mark.parametrize("source", [None, "table.csv", [{"a": 1}]])
+def test_a_source_that_is_none_is_refused_in_words(tmp_path, source):
+    with pytest.raises(TypeError, match=r"made from a workspace .* or a pandas table of"):
+        write(source, tmp_path / "r.html")
+
+
+def test_rows_taken_out_after_reading_are_said(tmp_path):
+    table = conversations(60)
+    part = table[table["sentiment"] == "negative"]
+    page = read_page(write(part, tmp_path / "r.html"))
+    assert "Rows were taken out of the table or added to it after it was read from the service." in page.text
+    assert "Counted by the service" not in page.text
+    whole = pd.concat([table, conversations(40, prompt_id="p2")], ignore_index=True)
+    whole.attrs = table.attrs | {"promptlift": table.attrs["promptlift"] | {"rows": 100, "total": 100}}
+    text = read_page(write(whole, tmp_path / "w.html", ["p1", "p2"])).text
+    assert "Read from the source 100 Counted by the service 100 In this report 100" in text
+
+
 def test_nothing_asks_the_network_and_nothing_runs(tmp_path):
     page = read_page(write(conversations(60), tmp_path / "r.html"))
     assert not page.names & {

@@ -82,6 +82,8 @@ def write(
         When a table lacks a column.
     PromptliftError
         When the file cannot be written.
+    TypeError
+        When the source is neither a workspace nor a pandas table.
     ValueError
         When an option cannot be used.
     """

@@ -100,10 +100,17 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         When a table lacks a column.
     NotFound
         When the service has no such prompt.
+    TypeError
+        When the source is neither.
     ValueError
         When ``prompt_id`` names nothing.
     """
     ids = _ids(prompt_id)
+    if not isinstance(source, pd.DataFrame) and not hasattr(source, "conversations"):
+        raise TypeError(
+            f"A report is made from a workspace (promptlift.connect) or a pandas table of lift.conversations("
+            f"insights=True), not from {type(source).__name__}."
+        )
     if isinstance(source, pd.DataFrame):
         frames, known = _split(source, ids), {}
         content_of = _table_contents(source)
