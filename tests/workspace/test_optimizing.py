@@ -251,7 +251,7 @@ def test_apply_stop_and_get_go_through(service, lift):
 
 def test_an_apply_without_an_answer_says_what_to_look_at(service, lift):
     service.add(1)
-    service.fault = lambda *_: hang_up
+    service.fault = lambda _method, path, _count: hang_up if path.endswith("/apply") else None
     with pytest.raises(ConnectionFailed, match="look at the prompt before applying again"):
         lift.apply("o00001")
 

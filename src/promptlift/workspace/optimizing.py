@@ -137,7 +137,12 @@ class Optimizing(Session):
         return self.client.optimizations.get(optimization_id)
 
     def apply(
-        self, optimization_id: str, variant_id: str | None = None, *, if_version_id: str | None = None
+        self,
+        optimization_id: str,
+        variant_id: str | None = None,
+        *,
+        if_version_id: str | None = None,
+        note: str | None = None,
     ) -> ApplyAnswer:
         """Make a variant the live text of the prompt.
 
@@ -150,6 +155,8 @@ class Optimizing(Session):
         if_version_id
             Only while this version of :meth:`versions` is live, so that nobody's change is written over unseen. An
             offer of the embedded service.
+        note
+            Kept with the action by the embedded service.
 
         Raises
         ------
@@ -158,10 +165,10 @@ class Optimizing(Session):
         """
         with _unsure_of_apply(optimization_id):
             return self.client.optimizations.apply(
-                optimization_id, variant_id=variant_id, if_version_id=if_version_id
+                optimization_id, variant_id=variant_id, if_version_id=if_version_id, note=note
             )
 
-    def stop(self, optimization_id: str, reason: str | None = None) -> StopAnswer:
+    def stop(self, optimization_id: str, reason: str | None = None, *, note: str | None = None) -> StopAnswer:
         """Stop an optimization that is queued or running; what was measured stays.
 
         Parameters
@@ -170,15 +177,24 @@ class Optimizing(Session):
             The optimization.
         reason
             Why, in words; kept with it.
+        note
+            Kept with the action by the embedded service; the reason when it is left out.
 
         Raises
         ------
         InvalidState
             When it has ended already.
         """
-        return self.client.optimizations.stop(optimization_id, reason=reason)
+        return self.client.optimizations.stop(optimization_id, reason=reason, note=note)
 
-    def restore(self, prompt_id: str, version_id: str, *, if_version_id: str | None = None) -> RestoreAnswer:
+    def restore(
+        self,
+        prompt_id: str,
+        version_id: str,
+        *,
+        if_version_id: str | None = None,
+        note: str | None = None,
+    ) -> RestoreAnswer:
         """Make a former text of a prompt live again, byte for byte. The embedded service offers it.
 
         Parameters
@@ -189,6 +205,8 @@ class Optimizing(Session):
             A version of :meth:`versions`.
         if_version_id
             Only while this version is live, so that nobody's change is written over unseen.
+        note
+            Why, in words; kept with the action.
 
         Raises
         ------
@@ -198,7 +216,9 @@ class Optimizing(Session):
             When there is no such prompt or version, or the service does not offer this.
         """
         try:
-            return self.client.prompts.restore(prompt_id, version_id=version_id, if_version_id=if_version_id)
+            return self.client.prompts.restore(
+                prompt_id, version_id=version_id, if_version_id=if_version_id, note=note
+            )
         except NotFound as error:
             raise not_offered(error, "prompts.restore") from None
 
