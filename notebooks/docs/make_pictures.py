@@ -1,0 +1,203 @@
+"""Make the pictures of the README and of the site: ``python notebooks/docs/make_pictures.py [NAME …]``.
+
+They show the real thing: the embedded service with the sample conversations, and an optimization of the rehearsal model
+with a fixed seed. Dates are fixed too, so a run changes a picture only when what it shows has changed. Pictures of
+pages need Chromium.
+"""
+
+# ruff: noqa: INP001, T201  a script that prints
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import matplotlib as mpl
+from PIL import Image, ImageChops
+
+mpl.use("Agg")
+
+import promptlift
+from promptlift import plots, report
+from promptlift.local import log_samples, wait_for_insights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from promptlift.workspace import Workspace
+
+PICTURES: Final = Path(__file__).resolve().parent / "pictures"
+BYTES: Final = 150_000
+COLOURS: Final = 96
+ENDING: Final = date(2026, 11, 1)
+SEED: Final = 11
+NOW: Final = datetime(2026, 11, 2, 6, tzinfo=UTC)
+CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+class Scene:
+    """What all pictures are taken of.
+
+    Parameters
+    ----------
+    lift
+        A workspace on an empty service.
+    """
+
+    def __init__(self, lift: Workspace) -> None:
+        self.lift = lift
+        self.prompts = log_samples(lift, ending=ENDING)
+        wait_for_insights(lift, self.prompts.values(), progress=False)
+        self.old, self.new = self.prompts.values()
+
+    @cached_property
+    def conversations(self) -> pd.DataFrame:
+        """All sample conversations with their insights and the name of their prompt."""
+        df = self.lift.conversations(insights=True)
+        names = {prompt_id: name for name, prompt_id in self.prompts.items()}
+        return df.assign(prompt=df["prompt_id"].map(names)).sort_values("started_at", ignore_index=True)
+
+    @cached_property
+    def optimization_id(self) -> str:
+        """A rehearsed optimization of the old version."""
+        return self.lift.optimize(self.old, mode="validation", variants=3, seed=SEED).id
+
+
+def overview(scene: Scene) -> bytes:
+    """The one-glance figure."""
+    return drawn(plots.prompt_overview(scene.lift, scene.new))
+
+
+def trend(scene: Scene) -> bytes:
+    """Completion by week of both versions."""
+    return of_axes(plots.completion_trend(scene.conversations, freq="W", by="prompt"))
+
+
+def issues(scene: Scene) -> bytes:
+    """What goes wrong, in both versions."""
+    return of_axes(plots.issues(scene.conversations, by="prompt", top=6))
+
+
+def variant_lift(scene: Scene) -> bytes:
+    """The variants of an optimization with their lift."""
+    return of_axes(plots.variant_lift(scene.lift.variants(scene.optimization_id)))
+
+
+def variant_confidence(scene: Scene) -> bytes:
+    """The confidence of the finalist, pass by pass."""
+    return of_axes(plots.variant_confidence(scene.lift.variants(scene.optimization_id)))
+
+
+def heatmap(scene: Scene) -> bytes:
+    """Where the finalist differs from the original."""
+    return of_axes(plots.persona_scenario_heatmap(scene.lift.simulations(scene.optimization_id)))
+
+
+def report_page(scene: Scene) -> bytes:
+    """The top of a report, as a browser shows it."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = report.write(
+            scene.lift,
+            [scene.new, scene.old],
+            Path(folder, "report.html"),
+            clock=lambda: NOW,
+            title="Help desk",
+        )
+        return photographed(page, width=1000, height=1250)
+
+
+PAGES: Final = {"report": report_page}
+FIGURES: Final[dict[str, Callable[[Scene], bytes]]] = {
+    "overview": overview,
+    "trend": trend,
+    "issues": issues,
+    "variant-lift": variant_lift,
+    "variant-confidence": variant_confidence,
+    "heatmap": heatmap,
+}
+
+
+def of_axes(axes: object) -> bytes:
+    """The figure that axes lie in."""
+    return drawn(axes.figure)  # type: ignore[attr-defined]
+
+
+def drawn(figure: Figure) -> bytes:
+    """A figure as PNG."""
+    out = io.BytesIO()
+    figure.savefig(
+        out, format="png", dpi=110, bbox_inches="tight", facecolor="white", metadata={"Software": None}
+    )
+    return out.getvalue()
+
+
+def photographed(page: Path, *, width: int, height: int) -> bytes:
+    """A page as Chromium shows it, with the blank rest below cut off."""
+    browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if browser is None:
+        raise SystemExit(
+            f"Pictures of pages need one of {', '.join(CHROMIUM)}. Name other pictures to leave them out."
+        )
+    picture = page.with_suffix(".png")
+    subprocess.run(  # noqa: S603  a browser of this machine on a page of ours
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={width},{height}",
+            f"--screenshot={picture}",
+            page.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    return picture.read_bytes()
+
+
+def small(picture: bytes) -> bytes:
+    """The same picture with a palette, without blank borders."""
+    with Image.open(io.BytesIO(picture)) as image:
+        whole = image.convert("RGB")
+    edge = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
+    if edge is not None:
+        left, top, right, bottom = edge
+        whole = whole.crop((max(left - 8, 0), max(top - 8, 0), right + 8, bottom + 8))
+    out = io.BytesIO()
+    whole.quantize(COLOURS, dither=Image.Dither.NONE).save(out, format="PNG", optimize=True)
+    return out.getvalue()
+
+
+def make(names: list[str]) -> None:
+    """Take the pictures and store them."""
+    known = {**FIGURES, **PAGES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"There is no picture {', '.join(unknown)}; there are {', '.join(known)}.")
+    PICTURES.mkdir(exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="promptlift-pictures-") as folder,
+        promptlift.local(folder, progress=False) as lift,
+    ):
+        scene = Scene(lift)
+        for name in names or known:
+            picture = small(known[name](scene))
+            if len(picture) > BYTES:
+                raise SystemExit(f"{name}.png has {len(picture)} bytes, more than {BYTES}.")
+            (PICTURES / f"{name}.png").write_bytes(picture)
+            print(f"{name}.png: {len(picture)} bytes")
+
+
+if __name__ == "__main__":
+    make(sys.argv[1:])
