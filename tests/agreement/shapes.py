@@ -294,6 +294,14 @@ OPTIMIZATION_LISTED = {
     "startedAt": maybe(time),
     "deployment": maybe(DEPLOYMENT_LISTED),
 }
+REGRESSION_TEST = {
+    "passed": flag,
+    "verdict": one_of("passed", "regressed", "inconclusive"),
+    "summary": {"total": count, "passed": count, "regressed": count},
+    "scenarios": listed({"name": text, "passed": flag, "delta": maybe(number), "n": count}),
+    "pairs": PAIRS,
+    **dict.fromkeys(("liftPoints", "liftPointsLow", "smallestDropFound", "confidenceWorse"), maybe(number)),
+}
 DEPLOYMENT = {
     **DEPLOYMENT_LISTED,
     "origin": one_of("manual", "approval", "auto"),
@@ -301,17 +309,7 @@ DEPLOYMENT = {
     "appliedAt": maybe(time),
     "versionId": maybe(text),
     "previousVersionId": maybe(text),
-    "regressionTest": maybe(
-        {
-            "passed": flag,
-            "verdict": one_of("passed", "regressed", "inconclusive"),
-            "summary": {"total": count, "passed": count, "regressed": count},
-            "scenarios": listed({"name": text, "passed": flag, "delta": maybe(number), "n": count}),
-            "pairs": PAIRS,
-            "liftPointsLow": maybe(number),
-            "smallestDropFound": maybe(number),
-        }
-    ),
+    "regressionTest": maybe(REGRESSION_TEST),
     "production": maybe(
         {
             "since": time,
@@ -397,7 +395,7 @@ APPLIED = {
     "changed": flag,
     "actionId": text,
 }
-STOPPED = {"success": flag, "status": one_of("stopped")}
+STOPPED = {"success": flag, "status": one_of("stopped"), "actionId": text}
 REVIEW = {
     "variantId": text,
     "verdict": maybe(one_of("keep", "reject")),

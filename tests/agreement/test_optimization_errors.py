@@ -191,7 +191,8 @@ def test_a_variant_of_another_optimization_is_refused(won, connect):
 def test_an_apply_that_was_meant_for_another_version_is_refused(won, connect):
     wire, path = won.wire, f"/{won.wire.scheme.segment}/{won.prompt_id}"
     seen = wire.get(f"{path}/versions")["data"][0]["id"]
-    assert wire.ask("PATCH", path, {"content": "Somebody else was quicker."}).status == 200
+    quicker = f"Somebody else was quicker, in {wire.scheme.name}."
+    assert wire.ask("PATCH", path, {"content": quicker}).status == 200
     live = wire.get(f"{path}/versions")["data"][0]
     body = {"variantId": won.winner["id"], "ifVersionId": seen}
     answer = wire.ask("POST", f"{won.path}/apply", body)
@@ -203,7 +204,7 @@ def test_an_apply_that_was_meant_for_another_version_is_refused(won, connect):
     with pytest.raises(errors.InvalidState) as caught:
         connect(wire).optimizations.apply(won.id, variant_id=won.winner["id"], if_version_id=seen)
     assert same(caught.value, answer)
-    assert wire.get(path)["content"] == "Somebody else was quicker."
+    assert wire.get(path)["content"] == quicker
 
 
 def test_what_has_ended_cannot_be_stopped(wire, client):

@@ -163,6 +163,8 @@ def test_a_regression_test_is_told_with_its_scenarios(answering):
         lambda: wire.get(found.path)["deployment"]["state"] != "testing", what="the regression test ends"
     )
     whole = wire.get(found.path)
+    assert differences(whole["deployment"], shapes.DEPLOYMENT) == []
+    assert differences(whole["deployment"]["regressionTest"], shapes.REGRESSION_TEST) == []
     assert differences(whole, shapes.OPTIMIZATION) == []
     (tested,) = [
         data for kind, _, data in outbox(answering.database, wire) if kind == "regression_test.completed"

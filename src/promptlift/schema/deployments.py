@@ -43,10 +43,14 @@ class RegressionTest(ApiModel):
     summary: RegressionSummary | None = None
     scenarios: list[ScenarioResult] = Field(default_factory=list)
     pairs: PairTable | None = None
+    lift_points: float | None = None
+    """Difference over all scenarios, in percentage points."""
     lift_points_low: float | None = None
-    """Lower end of the interval of the difference, in percentage points."""
+    """Lower end of its interval."""
     smallest_drop_found: float | None = None
     """Smallest drop in percentage points that this test finds with 80 %."""
+    confidence_worse: float | None = None
+    """How sure it is that the new text is worse over all scenarios, 0 to 1."""
 
 
 class ProductionCheck(ApiModel):
