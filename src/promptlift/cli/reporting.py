@@ -1,32 +1,112 @@
-"""``promptlift report``: one self-contained file about a prompt."""
+"""``promptlift report``: one file about a prompt, or about several side by side."""
 
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from promptlift.cli.target import Target, need_prompt
+from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from promptlift.report.period import PeriodLike
 
-def write_report(prompt: str, *, out: Path, target: Target) -> None:
-    """Write the report of a prompt and say where it is.
+
+def write_report(
+    prompts: str | Sequence[str],
+    *,
+    out: Path,
+    target: Target,
+    title: str | None = None,
+    logo: Path | None = None,
+    redact: bool = False,
+    period: str | None = None,
+    examples: int = 6,
+) -> None:
+    """Write the report and say where it is.
+
+    What cannot be is refused before the service is asked or started.
 
     Parameters
     ----------
-    prompt
-        Name or id.
+    prompts
+        Names or ids.
     out
-        File to write.
+        File to write; its ending says the format.
     target
         Service to read from.
+    title
+        Title of the report.
+    logo
+        PNG or JPEG picture beside the title.
+    redact
+        Leave out everything that was said.
+    period
+        A number of days, or ``FIRST..LAST``.
+    examples
+        How many conversations to show.
+
+    Raises
+    ------
+    ConfigError
+        When an option cannot be used.
     """
     from promptlift import report  # noqa: PLC0415  drawing takes its time to load
+    from promptlift.report.logo import read_logo  # noqa: PLC0415
+    from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
+    days = period_of(period)
+    renderer_for(out)
+    read_logo(logo)
+    names = [prompts] if isinstance(prompts, str) else list(prompts)
     with target.open() as lift:
-        prompt_id = need_prompt(lift.prompts(), prompt)
+        table = lift.prompts()
+        ids = [need_prompt(table, name) for name in names]
         out.parent.mkdir(parents=True, exist_ok=True)
-        report.write(lift, prompt_id, out)
+        try:
+            report.write(
+                lift,
+                ids[0] if len(ids) == 1 else ids,
+                out,
+                title=title,
+                logo=logo,
+                redact=redact,
+                period=days,
+                examples=examples,
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
     sys.stdout.write(f"Report: {out}\n")
+
+
+def period_of(text: str | None) -> PeriodLike:
+    """Read the period of the command line.
+
+    >>> period_of("30"), period_of("2026-01-01..2026-01-31"), period_of("2026-01-01..")
+    (30, ('2026-01-01', '2026-01-31'), ('2026-01-01', None))
+
+    Raises
+    ------
+    ConfigError
+        When it is neither a number of days nor ``FIRST..LAST``.
+    """
+    from promptlift.report.period import window_of  # noqa: PLC0415
+
+    if text is None:
+        return None
+    first, dots, last = (part.strip() for part in text.partition(".."))
+    period: PeriodLike = (first or None, last or None)
+    if not dots:
+        period = int(text) if text.strip().isdecimal() else (text,)
+    try:
+        window_of(period, datetime.now(UTC))
+    except ValueError as error:
+        raise ConfigError(
+            f"--period {text!r} cannot be used: give a number of days up to now, such as 30, or the first and the last "
+            "day, such as 2026-01-01..2026-01-31 (either may be left out)."
+        ) from error
+    return period
