@@ -173,7 +173,10 @@ def small(picture: bytes) -> bytes:
     edge = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
     if edge is not None:
         left, top, right, bottom = edge
-        whole = whole.crop((max(left - 8, 0), max(top - 8, 0), right + 8, bottom + 8))
+        width, height = whole.size
+        whole = whole.crop(
+            (max(left - 8, 0), max(top - 8, 0), min(right + 8, width), min(bottom + 8, height))
+        )
     out = io.BytesIO()
     whole.quantize(COLOURS, dither=Image.Dither.NONE).save(out, format="PNG", optimize=True)
     return out.getvalue()

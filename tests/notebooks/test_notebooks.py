@@ -23,8 +23,11 @@ def outputs_of(notebook):
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
-def test_there_are_notebooks():
-    assert [path.stem for path in NOTEBOOKS] == ["01-first-look", "02-your-own-logs"]
+def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
+    names = [path.stem for path in NOTEBOOKS]
+    assert {"01-first-look", "02-your-own-logs", "04-compare-prompts", "05-weekly-report"} <= set(names)
+    numbers = [int(name.partition("-")[0]) for name in names]
+    assert len(set(numbers)) == len(numbers)
 
 
 def test_a_notebook_was_run_from_top_to_bottom(notebook):
