@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptlift.widgets.browser import ConversationBrowser
+    from promptlift.widgets.monitor import OptimizationMonitor
+    from promptlift.widgets.review import VariantReview
 
-__all__ = ["ConversationBrowser"]
+__all__ = ["ConversationBrowser", "OptimizationMonitor", "VariantReview"]
 
 # Loaded on first use: a report may take the static parts without loading any widget.
-_HOMES = {"ConversationBrowser": "browser"}
+_HOMES = {
+    "ConversationBrowser": "browser",
+    "OptimizationMonitor": "monitor",
+    "VariantReview": "review",
+}
 
 
 def __getattr__(name: str) -> Any:

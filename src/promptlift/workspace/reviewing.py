@@ -263,6 +263,24 @@ class Reviewing(Optimizing):
         changes["updatedAt"] = to_wire_time(datetime.now(UTC))
         return VariantReview.from_wire(self._file().say(optimization_id, variant_id, changes))
 
+    def version_text(self, prompt_id: str, version_id: str) -> str | None:
+        """Give a text that :meth:`actions` names by its version; None when it is not kept any more.
+
+        Parameters
+        ----------
+        prompt_id, version_id
+            As the table of actions has them.
+        """
+        if self.keeps_reviews():
+            read = read_offered(self.client.transport, "prompts.versions", prompt_id, task=Task())
+            return next((row["content"] for row in read.rows if row["id"] == version_id), None)
+        for row in self._file().actions():
+            for end in ("from", "to"):
+                if row["promptId"] == prompt_id and row[f"{end}VersionId"] == version_id:
+                    text: str | None = row[f"{end}Content"]
+                    return text
+        return None
+
     def keeps_reviews(self) -> bool:
         """Tell whether the service itself keeps reviews and actions; asked once."""
         if self._service_keeps is None:
