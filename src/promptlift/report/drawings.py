@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["paint_issues", "paint_sentiment", "paint_trend"]
+__all__ = ["paint_issues", "paint_lift", "paint_sentiment", "paint_trend"]
 
 _WIDTH: Final = 9.2
 # Room below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
@@ -51,7 +51,17 @@ def paint_issues(table: pd.DataFrame) -> str:
     return _paint("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2)
 
 
-def _paint(name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0) -> str:
+def paint_lift(table: pd.DataFrame) -> str:
+    """Draw the variants of one optimization, as ``lift.variants`` gives them."""
+    measured = table[table["lift"].notna()]
+    panels = measured["stage"].astype("str").nunique()
+    height = 1.75 + 0.55 * max(2, len(measured)) + 0.45 * panels
+    return _paint("lift", lambda ax: plots.variant_lift(table, ax=ax), height, 0.2, 0.2, 0.35)
+
+
+def _paint(
+    name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0, title: float = 0
+) -> str:
     """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
     out = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
@@ -63,7 +73,12 @@ def _paint(name: str, plot: Callable[[Axes], Axes], height: float, left: float, 
         foot = _FOOT + more
         FigureCanvasSVG(figure)
         ax = figure.add_axes(
-            (left / _WIDTH, foot / height, (_WIDTH - left - 0.2) / _WIDTH, (height - foot - 0.15) / height)
+            (
+                left / _WIDTH,
+                foot / height,
+                (_WIDTH - left - 0.2) / _WIDTH,
+                (height - foot - 0.15 - title) / height,
+            )
         )
         plot(ax)
         figure.savefig(out, format="svg", metadata=_NO_METADATA)

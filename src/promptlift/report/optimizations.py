@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from promptlift.report.document import Column, Estimate, Notice, Section, Table
+from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
 from promptlift.report.gather import MAX_OPTIMIZATIONS
 from promptlift.report.inert import one_line
 from promptlift.report.redaction import redact
@@ -66,7 +66,8 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         return Section("optimizations", "Optimizations", ("No variants of these prompts were tried.",))
     shown = tried.head(MAX_OPTIMIZATIONS)
     numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
-    variants = sorted(_records(material.variants), key=lambda row: _order(row, numbers))
+    known = [row for row in _records(material.variants) if row["optimization_id"] in numbers]
+    variants = sorted(known, key=lambda row: _order(row, numbers))
     level = _level(variants)
     names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
     tables = (
@@ -78,8 +79,33 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         "Optimizations",
         _words(tried, variants, level),
         _remarks(variants, numbers, names, redacted=redacted),
+        figures=_picture(material.variants, numbers, names),
         tables=tables,
     )
+
+
+def _picture(table: pd.DataFrame, numbers: dict[Any, int], names: dict[Any, str]) -> tuple[Figure, ...]:
+    """Draw the newest optimization in which a lift was measured."""
+    measured = table[table["lift"].notna() & table["optimization_id"].isin(numbers)] if len(table) else table
+    if not len(measured):
+        return ()
+    newest = min(measured["optimization_id"], key=numbers.__getitem__)
+    drawn = table[table["optimization_id"] == newest]
+    pairs = zip(drawn["optimization_id"], drawn["variant_id"], strict=True)
+    drawn = drawn.assign(name=[names[pair] for pair in pairs])
+    about = table.attrs.get("promptlift") or {}
+    facts = (about.get("optimizations") or {}).get(newest) or {}
+    drawn.attrs = {"promptlift": {**about, "optimizations": {newest: facts}, **facts}}
+
+    def paint() -> str:
+        from promptlift.report.drawings import paint_lift  # noqa: PLC0415  formats without pictures load no matplotlib
+
+        return paint_lift(drawn)
+
+    number = numbers[newest]
+    alt = f"Lift of each variant of No. {number} over the original; the table below has the numbers."
+    caption = f"No. {number}, the newest with results. Variants of the screening had other conversations than the finalist."
+    return (Figure("lift", alt, paint, caption),)
 
 
 def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> tuple[str, ...]:
