@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agreement.optimizing import tiny
 from agreement.wire import OFFERED, SPECIFIED, body_for
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
@@ -17,15 +18,40 @@ def test_the_ids_of_another_account_are_not_found(new_account, endpoint):
     prompt_id = theirs.add_prompt()
     conversation = theirs.log(prompt_id)
     theirs.wait_for_insights(prompt_id)
-    persona = theirs.ask("POST", "/personas", {"name": "p", "description": "d"}).body["id"]
-    target = {"conversations": conversation, "personas": persona}.get(path.split("/")[1], prompt_id)
-    before = (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))
+    targets = theirs_of(theirs, prompt_id, conversation)
+    before = everything(theirs, targets)
     body = body_for(method, path)
-    answer = mine.ask(method, path.replace("{id}", target), body)
+    answer = mine.ask(method, path.replace("{id}", targets[path.split("/")[1]]), body)
     missing = mine.ask(method, path.replace("{id}", "none"), body)
     assert answer.status == 404
     assert answer.raw == missing.raw
-    assert before == (theirs.get(f"/prompts/{prompt_id}"), theirs.get(f"/conversations/{conversation}"))
+    assert before == everything(theirs, targets)
+
+
+def theirs_of(wire, prompt_id, conversation):
+    """One id of each kind of resource, by the first segment of its path."""
+    persona = wire.ask("POST", "/personas", {"name": "p", "description": "d"}).body["id"]
+    optimization = tiny(wire, prompt_id)["id"]
+    variant = wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]
+    applied = wire.ask("POST", f"/optimizations/{optimization}/apply", {"variantId": variant})
+    return {
+        "prompts": prompt_id,
+        "agents": prompt_id,
+        "conversations": conversation,
+        "personas": persona,
+        "optimizations": optimization,
+        "actions": applied.body["actionId"],
+    }
+
+
+def everything(wire, targets):
+    """What an account has behind these ids."""
+    return [
+        *(wire.get(f"/{kind}/{one}") for kind, one in targets.items() if kind != "actions"),
+        wire.get(f"/prompts/{targets['prompts']}/versions"),
+        wire.get(f"/optimizations/{targets['optimizations']}/review"),
+        wire.get("/actions"),
+    ]
 
 
 def test_nothing_can_be_logged_to_the_prompt_of_another_account(new_account):

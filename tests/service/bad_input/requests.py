@@ -5,10 +5,24 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Filled in when the request is sent.
 PROMPT_ID = "{prompt}"
+# A completed one without a winner, its first variant, a persona of the account, and the version that is live.
+OPTIMIZATION_ID = "{optimization}"
+VARIANT_ID = "{variant}"
+PERSONA_ID = "{persona}"
+VERSION_ID = "{version}"
+# The same of another account.
+THEIR_PROMPT_ID = "{their-prompt}"
+THEIR_OPTIMIZATION_ID = "{their-optimization}"
+THEIR_VARIANT_ID = "{their-variant}"
+THEIR_PERSONA_ID = "{their-persona}"
+THEIR_VERSION_ID = "{their-version}"
 PROMPT = {"name": "n", "content": "c", "llmModel": "gpt-4o"}
 TEXT = "User: hi\nAssistant: hello"
 LOG = {"promptId": PROMPT_ID, "content": TEXT}
@@ -47,11 +61,28 @@ class Bad:
     def __str__(self) -> str:
         return self.name
 
-    def raw(self, prompt_id: str) -> bytes | None:
+    def target(self, ids: Mapping[str, str]) -> tuple[str, str]:
+        """Method and path as they go over the wire."""
+        method, path = filled(self.request, ids).split(" ", 1)
+        return method, path
+
+    def raw(self, ids: Mapping[str, str]) -> bytes | None:
         """The body as it goes over the wire."""
         if self.body is None or isinstance(self.body, bytes):
             return self.body
-        return json.dumps(self.body, ensure_ascii=False).replace(PROMPT_ID, prompt_id).encode()
+        return filled(json.dumps(self.body, ensure_ascii=False), ids).encode()
+
+
+def filled(text: str, ids: Mapping[str, str]) -> str:
+    """A text with the ids that are known only when the request is sent."""
+    for name, one in ids.items():
+        text = text.replace(name, one)
+    return text
+
+
+def refused(name: str, request: str, body: Any, /, **details: str) -> Bad:
+    """A request that is refused because of some fields, by dotted path."""
+    return Bad(name, request, body, 400, VALIDATION, f"Invalid value: {', '.join(details)}", details)
 
 
 def said(*messages: Any, **rest: Any) -> dict[str, Any]:

@@ -7,26 +7,27 @@ import re
 import pytest
 from sqlalchemy import func, select
 
+from agreement.optimizing import tiny
 from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
-from promptlift.service.store.tables import (
-    accounts,
-    conversations,
-    events,
-    idempotency_keys,
-    prompts,
-    usage_counters,
-)
+from promptlift.service.store.tables import accounts, metadata, optimizations, personas, prompts
 
 from .addresses import PARAMETERS, ROUTES
 from .bodies import BODIES
 from .conversations import CONVERSATIONS
 from .headers import HEADERS
+from .optimizations import OPTIMIZATIONS
+from .personas import PERSONAS
 from .prompts import PROMPTS
 from .settings import SETTINGS
 from .sizes import SIZES
+from .versions import VERSIONS
 
-TABLE = [*BODIES, *HEADERS, *PROMPTS, *CONVERSATIONS, *SIZES, *PARAMETERS, *ROUTES, *SETTINGS]
+TABLE = [
+    *(*BODIES, *HEADERS, *PROMPTS, *CONVERSATIONS, *SIZES, *PARAMETERS, *ROUTES, *SETTINGS),
+    *(*OPTIMIZATIONS, *PERSONAS, *VERSIONS),
+]
+OWNED = [table for table in metadata.sorted_tables if "account_id" in table.c]
 
 
 @pytest.fixture(scope="module")
@@ -41,28 +42,51 @@ def wire(service, database) -> Wire:
     return open_account(service.base_url, database)
 
 
+def ids_of(wire, prefix=""):
+    """The ids that rows name, of one account."""
+    prompt_id = wire.add_prompt(description="as it was")
+    optimization = tiny(wire, prompt_id)["id"]
+    persona = wire.ask("POST", "/personas", {"name": "as it was", "description": "d"}).body["id"]
+    return {
+        f"{{{prefix}{name}}}": one
+        for name, one in (
+            ("prompt", prompt_id),
+            ("optimization", optimization),
+            ("variant", wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]),
+            ("persona", persona),
+            ("version", wire.get(f"/prompts/{prompt_id}/versions")["data"][0]["id"]),
+        )
+    }
+
+
 @pytest.fixture(scope="module")
-def prompt_id(wire) -> str:
-    return wire.add_prompt(description="as it was")
+def ids(wire, service, database):
+    stranger = open_account(service.base_url, database)
+    return {**ids_of(wire), **ids_of(stranger, "their-")}
 
 
 def stored(database, wire):
-    """Everything that an account has."""
+    """Everything that an account has: how many rows of each kind, and the rows that a request could change."""
     with database.read() as connection:
-        counts = [
-            connection.scalar(select(func.count()).where(table.c.account_id == wire.account))
-            for table in (prompts, conversations, idempotency_keys, events, usage_counters)
-        ]
+        counts = {
+            table.name: connection.scalar(
+                select(func.count()).select_from(table).where(table.c.account_id == wire.account)
+            )
+            for table in OWNED
+        }
         account = connection.execute(select(accounts).where(accounts.c.id == wire.account)).one()
-        mine = connection.execute(select(prompts).where(prompts.c.account_id == wire.account)).all()
+        mine = [
+            connection.execute(select(table).where(table.c.account_id == wire.account)).all()
+            for table in (prompts, optimizations, personas)
+        ]
     return counts, account, mine
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=str)
-def test_a_bad_request_gets_exactly_its_error_and_leaves_nothing(wire, database, prompt_id, bad):
+def test_a_bad_request_gets_exactly_its_error_and_leaves_nothing(wire, database, ids, bad):
     before = stored(database, wire)
-    method, path = bad.request.replace("{prompt}", prompt_id).split(" ", 1)
-    answer = wire.ask(method, path, raw=bad.raw(prompt_id), headers=bad.headers)
+    method, path = bad.target(ids)
+    answer = wire.ask(method, path, raw=bad.raw(ids), headers=bad.headers)
     assert (answer.status, answer.error["code"], answer.error["message"]) == (
         bad.status,
         bad.code,
@@ -79,11 +103,27 @@ def test_a_bad_request_gets_exactly_its_error_and_leaves_nothing(wire, database,
 
 def test_the_table_is_large_and_has_no_row_twice():
     assert len(TABLE) >= 80
-    rows = [(bad.request, bad.raw("p"), str(bad.headers)) for bad in TABLE]
+    rows = [(bad.request, bad.raw({}), str(bad.headers)) for bad in TABLE]
     allowed = 2  # no body and an empty body are the same request in two words
     assert len(rows) - len(set(rows)) <= allowed
 
 
-def test_the_service_is_well_after_all_of_it(wire, prompt_id):
-    assert wire.get(f"/prompts/{prompt_id}")["description"] == "as it was"
+def test_the_table_has_rows_for_every_endpoint_that_takes_a_body():
+    asked = {bad.request.partition("?")[0] for bad in TABLE}
+    for needed in (
+        "POST /optimizations",
+        "POST /optimizations/{optimization}/apply",
+        "POST /optimizations/{optimization}/stop",
+        "POST /personas",
+        "PATCH /personas/{persona}",
+        "POST /prompts/{prompt}/restore",
+        "POST /agents/{prompt}/restore",
+    ):
+        assert needed in asked
+
+
+def test_the_service_is_well_after_all_of_it(wire, ids):
+    assert wire.get(f"/prompts/{ids['{prompt}']}")["description"] == "as it was"
+    assert wire.get(f"/personas/{ids['{persona}']}")["name"] == "as it was"
+    assert wire.get(f"/optimizations/{ids['{optimization}']}")["status"] == "completed"
     assert wire.get("/conversations")["data"] == []

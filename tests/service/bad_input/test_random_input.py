@@ -8,11 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
+from agreement.optimizing import ended, tiny
 from agreement.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
 from promptlift.service.store.database import Database
 
 REQUESTS = 250
-EXPECTED = (200, 201, 400, 404, 405, 413)
+EXPECTED = (200, 201, 400, 404, 405, 409, 413)
 NAMES = (
     *(
         "name",
@@ -36,6 +37,8 @@ NAMES = (
         "kpis",
     ),
     *("autoDeploy", "enabled", "variantsPerGeneration", "maxTurns", "preferredLLM", "messages", "role", ""),
+    *("mode", "variantCount", "intent", "targetImprovements", "hypothesis", "personaIds", "seed"),
+    *("variantId", "versionId", "ifVersionId", "reason", "note", "verdict"),
 )
 TEXTS = (
     *(
@@ -71,7 +74,7 @@ TEXTS = (
 NUMBERS = (0, 1, -1, 3, 1.5, 2**31, 2**53, 2**63, 2**64, -(2**63) - 1, 10**40, 1e308, -0.0, 5e-324)
 PARAMETERS = (
     *("limit", "offset", "status", "tags", "promptId", "agentId", "hasInsights", "includeInsights"),
-    *("includeContent", "days", "novel"),
+    *("includeContent", "days", "novel", "variantId", "stage", "taskCompleted", "optimizationId"),
 )
 
 
@@ -96,11 +99,13 @@ def value(chance, depth=0):
     return {chance.choice(NAMES): value(chance, depth + 1) for _ in range(chance.randrange(6))}
 
 
-def body(chance, prompt_id):
+def body(chance, prompt_id, variant_id):
     good = chance.choice(
         (
             {"name": "n", "content": "c", "llmModel": "gpt-4o"},
             {"promptId": prompt_id, "content": "User: hi"},
+            {"promptId": prompt_id, "variantCount": 1, "intent": {"hypothesis": "h"}, "seed": 3},
+            {"variantId": variant_id, "verdict": "keep", "reason": "r", "versionId": "ver_1"},
             {"general": {"name": "n"}, "optimization": {"simulation": {"maxTurns": 3}}},
             {},
         )
@@ -118,11 +123,14 @@ def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
     chance = random.Random(seed)
     prompt_id = wire.add_prompt()
     conversation = wire.log(prompt_id)
+    optimization = tiny(wire, prompt_id)["id"]
+    variant_id = wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]
+    ids = (prompt_id, prompt_id, optimization, optimization, conversation)
     for number in range(REQUESTS):
         method, path = chance.choice(SPECIFIED + OFFERED).split()
         if chance.random() < 0.05:
             method = chance.choice(METHODS)
-        identifier = chance.choice((prompt_id, prompt_id, conversation, chance.choice(TEXTS) or "x"))
+        identifier = chance.choice((*ids, chance.choice(TEXTS) or "x"))
         path = path.replace("{id}", quote(identifier, safe="").replace("..", "%2E%2E"))
         if method == "GET" and chance.random() < 0.7:
             asked = [
@@ -130,14 +138,19 @@ def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
                 for _ in range(chance.randrange(4))
             ]
             path += "?" + "&".join(asked)
-        sent = None if method in ("GET", "DELETE") else body(chance, prompt_id)
+        sent = None if method in ("GET", "DELETE") else body(chance, prompt_id, variant_id)
         if method == "DELETE" and prompt_id in path:
             continue
         answer = wire.ask(method, path, raw=sent)
         assert answer.status in EXPECTED, (seed, number, method, path, sent, answer)
     # Nothing that was accepted makes a list, a view or the judge stumble.
-    for listing in ("/prompts", "/agents", "/conversations"):
+    for listing in ("/prompts", "/agents", "/conversations", "/personas", "/actions"):
         wire.get(f"{listing}?limit=100")
+    for one in wire.get("/optimizations?limit=100")["data"]:
+        wire.ask("POST", f"/optimizations/{one['id']}/stop")
+        assert ended(wire, one["id"])["status"] in ("completed", "stopped")
+        for view in ("variants", "review", "simulations?limit=100&includeContent=true"):
+            wire.get(f"/optimizations/{one['id']}/{view}")
     wire.get("/conversations?limit=100&includeInsights=true&includeContent=true")
     wire.get(f"/agents/{prompt_id}/insights?days=all")
     wire.wait_for_insights(prompt_id)
