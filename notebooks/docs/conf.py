@@ -17,7 +17,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
 ]
 root_doc = "index"
@@ -31,7 +30,7 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 # A widget needs a script of another host; its static twin does not.
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 # The reference is made of the docstrings: numpydoc, with types in the annotations.

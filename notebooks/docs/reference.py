@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,6 @@ TEMPLATES: Final = {
 .. autoclass:: {{ objname }}
    :members:
    :inherited-members: BaseModel, Exception, dict, str, object, Protocol, tuple, VBox, DOMWidget, Widget, HasTraits
-   :show-inheritance:
 """,
     "base.rst": """\
 {{ objname | escape | underline }}
@@ -83,6 +83,8 @@ ROOMS: Final = (
 )
 # Rooms whose modules are their interface: they have no names of their own.
 _OPEN_ROOMS: Final = ("schema",)
+# Characters of a value that fits on a page.
+LONG_VALUE: Final = 120
 # Modules, not names: each has a page.
 _PAGES: Final = {room.module for room in ROOMS if room.module} | {"events"}
 
@@ -178,8 +180,41 @@ def _page(room: Room) -> str:
                 said = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
                 parts += [_heading(module.rpartition(".")[2], "-"), said, "", _summary(own)]
     else:
-        parts.append(_summary(names))
+        constants = [name for name in names if _is_constant(name)]
+        parts.append(_summary([name for name in names if name not in constants]))
+        if constants:
+            parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
     return "\n".join(parts)
+
+
+def _is_constant(name: str) -> bool:
+    return name.rpartition(".")[2].isupper()
+
+
+def _constant(room: Room, name: str) -> str:
+    """A constant with what the source says above it; of its type nobody wants to read here."""
+    module, _, own = name.rpartition(".")
+    value = getattr(importlib.import_module(module), own)
+    shown = repr(value)
+    said = " ".join(
+        line.strip().removeprefix("#").strip() for part in _parts(room.name) for line in _comment(part, own)
+    )
+    text = f".. py:data:: {name}\n   :type: {type(value).__name__}\n"
+    if len(shown) < LONG_VALUE:
+        text += f"   :value: {shown}\n"
+    elif isinstance(value, dict):
+        said += "\n\n   Keys: " + ", ".join(f"``{key}``" for key in value)
+    return f"{text}\n   {said.strip()}\n"
+
+
+def _comment(module_name: str, constant: str) -> list[str]:
+    """Lines of the comment above the assignment of a constant."""
+    lines = inspect.getsource(importlib.import_module(module_name)).splitlines()
+    at = next((at for at, line in enumerate(lines) if re.match(rf"{constant}\b[^=]*=", line)), 0)
+    first = at
+    while first and lines[first - 1].startswith("#"):
+        first -= 1
+    return lines[first:at]
 
 
 def _heading(text: str, mark: str = "=") -> str:
