@@ -14,8 +14,8 @@ from promptlift.schema.model import ApiModel
 
 OptimizationStage = Literal["preparing", "screen", "confirm", "done"]
 OPTIMIZATION_STAGES: tuple[OptimizationStage, ...] = ("preparing", "screen", "confirm", "done")
-EndReason = Literal["threshold", "futility", "budget", "guardrail", "stopped"]
-END_REASONS: tuple[EndReason, ...] = ("threshold", "futility", "budget", "guardrail", "stopped")
+EndReason = Literal["threshold", "futility", "budget", "guardrail", "stopped", "failed"]
+END_REASONS: tuple[EndReason, ...] = ("threshold", "futility", "budget", "guardrail", "stopped", "failed")
 Estimand = Literal["population", "panel"]
 ESTIMANDS: tuple[Estimand, ...] = ("population", "panel")
 GuardrailVerdict = Literal["harmed", "ok", "unknown"]
@@ -117,7 +117,7 @@ class OptimizationResults(Effect):
     estimand: str | None = None
     """``population``, or ``panel`` when it holds for the given personas only."""
     reason: str | None = None
-    """Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail`` or ``stopped``."""
+    """Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail``, ``stopped`` or ``failed``."""
     explanation: str | None = None
     """Why there is no winner, in words and numbers."""
     smallest_findable_points: float | None = None

@@ -78,7 +78,7 @@ def results_of(
             for rail in verdict.guardrails
         ],
         "warnings": [*notes, *verdict.warnings],
-        "variantsTested": sum(variant.n_pairs + variant.n_dropped > 0 for variant in verdict.variants),
+        "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
         "rehearsal": rehearsal,
         "progress": _progress(
             "done" if ended else progress.stage,
@@ -96,6 +96,11 @@ def results_of(
             found["smallestFindablePoints"] = why.smallest_findable_points
             found["pairsNeeded"] = why.pairs_needed
     return found
+
+
+def _tested(variant: VariantStats, passes_done: int) -> bool:
+    """Whether a variant was talked with; the pairs of a finalist's own screening are not told any more."""
+    return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 
 def _progress(stage: str, passes: int, passes_max: int, done: int, most: int) -> dict[str, Any]:
