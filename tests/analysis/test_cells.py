@@ -28,9 +28,9 @@ def test_a_field_counts_its_own_pairs():
     table = simulations(150)
     field = analysis.persona_scenario_heatmap(table).query("part == 'field'").iloc[0]
     mine = table[(table["persona"] == field["persona"]) & (table["scenario"] == field["scenario"])]
-    wide = mine.pivot_table(index="cell", columns="variant_id", values="task_completed", aggfunc="first").astype(
-        bool
-    )
+    wide = mine.pivot_table(
+        index="cell", columns="variant_id", values="task_completed", aggfunc="first"
+    ).astype(bool)
     assert field["n"] == len(wide)
     assert field["n10"] == int((wide["v1"] & ~wide["v0"]).sum())
     assert field["difference"] == pytest.approx(100 * (wide["v1"].mean() - wide["v0"].mean()))

@@ -115,7 +115,7 @@ def _notes(table: pd.DataFrame) -> list[str]:
         )
     if table["projected"].notna().any():
         notes.append(
-            "Diamond: projection if the average pace of the period so far goes on. It is no forecast: how much the "
+            "Projection (diamond): if the average pace of the period so far goes on. It is no forecast: how much the "
             "days differ is not reported, so no interval can be known."
         )
     else:

@@ -103,7 +103,8 @@ def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
 def ground(ax: Axes) -> tuple[float, float, float, float]:
     """What is seen behind a drawing: the colour of the axes, or of the figure where the axes have none."""
     own = to_rgba(ax.get_facecolor())
-    return own if own[3] > 0 else to_rgba(ax.get_figure(root=True).get_facecolor())
+    figure = ax.get_figure(root=True)
+    return own if own[3] > 0 or figure is None else to_rgba(figure.get_facecolor())
 
 
 def is_dark(ax: Axes) -> bool:
