@@ -78,6 +78,7 @@ class _Reviews:
             self.undo,
             answer=UndoAnswer,
             body=UndoRequest,
+            body_optional=True,
             errors=("INVALID_STATE",),
             summary="Bring back the text from before an action (beyond the specification)",
             operation="undo_action",
