@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 LISTS = ("/prompts", "/agents", "/conversations")
+EVERY_LIST = (*LISTS, "/optimizations", "/personas", "/actions")
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def test_a_row_that_comes_meanwhile_moves_the_others_and_hides_none(lists):
 )
 def test_a_limit_out_of_range_is_refused_on_every_list(new_account, value):
     wire = new_account()
-    for path in LISTS:
+    for path in EVERY_LIST:
         answer = wire.ask("GET", f"{path}?limit={value}")
         assert answer.status == 400
         assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
@@ -101,7 +102,7 @@ def test_a_limit_out_of_range_is_refused_on_every_list(new_account, value):
 @pytest.mark.parametrize("value", ["-1", "1.5", "x", "", "9007199254740993", "9" * 400, "+1"])
 def test_an_offset_out_of_range_is_refused_on_every_list(new_account, value):
     wire = new_account()
-    for path in LISTS:
+    for path in EVERY_LIST:
         answer = wire.ask("GET", f"{path}?offset={value}")
         assert answer.status == 400
         assert answer.error["details"] == {"offset": f"must be a whole number from 0 to {2**53}"}
