@@ -49,6 +49,8 @@ numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 88
 toc_object_entries = False
+# A short name in an annotation may be both a type of the API and the widget that shows it.
+suppress_warnings = ["ref.python"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"promptlift {release}"

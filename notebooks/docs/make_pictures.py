@@ -24,7 +24,7 @@ from PIL import Image, ImageChops
 mpl.use("Agg")
 
 import promptlift
-from promptlift import plots, report
+from promptlift import plots, report, widgets
 from promptlift.local import log_samples, wait_for_insights
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ COLOURS: Final = 96
 ENDING: Final = date(2026, 11, 1)
 SEED: Final = 11
 NOW: Final = datetime(2026, 11, 2, 6, tzinfo=UTC)
+PAGE: Final = "<!doctype html><meta charset=utf-8><style>body { font: 15px sans-serif; margin: 16px }</style>"
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -115,7 +116,16 @@ def report_page(scene: Scene) -> bytes:
         return photographed(page, width=1000, height=1250)
 
 
-PAGES: Final = {"report": report_page}
+def review_page(scene: Scene) -> bytes:
+    """The top of a review, as an exported notebook shows it."""
+    review = widgets.VariantReview(scene.lift, scene.optimization_id)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "review.html")
+        page.write_text(f"{PAGE}{review._repr_html_()}", encoding="utf-8")
+        return photographed(page, width=1000, height=1250)
+
+
+PAGES: Final = {"report": report_page, "review": review_page}
 FIGURES: Final[dict[str, Callable[[Scene], bytes]]] = {
     "overview": overview,
     "trend": trend,

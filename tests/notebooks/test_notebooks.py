@@ -25,9 +25,13 @@ def outputs_of(notebook):
 
 def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
     names = [path.stem for path in NOTEBOOKS]
-    assert {"01-first-look", "02-your-own-logs", "04-compare-prompts", "05-weekly-report"} <= set(names)
-    numbers = [int(name.partition("-")[0]) for name in names]
-    assert len(set(numbers)) == len(numbers)
+    assert names == [
+        "01-first-look",
+        "02-your-own-logs",
+        "03-variant-review",
+        "04-compare-prompts",
+        "05-weekly-report",
+    ]
 
 
 def test_a_notebook_was_run_from_top_to_bottom(notebook):
