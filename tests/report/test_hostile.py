@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -19,9 +20,11 @@ import pypdf
 import pytest
 from markdown_it import MarkdownIt
 
-from hostile import PAYLOADS, name_of
+from hostile import ENCODABLE, PAYLOADS, name_of
 from promptlift import report
 from promptlift.errors import ConfigError
+from promptlift.frames.optimizations import optimizations_table
+from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
@@ -345,3 +348,36 @@ def test_a_browser_runs_nothing_of_it(tmp_path):
     assert "<title>honest</title>" in dom
     assert "owned" in dom  # the payloads are there, as text
     assert not re.search(r"<(script|iframe|img|a|body on)\b", dom)
+
+
+@pytest.mark.parametrize("start", range(0, len(ENCODABLE), 5))
+def test_names_of_variants_become_text(start, tmp_path):
+    names = ENCODABLE[start : start + 5]
+    one = {"id": "opt_1", "promptId": "p1", "status": "completed", "createdAt": "2026-03-01T10:00:00Z"}
+    one |= {"results": {"winnerSelected": True, "winningVariantId": "var_0", "lift": 5.0}}
+    rows = [
+        {
+            "id": f"var_{n}",
+            "name": name,
+            "isOriginal": n == len(names) - 1,
+            "stage": "confirm",
+            "metrics": {"taskCompletion": 60.0},
+            "lift": 5.0 + n,
+            "warnings": [name],
+        }
+        for n, name in enumerate(names)
+    ]
+    variants, _, about = variants_table([{"id": "opt_1", "optimization": one, "variants": rows}])
+    variants.attrs["promptlift"] = {"table": "variants", **about}
+    material = dataclasses.replace(
+        gather(conversations(24), "p1", Window()),
+        optimizations=optimizations_table([one])[0],
+        variants=variants,
+    )
+    document = compose(material, window=Window(), now=NOW, title=None, logo=None, redacted=False, examples=0)
+    page = Page(renderer_for(Path("r.html"))(document).decode("utf-8"))
+    assert page.names <= OWN_TAGS
+    assert page.misnested == []
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+    assert [tag for tag, _ in page.tags].count("svg") == 4
+    nothing_invisible(page.source)
