@@ -1,0 +1,238 @@
+"""Notebook 03 as a person uses it: look, apply, refuse, undo; and as programs run it: nothing is done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from service_process import clean_environment
+from source_tree import ROOT
+
+pytestmark = pytest.mark.timeout(280)
+
+BOOK = ROOT / "notebooks" / "03-variant-review.ipynb"
+LIVE = "print(lift.client.prompts.get(prompt.id).content == {})"
+WINNER = 'winner["content"]'
+COUNT = 'print(len(lift.actions()), *lift.actions()["kind"])'
+
+
+def opened(lab, name):
+    book = nbformat.read(BOOK, as_version=4)
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    nbformat.write(book, lab.folder / name)
+    notebook = lab.open(name=name)
+    notebook.run_all()
+    box = notebook.page.locator(".plw-review")
+    box.locator(".plw-card").first.wait_for()
+    box.scroll_into_view_if_needed()
+    return notebook, box
+
+
+def says(locator, words):
+    from playwright.sync_api import expect
+
+    expect(locator).to_contain_text(words, timeout=30_000)
+
+
+def gone(locator):
+    from playwright.sync_api import expect
+
+    expect(locator).to_be_hidden(timeout=30_000)
+
+
+def ask_to_apply(notebook, box):
+    box.get_by_role("button", name="Apply").and_(box.locator(".plw-won .plw-apply")).click()
+    box.locator(".plw-dialog").wait_for()
+    # A button that has just appeared takes no click, so that a double click hits nothing.
+    notebook.page.wait_for_timeout(800)
+
+
+def test_a_winner_is_reviewed_applied_and_taken_back(lab):
+    notebook, box = opened(lab, "review.ipynb")
+    page = notebook.page
+    assert box.locator(".plw-card").count() == 4
+    won = box.locator(".plw-won")
+    says(won, "★ winner")
+    says(won, "rehearsal")
+    says(won, "90% interval")
+    assert won.locator(".plw-drawing").count() == 2
+    assert box.locator(".plw-texts details[open] ins").count() > 0
+    assert box.locator(".plw-texts .plw-sign").filter(has_text="+").count() > 0
+    says(won.get_by_label("Note on"), "")
+    box.locator(".plw-top").evaluate("one => one.scrollIntoView()")
+    notebook.screenshot("review-open")
+
+    # Situations in which only one of them completed the task, with both transcripts.
+    box.get_by_label("Outcome").select_option("lost")
+    says(box.locator(".plw-pairs"), "only the original completed")
+    box.locator(".plw-pair").first.click()
+    says(box.locator(".plw-opened"), "not completed")
+    assert box.locator(".plw-side").count() == 2
+    assert box.locator(".plw-side .plw-turn").count() > 2
+    box.locator(".plw-examples").scroll_into_view_if_needed()
+    notebook.screenshot("review-examples")
+
+    # The note that the notebook wrote is there after Refresh; another verdict is kept.
+    box.get_by_role("button", name="Refresh").click()
+    page.wait_for_function(
+        "() => document.querySelector('.plw-won textarea').value.startsWith('Clear steps')"
+    )
+    won.locator("[data-verdict=reject]").click()
+    page.wait_for_selector(".plw-won [data-verdict=reject][aria-pressed=true]")
+    assert notebook.evaluate('print(lift.review(optimization.id)["verdict"].iloc[0])') == "reject"
+
+    # Cancelling does nothing; confirming does it once, also with a double click.
+    ask_to_apply(notebook, box)
+    dialog = box.locator(".plw-dialog")
+    says(dialog, "Help desk")
+    says(dialog, "Rehearsal")
+    assert dialog.locator("ins").count() > 0
+    dialog.locator("summary").first.click()
+    says(dialog.locator(".plw-whole").first, "You are the customer care assistant of Larkfield")
+    notebook.screenshot("review-confirm")
+    dialog.get_by_role("button", name="Cancel").click()
+    gone(dialog)
+    assert notebook.evaluate(COUNT) == "0"
+    ask_to_apply(notebook, box)
+    dialog.locator("textarea").fill("looked at by a person")
+    dialog.locator(".plw-confirm").dblclick()
+    says(box.locator(".plw-notice"), "is live now")
+    assert notebook.evaluate(LIVE.format(WINNER)) == "True"
+    assert notebook.evaluate(COUNT) == "1 apply"
+    assert notebook.evaluate('print(lift.actions()["note"].iloc[0])') == "looked at by a person"
+    says(box.locator(".plw-won"), "live now")
+    notebook.screenshot("review-applied")
+
+    box.locator(".plw-undo").first.click()
+    dialog.wait_for()
+    page.wait_for_timeout(800)
+    notebook.screenshot("review-undo")
+    dialog.locator(".plw-confirm").click()
+    says(box.locator(".plw-notice"), "from before is live again")
+    assert notebook.evaluate(LIVE.format("TEXT")) == "True"
+    assert notebook.evaluate(COUNT) == "2 undo apply"
+    assert notebook.problems() == []
+
+
+def test_what_cannot_be_applied_says_why_and_the_widget_goes_on(lab):
+    notebook, box = opened(lab, "refused.ipynb")
+    dialog = box.locator(".plw-dialog")
+
+    # Somebody else changed the prompt: before the dialog, and while it is open.
+    notebook.evaluate('lift.client.prompts.update(prompt.id, content="Somebody was here.")')
+    box.locator(".plw-won .plw-apply").click()
+    says(dialog, "changed since this review was opened")
+    says(dialog, "Somebody was here.")
+    says(dialog, "You are the customer care assistant of Larkfield")
+    assert dialog.locator(".plw-confirm").count() == 0
+    notebook.screenshot("review-conflict")
+    dialog.get_by_role("button", name="Refresh").click()
+    gone(dialog)
+    ask_to_apply(notebook, box)
+    notebook.evaluate('lift.client.prompts.update(prompt.id, content="And again.")')
+    dialog.locator(".plw-confirm").click()
+    says(dialog, "And again.")
+    assert notebook.evaluate(COUNT) == "0"
+    dialog.get_by_role("button", name="Refresh").click()
+    gone(dialog)
+
+    # The key is revoked; the network is gone; and then all is well again.
+    ask_to_apply(notebook, box)
+    notebook.evaluate(
+        "mine = review._lift; review._lift = promptlift.connect(lift.client.config.base_url, 'revoked_0123456789abcdef')"
+    )
+    dialog.locator(".plw-confirm").click()
+    says(box.locator(".plw-notice"), "does not accept the API key")
+    notebook.screenshot("review-key-revoked")
+    notebook.evaluate("review._lift = promptlift.connect('http://127.0.0.1:9', 'nobody_0123456789abcdef')")
+    box.locator(".plw-won .plw-apply").click()
+    says(box.locator(".plw-notice"), "cannot be reached")
+    notebook.screenshot("review-no-network")
+    assert notebook.evaluate(COUNT) == "0"
+    notebook.evaluate("review._lift = mine")
+    box.get_by_role("button", name="Refresh").click()
+    gone(box.locator(".plw-notice"))
+    ask_to_apply(notebook, box)
+    dialog.locator(".plw-confirm").click()
+    says(box.locator(".plw-notice"), "is live now")
+    assert notebook.evaluate(LIVE.format(WINNER)) == "True"
+    assert notebook.problems() == []
+
+
+def test_running_everything_twice_applies_nothing(lab):
+    notebook, box = opened(lab, "twice.ipynb")
+    # A dialog that is open when the cells run again is no consent.
+    ask_to_apply(notebook, box)
+    notebook.run_all()
+    box.locator(".plw-card").first.wait_for()
+    gone(box.locator(".plw-dialog"))
+    assert notebook.evaluate(COUNT) == "0"
+    assert notebook.evaluate(LIVE.format("TEXT")) == "True"
+    assert notebook.problems() == []
+
+
+@pytest.mark.parametrize("program", ["papermill", "nbconvert"])
+def test_a_program_that_runs_the_notebook_applies_nothing(lab, program):
+    if program == "papermill":
+        pytest.importorskip("papermill")
+    source, target = lab.folder / f"in-{program}.ipynb", lab.folder / f"out-{program}.ipynb"
+    shutil.copy(BOOK, source)
+    commands = {
+        "papermill": ["papermill", str(source), str(target), "--no-progress-bar"],
+        "nbconvert": ["nbconvert", "--to", "notebook", "--execute", str(source), "--output", target.name],
+    }
+    environment = clean_environment(
+        {"JUPYTER_CONFIG_DIR": str(lab.folder), "IPYTHONDIR": str(lab.folder / "ipython")}
+    )
+    for _ in range(2):
+        subprocess.run(
+            [sys.executable, "-m", *commands[program]],
+            check=True, capture_output=True, cwd=lab.folder, env=environment, timeout=200,
+        )  # fmt: skip
+        book = nbformat.read(target, as_version=4)
+        outputs = [cell.outputs[-1] for cell in book.cells if cell.cell_type == "code" and cell.outputs]
+        assert "Empty DataFrame" in outputs[-2]["data"]["text/plain"]
+        assert outputs[-1]["data"]["text/plain"] == "True"
+        assert "application/vnd.jupyter.widget-view+json" not in json.dumps(book)
+
+
+def test_the_review_is_read_without_scripts(lab, chromium):
+    path = lab.folder / "exported.ipynb"
+    shutil.copy(BOOK, path)
+    subprocess.run(
+        [sys.executable, "-m", "nbconvert", "--to", "html", str(path)],
+        check=True, capture_output=True, cwd=lab.folder, timeout=200,
+        env=clean_environment({"JUPYTER_CONFIG_DIR": str(lab.folder)}),
+    )  # fmt: skip
+    context = chromium.new_context(
+        java_script_enabled=False, offline=True, viewport={"width": 1100, "height": 1400}
+    )
+    page = context.new_page()
+    page.goto(path.with_suffix(".html").as_uri())
+    twin = page.locator(".promptlift-static").nth(1)
+    words = " ".join(twin.inner_text().split())
+    for part in (
+        "Review of prompt variants",
+        "★ winner",
+        "confirmed on fresh conversations",
+        "90% interval",
+        "a winner needs",
+        "Decision",
+        "against the original",
+        "− stands before what goes, + before what comes",
+        "Rehearsal: made by the built-in model",
+    ):
+        assert part in words, part
+    assert twin.locator("ins").count() > 0
+    assert twin.locator("ins:visible").count() > 0
+    twin.scroll_into_view_if_needed()
+    page.screenshot(path=lab.screenshots / "review-twin.png")
+    twin.screenshot(path=lab.screenshots / "review-twin-whole.png")
+    context.close()

@@ -1,0 +1,313 @@
+"""JupyterLab in a real browser: a server over a folder of the test, the service beside it, Chromium in front.
+
+``lab`` starts them once for all tests of a folder; ``lab.open(cells)`` opens a notebook made of code, and the notebook
+it gives is run, clicked and typed in. ``chromium`` alone opens files. Everything is skipped, with a reason, where
+Chromium or playwright is missing. ``PROMPTLIFT_SCREENSHOTS=folder`` keeps the pictures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from service_process import ServiceProcess, clean_environment, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from playwright.sync_api import Browser, Locator, Page
+
+MILLISECONDS = 60_000
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SETTINGS = {
+    "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": True, "windowingMode": "none"},
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
+
+
+def executable() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def reason_to_skip() -> str | None:
+    if executable() is None:
+        return "Chromium is not on this machine"
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "the Python package playwright is not installed"
+    return None
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """A headless browser. It ends with the tests of its folder: its event loop would be in the way of others."""
+    reason = reason_to_skip()
+    if reason is not None:
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Notebook:
+    """An open notebook: what a person sees of it and does in it."""
+
+    page: Page
+    path: Path
+    screenshots: Path
+    errors: list[str] = field(default_factory=list)
+    received: int = 0
+
+    def run_all(self) -> None:
+        """Run > Run All Cells, and wait until everything has run."""
+        before = self.executions()
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        # A menu takes a click only for the item that it knows to be under the pointer.
+        item = self.page.locator('.lm-Menu-item[data-command="runmenu:run-all"]')
+        item.hover()
+        self.page.locator('.lm-Menu-item.lm-mod-active[data-command="runmenu:run-all"]').click()
+        item.wait_for(state="hidden")
+        self.page.wait_for_function(
+            """before => {
+                const cells = [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')];
+                const now = cells.map(cell => cell.textContent.trim());
+                return now.every((text, at) => /^\\[\\d+\\]:?$/.test(text) && text !== before[at]);
+            }""",
+            arg=before,
+            timeout=MILLISECONDS * 2,
+        )
+        self.page.wait_for_selector(IDLE, timeout=MILLISECONDS)
+
+    def executions(self) -> list[str]:
+        """The prompts beside the cells, such as ``[3]:``."""
+        return self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").all_inner_texts()
+
+    def cell(self, number: int) -> Locator:
+        """A code cell, counted from 0."""
+        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
+
+    def output(self, number: int) -> str:
+        """The text of a cell's output."""
+        return self.cell(number).locator(".jp-OutputArea").inner_text()
+
+    def evaluate(self, code: str, *, wait: bool = True) -> str:
+        """Run code in the notebook's kernel, beside its cells, and give what it printed."""
+        printed: str = self.page.evaluate(
+            """async ([code, wait]) => {
+                const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
+                const parts = [];
+                const asked = kernel.requestExecute({code});
+                asked.onIOPub = message => {
+                    const {text, evalue} = message.content;
+                    if (message.header.msg_type === 'stream') parts.push(text);
+                    if (message.header.msg_type === 'error') parts.push(`failed: ${evalue}`);
+                };
+                if (wait) await asked.done;
+                return parts.join('').trim();
+            }""",
+            [code, wait],
+        )
+        return printed
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Run a command of JupyterLab, such as ``apputils:change-theme``."""
+        self.page.evaluate(
+            "([name, given]) => window.jupyterapp.commands.execute(name, given)", [name, arguments]
+        )
+
+    def problems(self) -> list[str]:
+        """Errors of the page, and outputs on stderr."""
+        stderr = self.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+        return [*self.errors, *stderr]
+
+    def save(self) -> None:
+        """Save the notebook, and wait until it is on the disk."""
+        before = self.path.stat().st_mtime_ns
+        self.command("docmanager:save")
+        wait_until(lambda: self.path.stat().st_mtime_ns != before, what="the notebook is saved", seconds=30)
+
+    def screenshot(self, name: str) -> Path:
+        """Take a picture of what is seen."""
+        target = self.screenshots / f"{name}.png"
+        self.page.screenshot(path=target)
+        return target
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab and the service that its kernels reach."""
+
+    base_url: str
+    token: str
+    folder: Path
+    service: ServiceProcess
+    browser: Browser
+    screenshots: Path
+    pages: list[Page] = field(default_factory=list)
+
+    def write(self, cells: Sequence[str], name: str) -> Path:
+        """Write a notebook of code cells without outputs."""
+        import nbformat
+
+        book = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(code) for code in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+        )
+        path = self.folder / name
+        nbformat.write(book, path)
+        return path
+
+    def open(self, cells: Sequence[str] | None = None, *, name: str, dark: bool = False) -> Notebook:
+        """Open a notebook: one of code cells that is written here, or one that lies in the folder."""
+        path = self.folder / name if cells is None else self.write(cells, name)
+        page = self.browser.new_page(
+            viewport={"width": 1300, "height": 1000}, color_scheme="dark" if dark else "light"
+        )
+        page.set_default_timeout(MILLISECONDS)
+        self.pages.append(page)
+        notebook = Notebook(page, path, self.screenshots)
+        page.on("pageerror", lambda error: notebook.errors.append(str(error)))
+
+        def count(payload: Any) -> None:
+            notebook.received += len(payload if isinstance(payload, bytes) else payload.encode())
+
+        page.on("websocket", lambda channel: channel.on("framereceived", count))
+        page.goto(f"{self.base_url}lab/tree/{name}?token={self.token}&reset")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        page.wait_for_selector(IDLE)
+        # The page says "idle" before its kernel has answered, and drops what is run until then.
+        page.wait_for_function(
+            """async () => {
+                const context = window.jupyterapp?.shell.currentWidget?.context?.sessionContext;
+                if (!context) return false;
+                await context.ready;
+                const kernel = context.session?.kernel;
+                if (!kernel || kernel.connectionStatus !== 'connected') return false;
+                await kernel.info;
+                return kernel.status === 'idle';
+            }"""
+        )
+        return notebook
+
+    def close(self) -> None:
+        """Close the pages, and end their kernels."""
+        while self.pages:
+            page = self.pages.pop()
+            # What was seen last, for whoever asks why a test failed.
+            page.screenshot(path=self.screenshots / f"end-of-{Path(page.url.partition('?')[0]).stem}.png")
+            page.close()
+        for session in self._ask("api/sessions"):
+            self._ask(f"api/sessions/{session['id']}", method="DELETE")
+
+    def _ask(self, path: str, method: str = "GET") -> Any:
+        request = urllib.request.Request(
+            f"{self.base_url}{path}", method=method, headers={"Authorization": f"token {self.token}"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+
+@pytest.fixture(scope="package")
+def lab_server(
+    chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
+    """JupyterLab over a temporary folder, for all tests of a folder."""
+    pytest.importorskip("jupyterlab")
+    home = tmp_path_factory.mktemp("lab")
+    folder = home / "notebooks"
+    folder.mkdir()
+    settings = home / "config" / "labconfig"
+    settings.mkdir(parents=True)
+    (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
+    pictures = Path(os.environ.get("PROMPTLIFT_SCREENSHOTS") or home / "screenshots")
+    pictures.mkdir(parents=True, exist_ok=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    token = secrets.token_hex(16)
+    environment = clean_environment(
+        {
+            "JUPYTER_CONFIG_DIR": str(home / "config"),
+            "JUPYTER_DATA_DIR": str(home / "data"),
+            "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+            "IPYTHONDIR": str(home / "ipython"),
+            "JUPYTER_TOKEN": token,
+            "PROMPTLIFT_BASE_URL": service.base_url,
+            "PROMPTLIFT_API_KEY": service.key,
+            "PROMPTLIFT_DATA": str(home / "promptlift"),
+        }
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        str(folder),
+        "--no-browser",
+        f"--port={port}",
+        "--ip=127.0.0.1",
+    ]
+    command += [
+        "--ServerApp.port_retries=0",
+        "--LabApp.news_url=",
+        "--LabApp.extension_manager=readonly",
+        "--expose-app-in-browser",
+    ]
+    command += ["--ServerApp.root_dir=" + str(folder), *(["--allow-root"] if os.geteuid() == 0 else [])]
+    with (home / "lab.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, chromium, pictures)
+
+    def ready() -> bool:
+        assert process.poll() is None, (home / "lab.log").read_text()
+        with suppress(OSError):
+            return bool(lab._ask("api/status"))
+        return False
+
+    try:
+        wait_until(ready, what="JupyterLab answers")
+        yield lab
+    finally:
+        # Its kernels are of its group, and end with it.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=20)
+
+
+@pytest.fixture
+def lab(lab_server: Lab) -> Iterator[Lab]:
+    """The running JupyterLab; notebooks that a test opened are closed after it."""
+    yield lab_server
+    lab_server.close()
