@@ -6,14 +6,16 @@ import sys
 import time
 from datetime import UTC, date, datetime
 
+import pandas as pd
 import pytest
 
 from promptlift import report
 from promptlift.report import renderers
-from promptlift.report.inert import one_line, shorten, visible
 from promptlift.report.period import window_of
 from promptlift.report.redaction import redact
+from promptlift.report.sections import _labels
 from promptlift.report.wording import interval, percent, plural, signed
+from promptlift.schema.inert import one_line, shorten, visible
 from report_page import NOW, clock, conversations
 
 
@@ -116,3 +118,13 @@ def test_a_format_is_one_module(tmp_path, monkeypatch):
     finally:
         sys.modules.pop("promptlift.report.renderers.plaintext", None)
         renderers._modules.cache_clear()
+
+
+def test_titles_in_a_picture_are_cut_by_their_width_and_stay_apart():
+    titles = pd.Series(["Short", "A" * 120, "A" * 119 + "B", "x" * 84, "文" * 60, "A" * 120])
+    labels = _labels(titles)
+    assert labels[0] == "Short"
+    assert labels[1] == labels[5] == "A" * 52 + "…"
+    assert labels[2] == "A" * 52 + "… (3)"
+    assert labels[3] == "x" * 84
+    assert labels[4] == "文" * 42 + "…"

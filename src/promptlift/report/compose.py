@@ -11,10 +11,10 @@ from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.examples import find_examples
 from promptlift.report.gather import GROUP
 from promptlift.report.headlines import CARDS, headlines, side_by_side
-from promptlift.report.inert import one_line
 from promptlift.report.optimizations import optimizations, rehearsal_notice
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.wording import count, day, plural
+from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -1,7 +1,7 @@
 """What a report says, whatever the format: plain texts, numbers ready to print, and pictures as SVG.
 
 Texts are as they are, unescaped: each renderer makes them harmless in its own way. They hold no control characters,
-because ``inert.visible`` went over everything that came from outside. Numbers are numbers: each renderer prints them, or
+because ``schema.inert.visible`` went over everything that came from outside. Numbers are numbers: each renderer prints them, or
 writes them as they are.
 """
 

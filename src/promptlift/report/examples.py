@@ -13,8 +13,8 @@ import pandas as pd
 from promptlift.errors import TranscriptError
 from promptlift.report.document import Transcript, Turn
 from promptlift.report.gather import GROUP
-from promptlift.report.inert import one_line, shorten, visible
 from promptlift.report.wording import count, moment, plural, signed
+from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import promptlift
 from promptlift.report.document import Column, Notice, Section, Table
-from promptlift.report.inert import one_line
 from promptlift.report.redaction import REDACTION_NOTE
 from promptlift.report.wording import moment, plural
+from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime

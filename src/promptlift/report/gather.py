@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.errors import FrameError, NotFound
-from promptlift.report.inert import one_line
+from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

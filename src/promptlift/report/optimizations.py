@@ -9,9 +9,9 @@ import pandas as pd
 
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
 from promptlift.report.gather import MAX_OPTIMIZATIONS
-from promptlift.report.inert import one_line
 from promptlift.report.redaction import redact
 from promptlift.report.wording import plural
+from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import east_asian_width
 
 from promptlift import analysis
 from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.gather import GROUP
-from promptlift.report.inert import shorten, visible
 from promptlift.report.wording import count, percent
+from promptlift.schema.inert import shorten, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,9 @@ __all__ = ["completion", "issues", "sentiment"]
 
 TOP: Final = 8
 _QUOTE_CHARS: Final = 180
+# Letters of middle width that fit beside the counts in the picture of issues.
+_LABEL_ROOM: Final = 84.0
+_BROAD: Final = frozenset("=+~<>@#%&mw_−—–…")
 _UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
 
 
@@ -131,7 +135,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
         "issues",
         f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "
         "below has the numbers.",
-        _painter("paint_issues", found),
+        _painter("paint_issues", found.assign(issue=_labels(found["issue"]))),
         "A conversation counts once for each issue. That tasks fail more often with an issue does not say "
         "that the issue is why.",
     )
@@ -179,6 +183,25 @@ def _quotes(table: pd.DataFrame, ids: set[str]) -> dict[tuple[str, str], str]:
                 text = shorten(" ".join(visible(evidence).split()), _QUOTE_CHARS)[0]
                 quotes.setdefault((str(conversation_id), one["title"]), f"“{text}”")
     return quotes
+
+
+def _labels(titles: pd.Series[str]) -> list[str]:
+    """Cut titles to what fits into the picture, so that they still differ."""
+    labels: dict[str, str] = {}
+    for title in titles.unique():
+        label = _cut(title)
+        labels[title] = label if label not in labels.values() else f"{label} ({len(labels) + 1})"
+    return [labels[title] for title in titles]
+
+
+def _cut(title: str) -> str:
+    room = _LABEL_ROOM
+    for place, char in enumerate(title):
+        wide = east_asian_width(char) in "WF"
+        room -= 2.0 if wide else 1.6 if char.isupper() or char in _BROAD else 1.0
+        if room < 0:
+            return f"{title[:place].rstrip()}…"
+    return title
 
 
 def _painter(name: str, table: pd.DataFrame) -> Callable[[], str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.errors import ConfigError
 from promptlift.report.cells import plain, tables_of
 from promptlift.report.document import Part
-from promptlift.report.inert import visible
+from promptlift.schema.inert import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
