@@ -7,9 +7,10 @@ function render({ model, el }) {
   const head = make("div", { class: "plw-top" });
   const about = make("div", { class: "plw-about" });
   const cards = make("div", { class: "plw-cards" });
+  const texts = make("div", { class: "plw-texts" });
   const examples = make("div", { class: "plw-examples" });
   const done = make("div", { class: "plw-done" });
-  root.append(head, notice.place, about, cards, examples, done);
+  root.append(head, notice.place, about, cards, texts, examples, done);
   const showDialog = dialogs(model, root, wish);
   const notes = new Map();
 
@@ -35,8 +36,6 @@ function render({ model, el }) {
         make("div", { class: "plw-words" }, one.confidence)] : []),
       make("dl", {}, ...one.facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
       one.warnings && make("p", { class: "plw-warning" }, one.warnings),
-      one.differs && make("details", { open: true }, make("summary", {}, "Text against the original"),
-        make("p", { class: "plw-soft" }, one.differs), one.diff.length > 0 && diffed(one.diff)),
       make("div", { class: "plw-said-of" },
         make("div", { class: "plw-buttons", role: "group", "aria-label": `Verdict on ${one.name}` },
           ...[["keep", "✓ Keep"], ["reject", "✗ Reject"]].map(verdict)), field),
@@ -44,6 +43,13 @@ function render({ model, el }) {
         pressed(winner ? "Apply the winner …" : "Apply …", () => wish("apply", one.id),
           { class: "plw-apply", disabled: !one.can_apply, title: one.why_not || `Make ${one.name} the live text`, "aria-label": `Apply ${one.name}` })),
     );
+  }
+
+  function text(one) {
+    const winner = one.marks.some(([words]) => words.includes("winner"));
+    return make("details", { open: winner, "data-text": one.id },
+      make("summary", {}, "Text of ", make("b", { class: "plw-said" }, one.name), " against the original"),
+      make("p", { class: "plw-soft" }, one.differs), one.diff.length > 0 && diffed(one.diff));
   }
 
   function view() {
@@ -58,6 +64,9 @@ function render({ model, el }) {
       now.explanation && make("p", { class: "plw-said" }, now.explanation)].filter(Boolean));
     notes.clear();
     cards.replaceChildren(...now.cards.map(card));
+    const open = new Set([...texts.querySelectorAll("[open]")].map((one) => one.dataset.text));
+    texts.replaceChildren(...now.cards.filter((one) => one.differs).map(text));
+    for (const one of texts.children) if (open.has(one.dataset.text)) one.open = true;
     if (!now.cards.length) cards.append(make("p", { class: "plw-soft" }, "There are no variants yet. Refresh looks again."));
     done.replaceChildren(...[now.actions.length > 0 && make("div", { class: "plw-heading" }, "What was done"),
       ...now.actions.map((row) => make("div", { class: "plw-action", "data-action": row.id },
