@@ -24,9 +24,9 @@ def picture(kind="PNG", size=(300, 100), mode="RGB", **more):
     return out.getvalue()
 
 
-def noise():
+def noise(kind="PNG"):
     out = io.BytesIO()
-    Image.effect_noise((300, 100), 80).save(out, "PNG")
+    Image.effect_noise((300, 100), 80).save(out, kind)
     return out.getvalue()
 
 
@@ -113,6 +113,16 @@ def test_what_is_no_picture_is_refused_before_anything_is_read(tmp_path, data, m
     with pytest.raises(ConfigError, match=message):
         report.write(None, "p1", tmp_path / "r.html", logo=data)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cut_picture_is_refused_also_when_another_library_is_lenient(monkeypatch):
+    monkeypatch.setattr("PIL.ImageFile.LOAD_TRUNCATED_IMAGES", True)
+    for data in (noise()[:5000], noise("JPEG")[:2000]):
+        with pytest.raises(ConfigError, match="is broken"):
+            read_logo(data)
+    from PIL import ImageFile
+
+    assert ImageFile.LOAD_TRUNCATED_IMAGES is True
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from datetime import timedelta, timezone
 from pathlib import Path
 
 import pandas as pd
@@ -64,6 +65,15 @@ def test_the_same_data_and_clock_give_the_same_bytes(tmp_path):
     table = conversations(60)
     first = write(table, tmp_path / "a.html").read_bytes()
     assert write(table.sample(frac=1, random_state=1).sort_index(), tmp_path / "b.html").read_bytes() == first
+
+
+def test_the_zone_of_the_clock_does_not_matter(tmp_path):
+    table = conversations(20)
+    first = write(table, tmp_path / "a.html").read_bytes()
+    tokyo = NOW.astimezone(timezone(timedelta(hours=9)))
+    assert report.write(table, "p1", tmp_path / "b.html", clock=lambda: tokyo).read_bytes() == first
+    bare = NOW.replace(tzinfo=None)
+    assert report.write(table, "p1", tmp_path / "c.html", clock=lambda: bare).read_bytes() == first
 
 
 def test_the_bytes_do_not_depend_on_the_process(tmp_path):

@@ -105,7 +105,7 @@ def write(
     if type(examples) is not int or not 0 <= examples <= MAX_EXAMPLES:
         raise ValueError(f"examples={examples!r} is not a number from 0 to {MAX_EXAMPLES}.")
     now = clock() if clock is not None else datetime.now(UTC)
-    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now
+    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
     window = window_of(period, now)
     material = gather(source, prompt_id, window)
     document = compose(

@@ -60,8 +60,10 @@ def _read(path: Path) -> bytes:
 
 
 def _anew(data: bytes, name: str) -> Logo:
-    from PIL import Image, ImageOps  # noqa: PLC0415  only a report with a logo needs it
+    from PIL import Image, ImageFile, ImageOps  # noqa: PLC0415  only a report with a logo needs it
 
+    # WeasyPrint lets Pillow make up what is missing in a picture, for the whole process.
+    lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
     try:
         with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as opened:
             (width, height), photo = opened.size, opened.format == "JPEG"
@@ -69,6 +71,8 @@ def _anew(data: bytes, name: str) -> Logo:
             picture = _plain_pixels(ImageOps.exif_transpose(opened), photo=photo) if small else None
     except Exception as error:  # a broken picture fails in many ways
         raise ConfigError(f"{name} is broken: {str(error)[:200]}. {_NEED}.") from error
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
     if picture is None:
         raise ConfigError(f"{name} has {width} × {height} pixels. {_NEED}.")
     picture.thumbnail((_WIDTH, _HEIGHT))
