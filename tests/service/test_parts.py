@@ -23,7 +23,7 @@ def parts(asked, tmp_path):
 
     nobody = cast("Any", None)
     settings = ServiceSettings(data=tmp_path, models=("ours",))
-    return Parts(settings, nobody, nobody, nobody, list_models)
+    return Parts(settings, nobody, nobody, nobody, nobody, nobody, list_models)
 
 
 @pytest.mark.parametrize("wanted", ["gpt-4o", "ours"])
