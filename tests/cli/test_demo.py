@@ -102,6 +102,14 @@ def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_
     assert "Mine" in (tmp_path / "new" / "mine.html").read_text(encoding="utf-8")
     done = promptlift_command("report", "Other", "--out", tmp_path / "x.html", "--data", data)
     assert "There are: Mine" in failed_in_one_line(done)
+    options = ("--title", "Weekly", "--period", "2020-01-01..", "--redact", "--examples", "0")
+    done = promptlift_command("report", "Mine", "--out", tmp_path / "two.md", "--data", data, *options)
+    assert done.returncode == 0, done.stderr
+    assert "Weekly" in (tmp_path / "two.md").read_text(encoding="utf-8")
+    done = promptlift_command(
+        "report", "Mine", "--out", tmp_path / "x.md", "--data", data, "--period", "soon"
+    )
+    assert "--period 'soon' cannot be used" in failed_in_one_line(done)
     done = promptlift_command("report", "Mine", "--out", tmp_path / "x.docx", "--data", data)
     assert ".html" in failed_in_one_line(done)
 
@@ -110,6 +118,7 @@ def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):
     copied = copy_notebooks(tmp_path / "mine")
     names = {path.relative_to(tmp_path / "mine").as_posix() for path in copied}
     assert {"01-first-look.ipynb", "02-your-own-logs.ipynb", "data/support-chat.jsonl"} <= names
+    assert not any(name.startswith("docs/") for name in names)
     edited = tmp_path / "mine" / "01-first-look.ipynb"
     edited.write_text("edited")
     (tmp_path / "mine" / "02-your-own-logs.ipynb").unlink()

@@ -170,13 +170,41 @@ def import_files(
 
 @app.command()
 def report(
-    prompt: Annotated[str, typer.Argument(help="Name or id of the prompt.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write, .html.")],
+    prompts: Annotated[list[str], typer.Argument(metavar="PROMPT...", help="Names or ids of the prompts.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write: .html, .pdf, .xlsx, .md, .csv, .parquet, .csv.zip or .parquet.zip.",
+        ),
+    ],
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,
+    logo: Annotated[
+        Path | None, typer.Option("--logo", metavar="FILE", help="A PNG or JPEG picture.")
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period", metavar="DAYS", help="Days up to now, or FIRST..LAST such as 2026-01-01..2026-01-31."
+        ),
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", metavar="N", help="Conversations to show.")] = 6,
+    redact: Annotated[bool, typer.Option("--redact", help="Leave out everything that was said.")] = False,  # noqa: FBT002
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Write the report of a prompt as one self-contained file."""
+    """Write the report of a prompt, or of several side by side, in the format that the file's ending says."""
     from promptlift.cli.reporting import write_report  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
-    write_report(prompt, out=out, target=Target(base_url=base_url, data=data))
+    write_report(
+        prompts,
+        out=out,
+        target=Target(base_url=base_url, data=data),
+        title=title,
+        logo=logo,
+        redact=redact,
+        period=period,
+        examples=examples,
+    )

@@ -88,7 +88,8 @@ def copy_notebooks(folder: Path) -> list[Path]:
     copied = []
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
         part = file.relative_to(source)
-        if any(name.startswith(".") for name in part.parts):
+        # The sources of the documentation site lie there too in a source tree.
+        if part.parts[0] == "docs" or any(name.startswith(".") for name in part.parts):
             continue
         to = folder / part
         if not to.exists():
