@@ -70,3 +70,16 @@ def test_a_key_that_no_header_can_hold_is_refused_without_showing_it():
 )
 def test_loopback_is_known(address, here):
     assert LlmSettings(address, "m").on_this_machine is here
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-3", "4000", "nan"])
+def test_a_time_limit_that_is_no_time_is_refused(text):
+    variables = {"PROMPTLIFT_LLM_BASE_URL": "http://h/v1", "PROMPTLIFT_LLM_MODEL": "m", "PROMPTLIFT_LLM_TIMEOUT": text}
+    with pytest.raises(ConfigError, match="PROMPTLIFT_LLM_TIMEOUT must be a number of seconds from 1 to 3600"):
+        LlmSettings.from_env(variables)
+
+
+def test_the_time_limit_of_a_request_is_read():
+    variables = {"PROMPTLIFT_LLM_BASE_URL": "http://h/v1", "PROMPTLIFT_LLM_MODEL": "m"}
+    assert LlmSettings.from_env(variables).timeout == 120.0
+    assert LlmSettings.from_env({**variables, "PROMPTLIFT_LLM_TIMEOUT": " 600 "}).timeout == 600.0

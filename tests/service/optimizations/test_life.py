@@ -252,6 +252,7 @@ def test_a_wrong_key_fails_at_once(begin):
     found = caller.ended(made["id"])
     assert found["status"] == "failed"
     assert "PROMPTLIFT_LLM_API_KEY" in found["failure"]
+    assert found["usage"]["modelCalls"] == sum(model.asked.values()) >= 1
 
 
 def test_the_monthly_quota_is_kept(begin):

@@ -163,6 +163,7 @@ class OptimizationJobs:
         active.thread.start()
 
     def _run(self, optimization_id: str, calls: Calls) -> None:
+        run: OptimizationRun | None = None
         try:
             run = OptimizationRun(
                 self._database,
@@ -177,24 +178,26 @@ class OptimizationJobs:
         except (Cancelled, LostHold):
             pass
         except PromptliftError as error:
-            self._fail(optimization_id, str(error))
+            self._fail(optimization_id, str(error), run)
         except SQLAlchemyError as error:
             # A full disk or a lost server: the run is given back, and taken up again when its lease runs out.
             _LOG.warning("optimization %s waits for the database: %s", optimization_id, error)
         except Exception as error:  # noqa: BLE001 - a defect in one run must not leave it running for ever
             _LOG.exception("optimization %s failed", optimization_id)
-            self._fail(optimization_id, f"A defect of the service: {type(error).__name__}: {error}")
+            self._fail(optimization_id, f"A defect of the service: {type(error).__name__}: {error}", run)
         finally:
             with self._lock:
                 self._active.pop(optimization_id, None)
             self._look.set()
 
-    def _fail(self, optimization_id: str, reason: str) -> None:
+    def _fail(self, optimization_id: str, reason: str, run: OptimizationRun | None = None) -> None:
         try:
             with self._database.write() as connection:
                 row = optimizations.get(connection, optimization_id)
                 accounts.lock(connection, row.account_id)
                 if optimizations.held(connection, self._worker, [optimization_id]):
+                    if run is not None:
+                        run.count(connection)
                     optimization_life.fail(connection, row, reason, now=moment.now())
         except SQLAlchemyError as error:
             _LOG.warning("the end of optimization %s could not be kept: %s", optimization_id, error)

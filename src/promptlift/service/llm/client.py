@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatAnswer", "ChatClient", "Purpose"]
 
-REQUEST_SECONDS: Final = 120.0
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
 
@@ -55,11 +54,11 @@ class ChatClient:
     """
 
     def __init__(
-        self, settings: LlmSettings, *, policy: RetryPolicy | None = None, timeout: float = REQUEST_SECONDS
+        self, settings: LlmSettings, *, policy: RetryPolicy | None = None, timeout: float | None = None
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._tries = Tries(Transport(settings), Patience(timeout), self._safe)
+        self._tries = Tries(Transport(settings), Patience(settings.timeout if timeout is None else timeout), self._safe)
         self._dialects: dict[str, Dialect] = {}
 
     def __repr__(self) -> str:

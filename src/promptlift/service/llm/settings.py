@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
 from promptlift.errors import ConfigError
@@ -12,7 +12,9 @@ from promptlift.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LlmSettings"]
+__all__ = ["REQUEST_SECONDS", "LlmSettings"]
+
+REQUEST_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,15 @@ class LlmSettings:
         Sent as bearer token; never part of a repr, a log line or an error. ``None`` sends no token.
     agent_model
         Name of the model that plays the assistant, where it is not the prompt's own; ``None`` leaves that to the prompt.
+    timeout
+        Seconds for one request at most. A model on a processor alone may need more for a long text.
     """
 
     base_url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
     agent_model: str | None = None
+    timeout: float = REQUEST_SECONDS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", _checked_address(self.base_url))
@@ -65,6 +70,7 @@ class LlmSettings:
             model=env.get("PROMPTLIFT_LLM_MODEL", "").strip(),
             api_key=env.get("PROMPTLIFT_LLM_API_KEY", "").strip() or None,
             agent_model=env.get("PROMPTLIFT_LLM_AGENT_MODEL", "").strip() or None,
+            timeout=_seconds(env.get("PROMPTLIFT_LLM_TIMEOUT", "").strip()),
         )
 
     @property
@@ -72,6 +78,18 @@ class LlmSettings:
         """Whether the endpoint is on loopback, where no proxy can reach it."""
         host = urlsplit(self.base_url).hostname or ""
         return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _seconds(text: str) -> float:
+    if not text:
+        return REQUEST_SECONDS
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1.0 <= value <= 3_600.0:
+        raise ConfigError(f"PROMPTLIFT_LLM_TIMEOUT must be a number of seconds from 1 to 3600, not {text!r}")
+    return value
 
 
 def _checked_address(address: str) -> str:
