@@ -221,7 +221,7 @@ def test_the_review_is_read_without_scripts(lab, chromium):
     for part in (
         "Review of prompt variants",
         "★ winner",
-        "confirmed on fresh conversations",
+        "tested on fresh talks",
         "90% interval",
         "a winner needs",
         "Decision",

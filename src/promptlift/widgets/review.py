@@ -141,11 +141,10 @@ class VariantReview(ActingWidget):
             if "liveVersionId" in error.details and self._changed_by_others():
                 return
             raise
-        self._reload_after()
         undo = (
             f" To take it back: Undo below, or lift.undo({answer.action_id!r})." if answer.action_id else ""
         )
-        self._say(f"{card.name} is live now.{undo}")
+        self._done(f"{card.name} is live now.{undo}")
 
     def _changed_by_others(self) -> bool:
         """Refuse when another text is live than when this review was opened, and show both."""
@@ -192,8 +191,7 @@ class VariantReview(ActingWidget):
 
     def _stop(self, reason: str) -> None:
         self._lift.stop(self._id, reason or None)
-        self._reload_after()
-        self._say("The optimization was stopped.")
+        self._done("The optimization was stopped.")
 
     def _ask_to_undo(self, action_id: str) -> None:
         action = next((row for row in self._review.actions if row["action_id"] == action_id), None)
@@ -220,8 +218,7 @@ class VariantReview(ActingWidget):
 
     def _undo(self, action_id: str, note: str) -> None:
         self._lift.undo(action_id, note=note or None)
-        self._reload_after()
-        self._say("The text from before is live again.")
+        self._done("The text from before is live again.")
 
     # Notes.
 
@@ -247,13 +244,14 @@ class VariantReview(ActingWidget):
         self._close_dialog()
         self._say(" ".join(self._review.problems), "bad")
 
-    def _reload_after(self) -> None:
-        """Read again after something was done; that it was done is said even when this fails."""
+    def _done(self, words: str) -> None:
+        """Say what was done, and read everything again; that it was done is said even when reading fails."""
         try:
             self._read()
             self._update()
         except PromptliftError as error:
-            self._review.problems.append(f"It was done, and then: {words_for_failure(error)}")
+            words = f"{words} What is shown is older: {words_for_failure(error)}"
+        self._say(words)
 
     def _update(self) -> None:
         with self.hold_sync():

@@ -19,7 +19,7 @@ __all__ = ["NO_INTERVAL", "Card", "cards_of", "headline", "interval_words", "sig
 
 NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
 _NO_ENDS: Final = "interval unavailable: the service reports none"
-_STAGES: Final = {"screen": "screening only", "confirm": "confirmed on fresh conversations"}
+_STAGES: Final = {"screen": "only screened", "confirm": "tested on fresh talks"}
 REHEARSAL: Final = "Rehearsal: made by the built-in model, says nothing about a real prompt."
 
 

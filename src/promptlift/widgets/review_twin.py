@@ -78,7 +78,9 @@ def _table(cards: Sequence[Card]) -> Markup:
         name = element(
             "span", element("b", card.name), " ", _spaced([badge(words, tone) for words, tone in card.marks])
         )
-        numbers = Markup("<br>").join(element("span", f"{label} {value}") for label, value in card.facts)
+        numbers = Markup("<br>").join(
+            element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
+        )
         effect = _stacked(drawn(card.effect_pieces, words=card.effect), card.effect)
         sure = _stacked(drawn(card.confidence_pieces, words=card.confidence), card.confidence)
         rows.append([name, numbers, effect, sure])

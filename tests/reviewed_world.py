@@ -1,0 +1,101 @@
+"""An account of the embedded service with a completed optimization whose names, texts and talks are what a test wants."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import update
+
+from deployed import World
+from promptlift.service import moment
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import accounts, optimizations, simulations
+from promptlift.service.store.database import Database
+from promptlift.service.store.tables import optimization_variants, prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class ReviewedWorld(World):
+    """``key`` opens the account; ``database`` is to be closed."""
+
+    key: str
+
+    @classmethod
+    def beside(cls, data: Path) -> ReviewedWorld:
+        """An account in the database of a running service."""
+        world = cls(Database(f"sqlite:///{data / 'promptlift.db'}"))
+        world.key = f"test_{secrets.token_urlsafe(32)}"
+        with world.database.write() as connection:
+            accounts.add_key(connection, world.account, world.key, name="test")
+        return world
+
+    def optimization(self, *arguments: Any, **options: Any) -> str:
+        """Add an optimization; what was measured is given, so that no experiment has to be there to compute it."""
+        made = super().optimization(*arguments, **options)
+        with self.database.write() as connection:
+            row = optimizations.get(connection, made)
+            document = {**json.loads(row.results), "variants": {"0": {"n": 0}}}
+            optimizations.change(connection, made, {"results": json.dumps(document)})
+        return made
+
+    def rename(self, optimization_id: str, names: Sequence[str]) -> None:
+        """Give the prompt and the variants these names."""
+        with self.database.write() as connection:
+            connection.execute(
+                update(prompts).where(prompts.c.id == self.prompt_id).values(name=names[0][:200])
+            )
+            for number, name in enumerate(names):
+                connection.execute(
+                    update(optimization_variants)
+                    .where(
+                        optimization_variants.c.optimization_id == optimization_id,
+                        optimization_variants.c.number == number,
+                    )
+                    .values(name=name)
+                )
+
+    def talk(self, optimization_id: str, texts: Sequence[str], *, arm: int = 1) -> None:
+        """Let the original fail and a variant succeed in a cell for each text, which stands wherever a text can."""
+        now = moment.now()
+        cells, talks = [], []
+        for number, text in enumerate(texts):
+            shared = {"account_id": self.account, "optimization_id": optimization_id, "stage": "confirm"}
+            cells.append(
+                {
+                    **shared,
+                    "number": number,
+                    "pass": 1,
+                    "persona": json.dumps({"id": "p", "name": text, "description": text}),
+                    "scenario": json.dumps({"title": text, "opening": text, "goal": text, "source": "model"}),
+                }
+            )
+            content: Any = {"messages": [{"role": "user", "content": text or "-"}]}
+            talks += [
+                {
+                    **shared,
+                    "id": new_id("sim"),
+                    "cell": number,
+                    "arm": who,
+                    "pass": 1,
+                    "status": "completed",
+                    "task_completed": who != 0,
+                    "sentiment": "neutral",
+                    "sentiment_score": 0.0,
+                    "quality": 50.0,
+                    "turns": 1,
+                    "ended_by": "persona",
+                    "error": None,
+                    "content": json.dumps(content).encode(),
+                    "created_at": now,
+                }
+                for who in (0, arm)
+            ]
+        with self.database.write() as connection:
+            simulations.add_cells(connection, cells)
+            simulations.add(connection, talks)
+            assert optimizations.find(connection, self.account, optimization_id)

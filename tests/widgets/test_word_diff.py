@@ -1,0 +1,73 @@
+"""What differs between two texts, lines first and then words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from hostile import PAYLOADS
+from promptlift.schema.inert import visible
+from promptlift.widgets.word_diff import diff_lines, what_differs
+
+
+def shown(lines):
+    return [(line.mark, [(kind[0], text) for kind, text in line.parts]) for line in lines]
+
+
+def test_words_of_lines_that_are_alike_are_compared():
+    lines = diff_lines("One line.\nBe very brief today.\nLast.", "One line.\nBe brief and kind today.\nLast.")
+    assert [line.mark for line in lines] == [" ", "-", "+", " "]
+    removed = "".join(text for kind, text in lines[1].parts if kind == "removed")
+    added = "".join(text for kind, text in lines[2].parts if kind == "added")
+    assert (removed.split(), added.split()) == (["very"], ["and", "kind"])
+
+
+def test_lines_that_are_not_alike_stand_whole():
+    assert shown(diff_lines("alpha beta", "12345 67890 !!")) == [
+        ("-", [("r", "alpha beta")]),
+        ("+", [("a", "12345 67890 !!")]),
+    ]
+
+
+def test_what_is_far_from_a_change_is_left_out_and_counted():
+    before = "\n".join(f"line {n}" for n in range(20))
+    lines = diff_lines(before, before + "\nnew")
+    assert [line.mark for line in lines] == ["…", " ", " ", "+"]
+    assert lines[0].parts[0][1] == "18 unchanged lines"
+    assert len(diff_lines(before, before + "\nnew", context=None)) == 21
+
+
+@pytest.mark.parametrize("text", ["", "same", "a\nb\r\nc"])
+def test_the_same_text_has_no_diff(text):
+    assert diff_lines(text, text) == []
+    assert "byte for byte" in what_differs(text, text)
+
+
+def test_a_difference_that_cannot_be_seen_is_said():
+    assert diff_lines("a\nb", "a\r\nb ") == []
+    assert "not seen" in what_differs("a\nb", "a\r\nb ")
+
+
+def test_both_texts_can_be_put_together_from_a_whole_diff():
+    for one, other in pairwise(PAYLOADS):
+        if max(len(one), len(other)) > 2_500:
+            continue
+        lines = diff_lines(one, other, context=None)
+        if not lines:
+            assert visible(one) == visible(other)
+            continue
+        sides = {
+            sign: "\n".join(
+                "".join(text for _, text in line.parts) for line in lines if line.mark in (" ", sign)
+            )
+            for sign in "-+"
+        }
+        assert (sides["-"], sides["+"]) == (visible(one), visible(other))
+
+
+def test_diffs_of_hostile_texts_stay_small():
+    for one in PAYLOADS:
+        lines = diff_lines(one, one[::-1] + " changed " + one)
+        assert sum(len(text) for line in lines for _, text in line.parts) < 200_000
+    assert len(PAYLOADS) > 90
