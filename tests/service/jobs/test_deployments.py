@@ -54,6 +54,7 @@ class Talkers:
         self.flaky = 0.0
         self.hold: threading.Event | None = None
         self._asked = 0
+        self._talks: Counter[tuple[str, str]] = Counter()
         self.endpoint = StubEndpoint(self._answer)
 
     def _answer(self, asked: Asked) -> Say:
@@ -68,11 +69,11 @@ class Talkers:
 
     def _agent(self, messages: list[dict[str, str]]) -> str:
         text, opening = messages[0]["content"], messages[1]["content"]
-        return (
-            "It is solved."
-            if chance(text, opening, str(self._asked)) < self.rates[text]
-            else "It stays broken."
-        )
+        # Both texts have the same luck in a matter, in whatever order the conversations come: the difference between
+        # them is that of their rates, and none of it is chance.
+        self._talks[text, opening] += 1
+        luck = chance(opening, str(self._talks[text, opening]))
+        return "It is solved." if luck < self.rates[text] else "It stays broken."
 
     @staticmethod
     def _persona(_messages: list[dict[str, str]]) -> str:
