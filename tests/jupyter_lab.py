@@ -61,9 +61,9 @@ def reason_to_skip() -> str | None:
     return None
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A headless browser. It ends with the tests of its folder: its event loop would be in the way of others."""
+    """A headless browser. It ends with its module: its event loop would be in the way of other tests."""
     reason = reason_to_skip()
     if reason is not None:
         pytest.skip(reason)
@@ -235,11 +235,11 @@ class Lab:
         return json.loads(text) if text else None
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lab_server(
     chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lab]:
-    """JupyterLab over a temporary folder, for all tests of a folder."""
+    """JupyterLab over a temporary folder, for all tests of a module."""
     pytest.importorskip("jupyterlab")
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
