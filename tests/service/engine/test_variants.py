@@ -501,3 +501,8 @@ def test_over_a_real_socket(talk):
     assert stub.asked[1].headers["x-promptlift-purpose"] == "variants"
     schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
     assert schema["$defs"]["VariantAnswer"]["required"] == ["name", "content", "rationale"]
+
+
+@pytest.mark.parametrize("text", ["{{}}", "...", "1. 2. 3."])
+def test_a_text_without_words_is_no_variant(text):
+    assert problems_of(text, original="Help the customer.", others=()) == ("It has no words.",)

@@ -82,6 +82,8 @@ def problems_of(
     """
     if not text.strip():
         return ("It is empty.",)
+    if not any(character.isalpha() for character in text):
+        return ("It has no words.",)
     problems = []
     if storable_text(text) != text:
         problems.append("It holds a NUL character or half of a surrogate pair, which cannot be stored.")
