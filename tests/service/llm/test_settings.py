@@ -74,8 +74,14 @@ def test_loopback_is_known(address, here):
 
 @pytest.mark.parametrize("text", ["0", "x", "-3", "4000", "nan"])
 def test_a_time_limit_that_is_no_time_is_refused(text):
-    variables = {"PROMPTLIFT_LLM_BASE_URL": "http://h/v1", "PROMPTLIFT_LLM_MODEL": "m", "PROMPTLIFT_LLM_TIMEOUT": text}
-    with pytest.raises(ConfigError, match="PROMPTLIFT_LLM_TIMEOUT must be a number of seconds from 1 to 3600"):
+    variables = {
+        "PROMPTLIFT_LLM_BASE_URL": "http://h/v1",
+        "PROMPTLIFT_LLM_MODEL": "m",
+        "PROMPTLIFT_LLM_TIMEOUT": text,
+    }
+    with pytest.raises(
+        ConfigError, match="PROMPTLIFT_LLM_TIMEOUT must be a number of seconds from 1 to 3600"
+    ):
         LlmSettings.from_env(variables)
 
 

@@ -58,7 +58,9 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._tries = Tries(Transport(settings), Patience(settings.timeout if timeout is None else timeout), self._safe)
+        self._tries = Tries(
+            Transport(settings), Patience(settings.timeout if timeout is None else timeout), self._safe
+        )
         self._dialects: dict[str, Dialect] = {}
 
     def __repr__(self) -> str:
