@@ -255,6 +255,20 @@ def test_a_wrong_key_fails_at_once(begin):
     assert found["usage"]["modelCalls"] == sum(model.asked.values()) >= 1
 
 
+def test_conversations_under_way_when_a_run_fails_are_kept(begin):
+    def fault(asked):
+        refused = asked.headers["x-promptlift-purpose"] == "agent" and model.asked["agent"] >= 40
+        return Say({"error": {"message": "bad key"}}, status=401) if refused else None
+
+    model = AnsweringModel(fault=fault)
+    caller = begin(model)
+    made = caller.start(caller.prompt(), mode="exploratory", variantCount=1)
+    assert caller.ended(made["id"])["status"] == "failed"
+    kept = [one["status"] for one in caller.simulations(made["id"])]
+    assert kept.count("completed") == model.asked["judge"] > 0
+    assert kept.count("dropped") >= 1
+
+
 def test_the_monthly_quota_is_kept(begin):
     caller = begin(AnsweringModel(), plan="free")
     caller.settings(maxIterations=1, personaCount=1, scenariosPerSimulation=1, maxTurns=1)
