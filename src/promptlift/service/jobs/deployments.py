@@ -1,15 +1,10 @@
-"""Runs regression tests and watches live texts in production.
-
-The row of a deployment is the truth, as that of an optimization is: who works on its test, and until when that holds
-without a sign of life. A test that was killed goes on with the conversations that are not there yet.
-"""
+"""Runs regression tests and watches live texts in production."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,13 +12,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from promptlift.errors import PromptliftError
 from promptlift.service import moment
 from promptlift.service.actions import deployment_watch, regression_end
+from promptlift.service.jobs.leased_runs import LeasedRuns
 from promptlift.service.jobs.regression_run import RegressionRun, measured
-from promptlift.service.jobs.simulated_conversations import LostHold
-from promptlift.service.llm.calls import Calls, Cancelled
 from promptlift.service.store import deployments, optimizations
 
 if TYPE_CHECKING:
+    from promptlift.service.jobs.leased_runs import Work
     from promptlift.service.jobs.simulated_conversations import SimulationRooms
+    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
     from promptlift.service.store.database import Database
 
@@ -31,18 +27,10 @@ __all__ = ["DeploymentJobs"]
 
 _LOG = logging.getLogger(__name__)
 
-LEASE = 30 * moment.SECOND
-RENEW_SECONDS = 5.0
 LOOK_SECONDS = 2.0
 LOOK_EVERYWHERE = 30  # looks
 # Tests of one process at a time; they share the rooms with optimizations.
 TESTS_AT_A_TIME = 8
-
-
-@dataclass
-class _Active:
-    calls: Calls
-    thread: threading.Thread | None = field(default=None)
 
 
 class DeploymentJobs:
@@ -65,32 +53,28 @@ class DeploymentJobs:
         self._models = models
         self._rooms = rooms
         self._worker = worker
-        self._active: dict[str, _Active] = {}
-        self._lock = threading.Lock()
+        self._tests = LeasedRuns(
+            database,
+            deployments.LEASES,
+            name="regression",
+            worker=worker,
+            begin=self._begin,
+            at_a_time=TESTS_AT_A_TIME,
+            look_seconds=LOOK_SECONDS,
+        )
         self._ending = threading.Event()
-        self._tester = threading.Thread(target=self._test_for_ever, name="deployment-tester", daemon=True)
         self._watcher = threading.Thread(target=self._watch_for_ever, name="deployment-watcher", daemon=True)
 
     def start(self) -> None:
         """Begin to test and to watch; what a former process of this name left comes first."""
-        with self._database.write() as connection:
-            # SQLite has one process: whoever had a test is gone.
-            deployments.release(connection, None if self._database.is_sqlite else self._worker)
-        self._tester.start()
+        self._tests.start()
         self._watcher.start()
 
     def stop(self) -> None:
         """End all calls and threads; tests go on at the next start."""
         self._ending.set()
-        for keeper in (self._tester, self._watcher):
-            keeper.join(timeout=10)
-        with self._lock:
-            active = list(self._active.values())
-        for one in active:
-            one.calls.cancel()
-        for one in active:
-            if one.thread is not None:
-                one.thread.join(timeout=5)
+        self._tests.stop()
+        self._watcher.join(timeout=10)
 
     # Production
 
@@ -124,54 +108,7 @@ class DeploymentJobs:
 
     # Regression tests
 
-    def _test_for_ever(self) -> None:
-        renewed = 0
-        while not self._ending.is_set():
-            try:
-                if moment.now() - renewed >= RENEW_SECONDS * moment.SECOND:
-                    renewed = moment.now()
-                    self._renew(renewed)
-                self._end_lost()
-                self._take_up()
-            except SQLAlchemyError as error:
-                _LOG.warning("regression tests could not be looked for: %s", error)
-            self._ending.wait(LOOK_SECONDS)
-
-    def _renew(self, now: int) -> None:
-        with self._lock:
-            if not self._active:
-                return
-        with self._database.write() as connection:
-            deployments.renew(connection, self._worker, until=now + LEASE)
-
-    def _end_lost(self) -> None:
-        """End the calls of tests that were given up, or that another process has."""
-        with self._lock:
-            active = dict(self._active)
-        if not active:
-            return
-        with self._database.read() as connection:
-            held = deployments.held(connection, self._worker, list(active))
-        for deployment_id, one in active.items():
-            if deployment_id not in held:
-                one.calls.cancel()
-
-    def _take_up(self) -> None:
-        with self._lock:
-            mine = set(self._active)
-        free = TESTS_AT_A_TIME - len(mine)
-        with self._database.read() as connection:
-            if free <= 0 or not deployments.waiting(connection, now=moment.now()):
-                return
-        with self._database.write() as connection:
-            now = moment.now()
-            taken = deployments.claim(connection, self._worker, limit=free, now=now, until=now + LEASE)
-        for deployment_id in taken:
-            # Its lease ran out while it works here (a machine that slept): it goes on as it is.
-            if deployment_id not in mine:
-                self._run_in_thread(deployment_id)
-
-    def _run_in_thread(self, deployment_id: str) -> None:
+    def _begin(self, deployment_id: str) -> Work | None:
         with self._database.read() as connection:
             row = deployments.get(connection, deployment_id)
             optimization = optimizations.get(connection, row.optimization_id)
@@ -179,54 +116,49 @@ class DeploymentJobs:
             # A rehearsal is never tested: its winner does not go live by itself.
             calls = self._models.calls(rehearsal=False, seed=optimization.seed)
         except PromptliftError as error:
-            self._reject(deployment_id, f"The regression test could not be run: {error}")
-            return
-        active = _Active(calls)
-        active.thread = threading.Thread(
-            target=self._run, args=(deployment_id, calls), name=f"regression-{deployment_id}", daemon=True
-        )
-        with self._lock:
-            self._active[deployment_id] = active
-        active.thread.start()
+            _reject(self._database, self._worker, deployment_id, f"could not be run: {error}")
+            return None
+        return _Test(self._database, self._models, self._rooms, calls, deployment_id, self._worker)
 
-    def _run(self, deployment_id: str, calls: Calls) -> None:
-        try:
-            run = RegressionRun(
-                self._database,
-                self._rooms,
-                calls,
-                self._models.judge(calls),
-                deployment_id=deployment_id,
-                worker=self._worker,
-                agent_model=self._models.agent_model,
-            )
-            run.to_its_end()
-        except (Cancelled, LostHold):
-            pass
-        except PromptliftError as error:
-            self._reject(deployment_id, f"The regression test could not be finished: {error}")
-        except SQLAlchemyError as error:
-            # A full disk or a lost server: the test is taken up again when its lease runs out.
-            _LOG.warning("the regression test of %s waits for the database: %s", deployment_id, error)
-        except RuntimeError as error:
-            if not self._ending.is_set():  # at the end the rooms take no more conversations
-                self._defect(deployment_id, error)
-        except Exception as error:  # noqa: BLE001 - logged; the state must say how it ended
-            self._defect(deployment_id, error)
-        finally:
-            with self._lock:
-                self._active.pop(deployment_id, None)
 
-    def _defect(self, deployment_id: str, error: Exception) -> None:
-        _LOG.error("the regression test of %s failed", deployment_id, exc_info=error)
-        self._reject(deployment_id, f"A defect of the service: {type(error).__name__}: {error}")
+class _Test:
+    """One regression test."""
 
-    def _reject(self, deployment_id: str, reason: str) -> None:
-        try:
-            with self._database.write() as connection:
-                if deployments.held(connection, self._worker, [deployment_id]):
-                    row = deployments.get(connection, deployment_id)
-                    summary = measured(connection, row.optimization_id, stopped=reason.replace("\x00", ""))
-                    regression_end.end(connection, row, summary, now=moment.now())
-        except SQLAlchemyError as error:
-            _LOG.warning("the end of the regression test of %s could not be kept: %s", deployment_id, error)
+    def __init__(
+        self,
+        database: Database,
+        models: Models,
+        rooms: SimulationRooms,
+        calls: Calls,
+        deployment_id: str,
+        worker: str,
+    ) -> None:
+        self.calls = calls
+        self._database = database
+        self._models = models
+        self._rooms = rooms
+        self._id = deployment_id
+        self._worker = worker
+
+    def run(self) -> None:
+        RegressionRun(
+            self._database,
+            self._rooms,
+            self.calls,
+            self._models.judge(self.calls),
+            deployment_id=self._id,
+            worker=self._worker,
+            agent_model=self._models.agent_model,
+        ).to_its_end()
+
+    def fail(self, reason: str) -> None:
+        _reject(self._database, self._worker, self._id, f"could not be finished: {reason}")
+
+
+def _reject(database: Database, worker: str, deployment_id: str, why: str) -> None:
+    with database.write() as connection:
+        if deployments.LEASES.held(connection, worker, [deployment_id]):
+            row = deployments.get(connection, deployment_id)
+            reason = f"The regression test {why}".replace("\x00", "")
+            summary = measured(connection, row.optimization_id, stopped=reason)
+            regression_end.end(connection, row, summary, now=moment.now())

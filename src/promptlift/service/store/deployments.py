@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from promptlift.service.identifiers import new_id
+from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import deployments, optimizations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
 
 # States from which a variant may still go live.
 WAITING = ("staged", "testing")
+
+LEASES = Leases(deployments, deployments.c.state == "testing")
+"""Of regression tests."""
 
 
 def add(
@@ -104,66 +108,6 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
             deployments.c.state.in_((*WAITING, "live")),
         )
     ).all()
-
-
-# Who runs which regression test
-
-
-def _free(now: int) -> tuple[ColumnElement[bool], ...]:
-    return (deployments.c.state == "testing", func.coalesce(deployments.c.lease_until, 0) < now)
-
-
-def waiting(connection: Connection, *, now: int) -> bool:
-    """Whether there is a regression test that nobody works on."""
-    statement = select(deployments.c.id).where(*_free(now)).limit(1)
-    return connection.scalar(statement) is not None
-
-
-def claim(connection: Connection, worker: str, *, limit: int, now: int, until: int) -> list[str]:
-    """Take regression tests that nobody works on; the oldest first."""
-    free = (
-        select(deployments.c.id)
-        .where(*_free(now))
-        .order_by(deployments.c.seq)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    ids = list(connection.scalars(free))
-    if ids:
-        connection.execute(
-            update(deployments).where(deployments.c.id.in_(ids)).values(worker=worker, lease_until=until)
-        )
-    return ids
-
-
-def renew(connection: Connection, worker: str, *, until: int) -> None:
-    """Say that this process still works on what it took."""
-    connection.execute(
-        update(deployments)
-        .where(deployments.c.worker == worker, deployments.c.state == "testing")
-        .values(lease_until=until)
-    )
-
-
-def release(connection: Connection, worker: str | None = None) -> None:
-    """Give back what a process took; everything when no process is named."""
-    wanted = [deployments.c.state == "testing"]
-    if worker is not None:
-        wanted.append(deployments.c.worker == worker)
-    connection.execute(update(deployments).where(*wanted).values(worker=None, lease_until=None))
-
-
-def held(connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
-    """Which of these tests this process may go on with: still under way, and still its own."""
-    return set(
-        connection.scalars(
-            select(deployments.c.id).where(
-                deployments.c.id.in_(ids),
-                deployments.c.worker == worker,
-                deployments.c.state == "testing",
-            )
-        )
-    )
 
 
 def count_calls(connection: Connection, deployment: AnyRow, worker: str, calls: int, tokens: int) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import func, insert, select, update
 
+from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import (
     conversations,
     deployments,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 OPEN = ("queued", "running")
 # Logged conversations that scenarios and failures are taken from: the newest ones.
 REMEMBERED = 5_000
+
+LEASES = Leases(optimizations, optimizations.c.status == "running")
 
 
 def add(connection: Connection, values: dict[str, Any]) -> None:
@@ -129,59 +132,6 @@ def last_completed(connection: Connection, account_id: str, prompt_id: str) -> i
     return found
 
 
-# Who runs what
-
-
-def waiting(connection: Connection, *, now: int) -> bool:
-    """Whether there is a running optimization that nobody works on."""
-    return (
-        connection.scalar(
-            select(optimizations.c.id)
-            .where(optimizations.c.status == "running", optimizations.c.lease_until < now)
-            .limit(1)
-        )
-        is not None
-    )
-
-
-def claim(connection: Connection, worker: str, *, limit: int, now: int, until: int) -> list[str]:
-    """Take running optimizations that nobody works on; the oldest first."""
-    free = (
-        select(optimizations.c.id)
-        .where(optimizations.c.status == "running", optimizations.c.lease_until < now)
-        .order_by(optimizations.c.seq)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    ids = list(connection.scalars(free))
-    if ids:
-        connection.execute(
-            update(optimizations).where(optimizations.c.id.in_(ids)).values(worker=worker, lease_until=until)
-        )
-    return ids
-
-
-def renew(connection: Connection, worker: str, ids: Sequence[str], *, until: int) -> None:
-    """Say that this process still works on these."""
-    connection.execute(
-        update(optimizations)
-        .where(
-            optimizations.c.id.in_(ids),
-            optimizations.c.worker == worker,
-            optimizations.c.status == "running",
-        )
-        .values(lease_until=until)
-    )
-
-
-def release(connection: Connection, worker: str | None = None) -> None:
-    """Give back what a process took; everything when no process is named."""
-    wanted = [optimizations.c.status == "running"]
-    if worker is not None:
-        wanted.append(optimizations.c.worker == worker)
-    connection.execute(update(optimizations).where(*wanted).values(worker=None, lease_until=0))
-
-
 def count_calls(connection: Connection, optimization_id: str, worker: str, calls: int, tokens: int) -> bool:
     """Count model calls into a run; says whether this process still has it."""
     result = connection.execute(
@@ -194,19 +144,6 @@ def count_calls(connection: Connection, optimization_id: str, worker: str, calls
         .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
     )
     return result.rowcount == 1
-
-
-def held(connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
-    """Which of these this process may go on with: still running, and still its own."""
-    return set(
-        connection.scalars(
-            select(optimizations.c.id).where(
-                optimizations.c.id.in_(ids),
-                optimizations.c.worker == worker,
-                optimizations.c.status == "running",
-            )
-        )
-    )
 
 
 # Variants
