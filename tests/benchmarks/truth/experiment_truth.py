@@ -352,6 +352,43 @@ def operating_characteristics(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def found_by_fixed_size(
+    variants: int, truth: float, *, runs: int, passes: int = 30, seed: int = 0
+) -> np.ndarray:
+    """Share of runs in which a test of fixed size finds the best variant, by the number of passes."""
+    rng = np.random.default_rng((seed, variants, 3))
+    found = np.zeros(passes + 1)
+    for _ in range(runs):
+        world = draw_world(rng, variants, truth, passes)
+        for size in range(1, passes + 1):
+            picked = fixed_size_with_holm(world.completed[:size])
+            found[size] += bool(picked) and world.rates[picked] == world.rates[1:].max()
+    return np.maximum.accumulate(found) / runs
+
+
+def cost_of_finding_as_often(rows: list[Row], truth: float, *, runs: int, seed: int) -> str:
+    """What a test of fixed size would have to spend to find an effect as often as each mode does."""
+    lines = [
+        f"| mode | confidence | variants | found at +{100 * truth:.0f} % | conversations | a test of fixed size (Holm) needs | share |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    mine = [row for row in rows if row.truth == truth]
+    curves = {
+        variants: found_by_fixed_size(variants, truth, runs=runs, seed=seed)
+        for variants in sorted({row.variants for row in mine})
+    }
+    for row in mine:
+        curve = curves[row.variants]
+        found = row.right_winners / row.runs
+        passes = np.interp(found, curve, np.arange(len(curve)))
+        needed = passes * CELLS * (row.variants + 1)
+        lines.append(
+            f"| {row.mode} | {row.confidence_mode} | {row.variants} | {100 * found:.1f} | {mean(row.conversations):.0f} | "
+            f"{needed:.0f} | {mean(row.conversations) / needed:.2f} |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -376,6 +413,8 @@ def main() -> None:
     print(f"{options.runs} optimizations a row, seed {options.seed}.\n")
     print(operating_characteristics(rows), "\n")
     print(summary(rows), "\n")
+    if 0.10 in {row.truth for row in rows}:
+        print(cost_of_finding_as_often(rows, 0.10, runs=min(options.runs, 1000), seed=options.seed), "\n")
     print(table(rows))
 
 

@@ -151,3 +151,16 @@ def test_the_table_has_a_line_for_each_row():
     lines = truth.table(rows).splitlines()
     assert len(lines) == 2 + 3
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_what_a_test_of_fixed_size_needs_is_read_off_its_own_power():
+    curve = truth.found_by_fixed_size(2, 0.20, runs=60, seed=4)
+    assert curve[0] == 0.0
+    assert curve[-1] > 0.95
+    assert (np.diff(curve) >= 0).all()
+    row = truth.Row(0.20, 2, "validation", "low", runs=100, right_winners=50, conversations=[450])
+    told = truth.cost_of_finding_as_often([row], 0.20, runs=60, seed=4).splitlines()[-1]
+    needed, share = (float(cell) for cell in told.strip("|").split("|")[-2:])
+    assert 45 < needed < 30 * 45
+    assert share == pytest.approx(450 / needed, abs=0.01)
+    assert np.interp(needed / 45, np.arange(31), curve) == pytest.approx(0.5, abs=0.01)
