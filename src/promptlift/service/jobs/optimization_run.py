@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,7 +16,7 @@ from promptlift.service.engine.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.engine.variants import write_variants
 from promptlift.service.identifiers import new_id
 from promptlift.service.jobs.run_cells import RunCells
-from promptlift.service.jobs.simulated_conversations import Held, LostHold, Run, SimulatedConversation
+from promptlift.service.jobs.simulated_conversations import LostHold, Run, SimulatedConversation
 from promptlift.service.store import accounts, optimizations, simulations, usage
 from promptlift.stats import Experiment, Outcome, prior_sd_from
 
@@ -110,8 +109,8 @@ class OptimizationRun:
         texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            held = self._hold_pass(step, texts, more=step.number < experiment.verdict().progress.passes_max)
-            self._record(experiment, step, held)
+            self._hold_pass(step, texts, more=step.number < experiment.verdict().progress.passes_max)
+            self._record(experiment, step)
         with self._database.write() as connection:
             accounts.lock(connection, self._row.account_id)
             self._run.keep(connection)
@@ -128,7 +127,6 @@ class OptimizationRun:
             rows = optimizations.variants(connection, self._row.id)
         if not rows:
             rows = self._prepare()
-        self._ids = [row.id for row in rows]
         return [row.content for row in rows]
 
     def _prepare(self) -> Sequence[AnyRow]:
@@ -194,50 +192,47 @@ class OptimizationRun:
 
     # One pass
 
-    def _hold_pass(self, step: Pass, texts: Sequence[str], *, more: bool) -> list[Held]:
-        kept = self._kept(step)
+    def _hold_pass(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
         cells = self._cells.of(step)
         if more:
             self._cells.look_ahead(step)
-        there = {(one.cell, one.arm) for one in kept}
+        with self._database.read() as connection:
+            kept = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
+        there = {(row.cell, row.arm) for row in kept}
         todo = [
             SimulatedConversation(cell.number, arm, step.number, step.stage, texts[arm], *cells[cell.number])
             for cell in step.cells
             for arm in cell.order
             if (cell.number, arm) not in there
         ]
-        return kept + self._rooms.hold_all(self._run, todo) if todo else kept
+        if todo:
+            self._rooms.hold_all(self._run, todo)
 
-    def _kept(self, step: Pass) -> list[Held]:
-        """What a run that was interrupted had held of a pass."""
-        if not self._cells.known(step):
-            return []
+    def _record(self, experiment: Experiment, step: Pass) -> None:
+        """Take what happened in a pass, decide, and keep both."""
         with self._database.read() as connection:
             rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
-        return [Held(*(getattr(row, name) for name in Held._fields)) for row in rows]
-
-    def _record(self, experiment: Experiment, step: Pass, held: Sequence[Held]) -> None:
-        """Take what happened in a pass and decide."""
         cells = self._cells.of(step)
         experiment.record(
             Outcome(
-                one.cell,
-                one.arm,
-                one.task_completed,
-                one.sentiment_score,
-                one.quality,
-                cells[one.cell][0].id,
+                row.cell,
+                row.arm,
+                row.task_completed,
+                row.sentiment_score,
+                row.quality,
+                cells[row.cell][0].id,
             )
-            for one in sorted(held, key=lambda one: (one.cell, one.arm))
+            for row in rows
         )
-        if experiment.next_pass() is not None:  # the last one is kept together with the end
-            self._run.owe(partial(self._keep_state, experiment))
-
-    def _keep_state(self, experiment: Experiment, connection: Connection) -> None:
-        columns = optimization_life.measured(
-            connection, self._row, experiment, self._ids, self._notes, ended=False
-        )
-        optimizations.change(connection, self._row.id, columns)
+        if experiment.next_pass() is None:
+            return  # kept together with the end
+        with self._database.write() as connection:
+            self._run.keep(connection)
+            ids = [variant.id for variant in optimizations.variants(connection, self._row.id)]
+            columns = optimization_life.measured(
+                connection, self._row, experiment, ids, self._notes, ended=False
+            )
+            optimizations.change(connection, self._row.id, columns)
 
 
 def _told(failures: Sequence[dict[str, Any]]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 from concurrent.futures import Future
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["RunCells"]
 
 _Scenarios = list[dict[str, Any]]
-_Chosen = tuple[list[Persona], _Scenarios]
 
 
 class RunCells:
@@ -51,7 +49,7 @@ class RunCells:
         self._used: _Scenarios = []
         self._openings: set[str] = set()
         self._talking: dict[int, tuple[Persona, Scenario]] = {}
-        self._ahead: Future[_Chosen] | None = None
+        self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
         with database.read() as connection:
             for kept in simulations.cells(connection, row.id):
@@ -62,26 +60,28 @@ class RunCells:
         self._openings.add(opening_key(scenario["opening"]))
         self._talking[number] = (persona, _scenario(scenario))
 
-    def known(self, step: Pass) -> bool:
-        """Whether the cells of a pass were chosen before."""
-        return step.cells[0].number in self._talking
-
     def of(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
-        """Who talks about what in each cell of a pass; the run owes the cells that are chosen now."""
-        if not self.known(step):
+        """Who talks about what in each cell of a pass."""
+        if step.cells[0].number not in self._talking:
             self._fill(step)
         return {cell.number: self._talking[cell.number] for cell in step.cells}
 
     def look_ahead(self, step: Pass) -> None:
-        """Begin to choose the next pass's cells while this one is held: they do not depend on its outcomes."""
+        """Begin to choose the next pass's scenarios while this one is held: they do not depend on its outcomes."""
         if self._ahead is not None:
             return
+        cells, draws = len(step.cells), len({cell.persona for cell in step.cells})
         self._ahead = Future()
         self._ahead_of = step.number + 1
-        choose = partial(self._choose, step.number + 1, len(step.cells), _draws(step))
-        threading.Thread(target=_fulfil, args=(self._ahead, choose), name="cells-ahead", daemon=True).start()
 
-    def _chosen_ahead(self, step: Pass) -> _Chosen | None:
+        def choose() -> _Scenarios:
+            return self._scenarios(cells, self._drawn(step.number + 1, draws))
+
+        threading.Thread(
+            target=_fulfil, args=(self._ahead, choose), name="scenarios-ahead", daemon=True
+        ).start()
+
+    def _chosen_ahead(self, step: Pass) -> _Scenarios | None:
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
@@ -89,17 +89,12 @@ class RunCells:
         failed = ahead.exception() is not None
         return None if failed or self._ahead_of != step.number else ahead.result()
 
-    def _is_ready(self) -> bool:
-        return self._ahead is not None and self._ahead.done() and self._ahead.exception() is None
-
     def _fill(self, step: Pass) -> None:
-        if self._run.owes and not self._is_ready():
-            # A model may take its time to write scenarios; what was held must not hang on that.
-            with self._database.write() as connection:
-                self._run.keep(connection)
-        chosen = self._chosen_ahead(step) or self._choose(step.number, len(step.cells), _draws(step))
         numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
-        drawn = dict(zip(numbers, chosen[0], strict=True))
+        drawn = dict(zip(numbers, self._drawn(step.number, len(numbers)), strict=True))
+        scenarios = self._chosen_ahead(step)
+        if scenarios is None:
+            scenarios = self._scenarios(len(step.cells), list(drawn.values()))
         rows = [
             {
                 "account_id": self._row.account_id,
@@ -110,15 +105,13 @@ class RunCells:
                 "persona": orjson.dumps(_document(drawn[cell.persona])).decode(),
                 "scenario": orjson.dumps(scenario).decode(),
             }
-            for cell, scenario in zip(step.cells, chosen[1], strict=True)
+            for cell, scenario in zip(step.cells, scenarios, strict=True)
         ]
-        self._run.owe(partial(simulations.add_cells, rows=rows))
-        for cell, scenario in zip(step.cells, chosen[1], strict=True):
+        with self._database.write() as connection:
+            self._run.keep(connection)
+            simulations.add_cells(connection, rows)
+        for cell, scenario in zip(step.cells, scenarios, strict=True):
             self._take(cell.number, drawn[cell.persona], scenario)
-
-    def _choose(self, number_of_pass: int, cells: int, draws: int) -> _Chosen:
-        personas = self._drawn(number_of_pass, draws)
-        return personas, self._scenarios(cells, personas)
 
     def _drawn(self, number_of_pass: int, count: int) -> list[Persona]:
         row = self._row
@@ -156,11 +149,7 @@ class RunCells:
         return found
 
 
-def _draws(step: Pass) -> int:
-    return len({cell.persona for cell in step.cells})
-
-
-def _fulfil(future: Future[_Chosen], work: Callable[[], _Chosen]) -> None:
+def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
     try:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - told to whoever asks

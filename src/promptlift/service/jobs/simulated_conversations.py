@@ -11,11 +11,11 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from sqlalchemy.exc import SQLAlchemyError
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.store.database import Database
 
-__all__ = ["Held", "LostHold", "ModelGone", "Run", "SimulatedConversation", "SimulationRooms"]
+__all__ = ["LostHold", "ModelGone", "Run", "SimulatedConversation", "SimulationRooms"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,16 +80,6 @@ class SimulatedConversation:
     scenario: Scenario
 
 
-class Held(NamedTuple):
-    """What came of one conversation."""
-
-    cell: int
-    arm: int
-    task_completed: bool | None
-    sentiment_score: float | None
-    quality: float | None
-
-
 @dataclass
 class Run:
     """What the conversations of one run have in common.
@@ -112,22 +102,12 @@ class Run:
     exclusions: str | None
     agent_model: str | None
     hold: Callable[[Connection, int, int], bool]
-    _owed: list[Callable[[Connection], None]] = field(default_factory=list)
     _counted: tuple[int, int] = (0, 0)
     _unanswered: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def owe(self, write: Callable[[Connection], None]) -> None:
-        """Leave a write to the next transaction that keeps something: the model need not wait for it."""
-        self._owed.append(write)
-
-    @property
-    def owes(self) -> bool:
-        """Whether writes are left to the next transaction."""
-        return bool(self._owed)
-
     def keep(self, connection: Connection) -> None:
-        """Count the model calls since the last time and make the writes that are owed, in this transaction.
+        """Count the model calls since the last time, in this transaction.
 
         Raises
         ------
@@ -140,9 +120,6 @@ class Run:
             self._counted = counted
         if not self.hold(connection, *new):
             raise LostHold("The run was stopped or given to another process.")
-        owed, self._owed = self._owed, []
-        for write in owed:
-            write(connection)
 
     def answered(self) -> None:
         """Note that the model answered."""
@@ -187,12 +164,11 @@ class SimulationRooms:
         """Take no more conversations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def hold_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> list[Held]:
-        """Hold conversations in random order, and return when all have ended.
+    def hold_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+        """Hold conversations in random order, and return when all are kept.
 
-        A run never has more of them in the rooms than fit at a time, so that runs take turns. What the run owes is
-        kept once the first ones are under way. Those that end together are kept in one transaction, and the rooms go
-        on meanwhile; the last ones are owed when this returns.
+        A run never has more of them in the rooms than fit at a time, so that runs take turns. Those that end together
+        are kept in one transaction, and the rooms go on meanwhile.
 
         Raises
         ------
@@ -203,30 +179,26 @@ class SimulationRooms:
         waiting = deque(conversations[at] for at in order)
         ended: SimpleQueue[Future[_Ended]] = SimpleQueue()
         talking = 0
-        held: list[Held] = []
+        rows: list[dict[str, Any]] = []
         failure: BaseException | None = None
-        while talking or (waiting and failure is None):
+        while talking or rows or (waiting and failure is None):
             while waiting and failure is None and talking < self._at_a_time:
                 self._threads.submit(self._hold, run, waiting.popleft()).add_done_callback(ended.put)
                 talking += 1
-            if run.owes:
-                problem = self._keep(run)
-                failure = failure or problem
-            found = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
-            talking -= len(found)
-            rows: list[dict[str, Any]] = []
-            for one in found:
-                row, problem = _ended(one)
-                rows += row
-                failure = failure or problem
             if rows:
-                held += [Held(*(row[name] for name in Held._fields)) for row in rows]
-                run.owe(partial(simulations.add, rows=rows))
+                # Also when the run cannot go on: what had ended is kept.
+                lost = self._keep(run, rows)
+                failure = failure or lost
+                rows = []
+            if talking:
+                found = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+                talking -= len(found)
+                for one in found:
+                    row, problem = _ended(one)
+                    rows += row
+                    failure = failure or problem
         if failure is not None:
-            if run.owes:
-                self._keep(run)
             raise failure
-        return held
 
     def _hold(self, run: Run, conversation: SimulatedConversation) -> _Ended:
         """Hold one conversation: its row, and why the run may not go on, if so."""
@@ -267,12 +239,13 @@ class SimulationRooms:
             )
         return _row(run, conversation, outcome), problem
 
-    def _keep(self, run: Run) -> BaseException | None:
-        """Keep what the run owes; gives why the run may not go on, if so."""
+    def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
+        """Keep conversations that ended; gives why the run may not go on, if so."""
         try:
             with self._turn, self._database.write() as connection:
                 run.keep(connection)
-        except Exception as error:  # noqa: BLE001 - raised when the conversations that are under way have ended
+                simulations.add(connection, rows)
+        except (PromptliftError, SQLAlchemyError) as error:
             return error
         return None
 

@@ -39,7 +39,7 @@ def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
-    """Outcomes of the conversations in a range of cells, without their texts."""
+    """Outcomes of the conversations in a range of cells by cell and arm, without their texts."""
     columns = (
         simulations.c.cell,
         simulations.c.arm,
@@ -49,11 +49,13 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
         simulations.c.quality,
     )
     return connection.execute(
-        select(*columns).where(
+        select(*columns)
+        .where(
             simulations.c.optimization_id == optimization_id,
             simulations.c.cell >= first,
             simulations.c.cell <= last,
         )
+        .order_by(simulations.c.cell, simulations.c.arm)
     ).all()
 
 
