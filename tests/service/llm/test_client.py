@@ -121,6 +121,15 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(talk, text, reason):
     assert reason in stub.asked[1].body["messages"][3]["content"]
 
 
+@pytest.mark.parametrize(("temperature", "again"), [(0.0, 0.7), (0.2, 0.7), (1.0, 1.0), (None, None)])
+def test_what_did_not_fit_near_temperature_0_is_asked_for_less_strictly(talk, temperature, again):
+    stub, client = talk([completion("nothing"), completion('{"name": "a", "count": 1}')])
+    client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
+    assert [one.body.get("temperature") for one in stub.asked] == [temperature, again]
+    client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
+    assert stub.asked[-1].body.get("temperature") == temperature
+
+
 def test_an_answer_that_does_not_fit_twice_is_an_error_with_its_tokens(talk):
     stub, client = talk([completion("nothing")])
     with pytest.raises(LlmBadAnswer, match="did not fit twice") as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self, overload
 
 from promptlift.service.llm.answers import (
@@ -35,6 +35,8 @@ __all__ = ["ChatAnswer", "ChatClient", "Purpose"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
+# Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
+AGAIN_TEMPERATURE: Final = 0.7
 
 
 class ChatClient:
@@ -126,8 +128,8 @@ class ChatClient:
         temperature, max_tokens
             Left to the endpoint when ``None``.
         schema
-            Model class that the answer must fit. An answer that does not fit is asked for again, with the reason, as
-            often as the policy says: once more unless a job brings another.
+            Model class that the answer must fit. An answer that does not fit is asked for again, with the reason and
+            at a temperature of 0.7 or more, as often as the policy says: once more unless a job brings another.
         check
             Raises ``ValueError`` for an answer that fits ``schema`` and still cannot be right; treated the same.
 
@@ -186,6 +188,8 @@ class ChatClient:
                         ) from None
                     # Only the last misfit is shown: the request stays as long as it is.
                     said = [*first, *_asked_again(text, str(error))]
+                    if asked.temperature is not None and asked.temperature < AGAIN_TEMPERATURE:
+                        asked = replace(asked, temperature=AGAIN_TEMPERATURE)
                     continue
                 return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
         except LlmError as error:
