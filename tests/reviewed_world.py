@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from deployed import World
 from promptlift.service import moment
+from promptlift.service.actions import optimization_life
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.service.store.database import Database
@@ -18,6 +19,8 @@ from promptlift.service.store.tables import optimization_variants, prompts
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from promptlift.stats import Experiment
 
 
 class ReviewedWorld(World):
@@ -43,6 +46,15 @@ class ReviewedWorld(World):
             optimizations.change(connection, made, {"results": json.dumps(document)})
         return made
 
+    def measured(self, optimization_id: str, experiment: Experiment) -> None:
+        """Keep an experiment as that of a running optimization which no process takes up."""
+        with self.database.write() as connection:
+            row = optimizations.get(connection, optimization_id)
+            ids = [variant.id for variant in optimizations.variants(connection, optimization_id)]
+            columns = optimization_life.measured(connection, row, experiment, ids, [], ended=False)
+            later = moment.now() + moment.DAY
+            optimizations.change(connection, optimization_id, {**columns, "lease_until": later})
+
     def rename(self, optimization_id: str, names: Sequence[str]) -> None:
         """Give the prompt and the variants these names."""
         with self.database.write() as connection:
@@ -59,11 +71,11 @@ class ReviewedWorld(World):
                     .values(name=name)
                 )
 
-    def talk(self, optimization_id: str, texts: Sequence[str], *, arm: int = 1) -> None:
+    def talk(self, optimization_id: str, texts: Sequence[str], *, arm: int = 1, first: int = 0) -> None:
         """Let the original fail and a variant succeed in a cell for each text, which stands wherever a text can."""
         now = moment.now()
         cells, talks = [], []
-        for number, text in enumerate(texts):
+        for number, text in enumerate(texts, first):
             shared = {"account_id": self.account, "optimization_id": optimization_id, "stage": "confirm"}
             cells.append(
                 {
