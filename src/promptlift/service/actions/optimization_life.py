@@ -27,7 +27,8 @@ RECORD_NEEDED = 30
 def start(connection: Connection, row: AnyRow, *, now: int) -> None:
     """From queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
-    settings = orjson.loads(row.settings)
+    # What the account wrote for its judge is nobody else's business.
+    settings = {name: value for name, value in orjson.loads(row.settings).items() if name != "general"}
     payload = {
         "optimizationId": row.id,
         "promptId": row.prompt_id,
