@@ -37,12 +37,15 @@ def row_name(effect: float, mode: str, confidence_mode: str) -> str:
     return f"{100 * effect:.0f}:{mode}:{confidence_mode}"
 
 
-def plan(runs: int, rows: list[str]) -> list[Wanted]:
-    """The optimizations to run: one of each row in turn, so that what is there early is balanced."""
+def plan(runs: int, rows: list[str], *, first: int = 0) -> list[Wanted]:
+    """The optimizations to run: one of each row in turn, so that what is there early is balanced.
+
+    Another ``first`` draws other worlds.
+    """
     kinds = list(product(truth_table.EFFECTS, truth_table.MODES, truth_table.CONFIDENCE_MODES))
     return [
         Wanted(number * RUNS_MAX + at, effect, 2 + at % 4, mode, confidence_mode)
-        for at in range(runs)
+        for at in range(first, first + runs)
         for number, (effect, mode, confidence_mode) in enumerate(kinds)
         if any(fnmatch(row_name(effect, mode, confidence_mode), row) for row in rows)
     ]
@@ -102,13 +105,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=60, help="optimizations a row")
     parser.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="number of the first one in each row: another one draws other worlds",
+    )
+    parser.add_argument(
         "--rows", nargs="*", default=["*"], help="such as 10:validation:* (points, mode, confidence)"
     )
     parser.add_argument("--out", type=Path, default=Path("service-truth.jsonl"))
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
     parser.add_argument("--calls-at-a-time", type=int, default=CALLS_AT_A_TIME)
     options = parser.parse_args()
-    wanted = {one.run: one for one in plan(options.runs, options.rows)}
+    wanted = {one.run: one for one in plan(options.runs, options.rows, first=options.first)}
     there = {record["run"] for record in kept(options.out)}
     missing = [one for run, one in wanted.items() if run not in there]
     if missing:

@@ -250,6 +250,9 @@ def test_the_plan_takes_rows_in_turn_and_no_run_twice():
     assert {one.confidence_mode for one in some} == {"low", "moderate", "high"}
     assert {(one.effect, one.mode) for one in some} == {(0.10, "validation")}
     assert {one.run for one in some} < {one.run for one in whole}
+    fresh = service_truth.plan(8, ["*"], first=8)
+    assert [one.effect for one in fresh] == [one.effect for one in whole]
+    assert {one.run for one in fresh}.isdisjoint(one.run for one in whole)
 
 
 def test_a_file_that_was_cut_off_is_gone_on_from(tmp_path):
