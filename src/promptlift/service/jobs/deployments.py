@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from promptlift.errors import PromptliftError
 from promptlift.service import moment
 from promptlift.service.actions import deployment_watch, regression_end
 from promptlift.service.jobs.leased_runs import LeasedRuns
@@ -17,7 +16,6 @@ from promptlift.service.jobs.regression_run import RegressionRun, measured
 from promptlift.service.store import deployments, optimizations
 
 if TYPE_CHECKING:
-    from promptlift.service.jobs.leased_runs import Work
     from promptlift.service.jobs.simulated_conversations import SimulationRooms
     from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
@@ -58,7 +56,7 @@ class DeploymentJobs:
             deployments.LEASES,
             name="regression",
             worker=worker,
-            begin=self._begin,
+            kind=self,
             at_a_time=TESTS_AT_A_TIME,
             look_seconds=LOOK_SECONDS,
         )
@@ -108,57 +106,30 @@ class DeploymentJobs:
 
     # Regression tests
 
-    def _begin(self, deployment_id: str) -> Work | None:
+    def calls_of(self, deployment_id: str) -> Calls:
+        """Model calls of a test. A rehearsal is never tested: its winner does not go live by itself."""
         with self._database.read() as connection:
             row = deployments.get(connection, deployment_id)
             optimization = optimizations.get(connection, row.optimization_id)
-        try:
-            # A rehearsal is never tested: its winner does not go live by itself.
-            calls = self._models.calls(rehearsal=False, seed=optimization.seed)
-        except PromptliftError as error:
-            _reject(self._database, self._worker, deployment_id, f"could not be run: {error}")
-            return None
-        return _Test(self._database, self._models, self._rooms, calls, deployment_id, self._worker)
+        return self._models.calls(rehearsal=False, seed=optimization.seed)
 
-
-class _Test:
-    """One regression test."""
-
-    def __init__(
-        self,
-        database: Database,
-        models: Models,
-        rooms: SimulationRooms,
-        calls: Calls,
-        deployment_id: str,
-        worker: str,
-    ) -> None:
-        self.calls = calls
-        self._database = database
-        self._models = models
-        self._rooms = rooms
-        self._id = deployment_id
-        self._worker = worker
-
-    def run(self) -> None:
+    def work_on(self, deployment_id: str, calls: Calls) -> None:
+        """Carry a test on to its end."""
         RegressionRun(
             self._database,
             self._rooms,
-            self.calls,
-            self._models.judge(self.calls),
-            deployment_id=self._id,
+            calls,
+            self._models.judge(calls),
+            deployment_id=deployment_id,
             worker=self._worker,
             agent_model=self._models.agent_model,
         ).to_its_end()
 
-    def fail(self, reason: str) -> None:
-        _reject(self._database, self._worker, self._id, f"could not be finished: {reason}")
-
-
-def _reject(database: Database, worker: str, deployment_id: str, why: str) -> None:
-    with database.write() as connection:
-        if deployments.LEASES.held(connection, worker, [deployment_id]):
-            row = deployments.get(connection, deployment_id)
-            reason = f"The regression test {why}".replace("\x00", "")
-            summary = measured(connection, row.optimization_id, stopped=reason)
-            regression_end.end(connection, row, summary, now=moment.now())
+    def fail(self, deployment_id: str, reason: str) -> None:
+        """Reject what could not be tested."""
+        with self._database.write() as connection:
+            if deployments.LEASES.held(connection, self._worker, [deployment_id]):
+                row = deployments.get(connection, deployment_id)
+                stopped = f"The regression test could not be finished: {reason}".replace("\x00", "")
+                summary = measured(connection, row.optimization_id, stopped=stopped)
+                regression_end.end(connection, row, summary, now=moment.now())

@@ -21,12 +21,10 @@ from promptlift.service.jobs.simulated_conversations import LostHold
 from promptlift.service.llm.calls import Calls, Cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
 
-__all__ = ["LeasedRuns", "Work"]
+__all__ = ["Kind", "LeasedRuns"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,17 +32,16 @@ LEASE: Final = 30 * moment.SECOND
 RENEW_SECONDS: Final = 5.0
 
 
-class Work(Protocol):
-    """One row's work."""
+class Kind(Protocol):
+    """What is done for one kind of row."""
 
-    @property
-    def calls(self) -> Calls:
-        """Its model calls; cancelled when the row is taken away or the process ends."""
+    def calls_of(self, row_id: str) -> Calls:
+        """Model calls of a row's run; cancelled when the row is taken away or the process ends."""
 
-    def run(self) -> None:
+    def work_on(self, row_id: str, calls: Calls) -> None:
         """Work until the end."""
 
-    def fail(self, reason: str) -> None:
+    def fail(self, row_id: str, reason: str) -> None:
         """End the row for a reason, if this process still has it."""
 
 
@@ -63,8 +60,8 @@ class LeasedRuns:
         Of the kind, for threads and the log.
     worker
         Stable name of this process.
-    begin
-        Gives the work of a row; ``None`` when the row was ended instead.
+    kind
+        Does the work.
     at_a_time
         Runs of this process at most.
     look_seconds
@@ -78,7 +75,7 @@ class LeasedRuns:
         *,
         name: str,
         worker: str,
-        begin: Callable[[str], Work | None],
+        kind: Kind,
         at_a_time: int,
         look_seconds: float,
     ) -> None:
@@ -86,7 +83,7 @@ class LeasedRuns:
         self._leases = leases
         self._name = name
         self._worker = worker
-        self._begin = begin
+        self._kind = kind
         self._at_a_time = at_a_time
         self._look_seconds = look_seconds
         self._active: dict[str, _Active] = {}
@@ -172,30 +169,22 @@ class LeasedRuns:
             return list(self._active)
 
     def _run_in_thread(self, row_id: str) -> None:
-        work = self._begin(row_id)
-        if work is None:
+        try:
+            calls = self._kind.calls_of(row_id)
+        except PromptliftError as error:
+            self._kind.fail(row_id, str(error))
             return
-        active = _Active(work.calls)
+        active = _Active(calls)
         active.thread = threading.Thread(
-            target=self._run, args=(row_id, work), name=f"{self._name}-{row_id}", daemon=True
+            target=self._run, args=(row_id, calls), name=f"{self._name}-{row_id}", daemon=True
         )
         with self._lock:
             self._active[row_id] = active
         active.thread.start()
 
-    def _run(self, row_id: str, work: Work) -> None:
+    def _run(self, row_id: str, calls: Calls) -> None:
         try:
-            try:
-                work.run()
-            except (Cancelled, LostHold, SQLAlchemyError):
-                raise
-            except PromptliftError as error:
-                work.fail(str(error))
-            except Exception as error:  # noqa: BLE001 - a defect must not leave the row at work for ever
-                if self._ending:  # the rooms take no more conversations
-                    return
-                _LOG.exception("%s %s failed", self._name, row_id)
-                work.fail(f"A defect of the service: {type(error).__name__}: {error}")
+            self._work_on(row_id, calls)
         except (Cancelled, LostHold):
             pass
         except SQLAlchemyError as error:
@@ -205,3 +194,16 @@ class LeasedRuns:
             with self._lock:
                 self._active.pop(row_id, None)
             self._look.set()
+
+    def _work_on(self, row_id: str, calls: Calls) -> None:
+        try:
+            self._kind.work_on(row_id, calls)
+        except (Cancelled, LostHold, SQLAlchemyError):
+            raise
+        except PromptliftError as error:
+            self._kind.fail(row_id, str(error))
+        except Exception as error:  # noqa: BLE001 - a defect must not leave the row at work for ever
+            if self._ending:  # the rooms take no more conversations
+                return
+            _LOG.exception("%s %s failed", self._name, row_id)
+            self._kind.fail(row_id, f"A defect of the service: {type(error).__name__}: {error}")

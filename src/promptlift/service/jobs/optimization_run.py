@@ -92,9 +92,10 @@ class OptimizationRun:
             usage.add(connection, self._row.account_id, "tokens", tokens, now=moment.now())
         return optimizations.count_calls(connection, self._row.id, self._worker, calls, tokens)
 
-    def count(self, connection: Connection) -> None:
-        """Count the model calls that no row has told of so far, in the transaction that ends the run."""
-        self._run.keep(connection)
+    def count(self) -> None:
+        """Count the model calls that no row has told of so far."""
+        with self._database.write() as connection:
+            self._run.keep(connection)
 
     def to_its_end(self) -> None:
         """Run until there is a result.

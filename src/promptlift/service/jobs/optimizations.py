@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptlift.errors import PromptliftError
+from sqlalchemy.exc import SQLAlchemyError
+
 from promptlift.service import moment
 from promptlift.service.actions import optimization_life
 from promptlift.service.jobs.leased_runs import LeasedRuns
 from promptlift.service.jobs.optimization_run import OptimizationRun
-from promptlift.service.jobs.simulated_conversations import SimulationRooms
+from promptlift.service.jobs.simulated_conversations import LostHold, SimulationRooms
+from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import accounts, optimizations
 
 if TYPE_CHECKING:
-    from promptlift.service.jobs.leased_runs import Work
     from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
     from promptlift.service.store.database import Database
@@ -48,7 +49,7 @@ class OptimizationJobs:
             optimizations.LEASES,
             name="optimization",
             worker=worker,
-            begin=self._begin,
+            kind=self,
             at_a_time=RUNS_AT_A_TIME,
             look_seconds=LOOK_SECONDS,
         )
@@ -66,60 +67,37 @@ class OptimizationJobs:
         """Look now: a run was added or stopped."""
         self._runs.look()
 
-    def _begin(self, optimization_id: str) -> Work | None:
+    # What is done for one optimization
+
+    def calls_of(self, optimization_id: str) -> Calls:
+        """Its model calls: those of the rehearsal model for a rehearsal."""
         with self._database.read() as connection:
             row = optimizations.get(connection, optimization_id)
-        try:
-            calls = self._models.calls(rehearsal=row.rehearsal, seed=row.seed)
-        except PromptliftError as error:
-            _fail(self._database, self._worker, optimization_id, str(error))
-            return None
-        return _Work(self._database, self._models, self.rooms, calls, optimization_id, self._worker)
+        return self._models.calls(rehearsal=row.rehearsal, seed=row.seed)
 
-
-class _Work:
-    """One optimization."""
-
-    def __init__(
-        self,
-        database: Database,
-        models: Models,
-        rooms: SimulationRooms,
-        calls: Calls,
-        optimization_id: str,
-        worker: str,
-    ) -> None:
-        self.calls = calls
-        self._database = database
-        self._models = models
-        self._rooms = rooms
-        self._id = optimization_id
-        self._worker = worker
-        self._run: OptimizationRun | None = None
-
-    def run(self) -> None:
-        self._run = OptimizationRun(
+    def work_on(self, optimization_id: str, calls: Calls) -> None:
+        """Carry it on to its end."""
+        run = OptimizationRun(
             self._database,
-            self._rooms,
-            self.calls,
-            self._models.judge(self.calls),
+            self.rooms,
+            calls,
+            self._models.judge(calls),
             agent_model=self._models.agent_model,
-            optimization_id=self._id,
+            optimization_id=optimization_id,
             worker=self._worker,
         )
-        self._run.to_its_end()
+        try:
+            run.to_its_end()
+        except (Cancelled, LostHold, SQLAlchemyError):
+            raise
+        except Exception:
+            run.count()
+            raise
 
-    def fail(self, reason: str) -> None:
-        _fail(self._database, self._worker, self._id, reason, self._run)
-
-
-def _fail(
-    database: Database, worker: str, optimization_id: str, reason: str, run: OptimizationRun | None = None
-) -> None:
-    with database.write() as connection:
-        row = optimizations.get(connection, optimization_id)
-        accounts.lock(connection, row.account_id)
-        if optimizations.LEASES.held(connection, worker, [optimization_id]):
-            if run is not None:
-                run.count(connection)
-            optimization_life.fail(connection, row, reason, now=moment.now())
+    def fail(self, optimization_id: str, reason: str) -> None:
+        """End it for a reason, with what was measured."""
+        with self._database.write() as connection:
+            row = optimizations.get(connection, optimization_id)
+            accounts.lock(connection, row.account_id)
+            if optimizations.LEASES.held(connection, self._worker, [optimization_id]):
+                optimization_life.fail(connection, row, reason, now=moment.now())
