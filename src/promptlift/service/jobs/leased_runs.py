@@ -90,7 +90,7 @@ class LeasedRuns:
         self._lock = threading.Lock()
         self._look = threading.Event()
         self._ending = False
-        self._keeper = threading.Thread(target=self._keep_for_ever, name=f"{name}-keeper", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_for_ever, name=f"keeper-of-{name}", daemon=True)
 
     def start(self) -> None:
         """Begin to run; what a former process of this name left comes first."""
