@@ -8,8 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.cbook import is_math_text
 from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
+from matplotlib.text import Text
 
 import hostile
 from promptlift import analysis, plots
@@ -284,8 +286,12 @@ def test_hostile_names_are_only_text(start):
     frame = table([{}, *({"lift": 5.0, "name": name, "optimization_id": name} for name in names)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plots.variant_lift(frame).figure.canvas.draw()
-        plots.variant_lift(frame.assign(optimization_id="o")).figure.canvas.draw()
+        for drawn in (frame, frame.assign(optimization_id="o")):
+            figure = plots.variant_lift(drawn).figure
+            figure.canvas.draw()
+            shown = [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+            assert not [text for text in shown if is_math_text(text)]
+            assert len(shown) > len(names)
 
 
 def test_many_optimizations_are_told_apart_and_cut_with_a_word():

@@ -118,6 +118,19 @@ class ActingWidget(TwinWidget):
         elif (handler := self._handlers().get(wish.kind)) is not None:
             self._try(lambda: handler(wish))
 
+    def _ask_before_stop(self, act: Callable[[str], None]) -> None:
+        """Ask whether an optimization shall be stopped, and why."""
+        self._ask(
+            {
+                "title": "Stop this optimization?",
+                "lines": ["What was measured stays. A stopped optimization cannot go on."],
+                "field": "Reason",
+                "value": "",
+                "button": "Stop",
+            },
+            act,
+        )
+
     def _ask(self, dialog: dict[str, Any], act: Callable[[str], None]) -> None:
         """Show a dialog; its button carries out ``act`` once, with the text that was typed in it."""
         token = secrets.token_hex(12)

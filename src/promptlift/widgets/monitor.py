@@ -74,7 +74,7 @@ class OptimizationMonitor(ActingWidget):
         return {
             "look": lambda _: self._look(),
             "refresh": lambda _: self._look(at_once=True),
-            "stop": lambda _: self._ask_to_stop(),
+            "stop": lambda _: self._ask_before_stop(self._stop),
         }
 
     def _look(self, *, at_once: bool = False) -> None:
@@ -102,18 +102,6 @@ class OptimizationMonitor(ActingWidget):
         per_minute = self._lift.client.transport.pace.per_minute
         pause: float = pause_before_next_look(self._clock() - self._began, per_minute)
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
-
-    def _ask_to_stop(self) -> None:
-        self._ask(
-            {
-                "title": "Stop this optimization?",
-                "lines": ["What was measured stays. A stopped optimization cannot go on."],
-                "field": "Reason",
-                "value": "",
-                "button": "Stop",
-            },
-            self._stop,
-        )
 
     def _stop(self, reason: str) -> None:
         self._lift.stop(self._id, reason or None)

@@ -178,16 +178,7 @@ class VariantReview(ActingWidget):
                 f"The optimization is {self._review.optimization.status}; there is nothing to stop.", "bad"
             )
             return
-        self._ask(
-            {
-                "title": "Stop this optimization?",
-                "lines": ["What was measured stays. A stopped optimization cannot go on."],
-                "field": "Reason",
-                "value": "",
-                "button": "Stop",
-            },
-            self._stop,
-        )
+        self._ask_before_stop(self._stop)
 
     def _stop(self, reason: str) -> None:
         self._lift.stop(self._id, reason or None)

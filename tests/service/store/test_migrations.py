@@ -34,9 +34,23 @@ def test_every_constraint_has_the_name_of_the_code(database):
             assert {index.name for index in table.indexes} <= indexes
 
 
-def test_migrating_again_changes_nothing(database):
-    database.migrate()
-    database.migrate()
+def test_migrating_again_changes_nothing(filled):
+    before = everything(filled.database)
+    assert before["accounts"]
+    assert before["prompts"]
+    filled.database.migrate()
+    filled.database.migrate()
+    assert everything(filled.database) == before
+    test_migrations_make_the_tables_of_the_code(filled.database)
+
+
+def everything(database):
+    """Every row of every table, that of the version included."""
+    with database.read() as connection:
+        return {
+            name: sorted(map(repr, connection.exec_driver_sql(f'SELECT * FROM "{name}"')))
+            for name in inspect(connection).get_table_names()
+        }
 
 
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
