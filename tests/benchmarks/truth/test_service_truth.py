@@ -6,6 +6,7 @@ Run `service_truth.py` beside this file for the full table.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from dataclasses import dataclass
 from math import sqrt
@@ -226,6 +227,22 @@ def test_bounds_hold_and_are_broken_by_what_breaks_them(rows):
     wrong = copy.deepcopy(rows)
     wrong[0]["problems"] = ["an outcome that is not true"]
     assert any("every outcome" in name for name in broken(wrong))
+
+
+def test_the_cost_is_bounded_in_every_mode(rows):
+    kinds = list(itertools.product(truth_table.MODES, truth_table.CONFIDENCE_MODES))
+    dear = [
+        {**copy.deepcopy(rows[0]), "effect": 0.10, "mode": mode, "confidence_mode": confidence_mode}
+        for mode, confidence_mode in kinds
+        for _ in range(truth_bounds.FEW)
+    ]
+    for record in dear:
+        record["conversations"] = record["conversations_max"]
+    names = {name for name in broken(dear) if "conversations at most 0.8" in name}
+    assert len(names) == len(kinds) == 6
+    for record in dear:
+        record["conversations"] = record["conversations_max"] // 2
+    assert not any("conversations at most 0.8" in name for name in broken(dear))
 
 
 def test_the_usual_ways_decide_as_they_are_known_to():

@@ -22,9 +22,8 @@ FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
 SURE = 1e-3
 # With fewer values a mean says nothing yet.
 FEW = 8
-# Modes in which a winner of +10 points is to cost at most so much of a test of fixed size.
+# At +10 points an optimization is to cost at most so much of a test of fixed size, in every mode.
 CHEAP = 0.8
-CHEAP_ROWS = (("validation", "low"), ("validation", "moderate"))
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def _calibration(rows: Sequence[Row]) -> list[Bound]:
 def _cost(rows: Sequence[Row]) -> list[Bound]:
     found = []
     for row in rows:
-        if row.effect == 0.10 and (row.mode, row.confidence_mode) in CHEAP_ROWS:
+        if row.effect == 0.10:
             for what, shares in (
                 ("conversations", row.shares_of_budget),
                 ("model calls", [one.record["model_calls"] / fixed_calls(one) for one in row.runs]),
