@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.engine import phrases
@@ -121,16 +123,27 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
     )
 
 
-def _find(turns: Sequence[Turn], wanted: Sequence[str]) -> str | None:
+def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
     """Quote the latest turn that holds one of the phrases."""
-    for turn in reversed(turns):
-        if any(phrase in turn.words for phrase in wanted):
-            return turn.text
-    return None
+    return next((turn.text for turn in reversed(turns) if _holds(turn, wanted)), None)
+
+
+def _holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
+    """Whether a turn holds one of the phrases; only those whose longest word it has are searched for."""
+    by_word, keys = _phrases_by_word(wanted)
+    return any(phrase in turn.words for word in keys & turn.vocabulary for phrase in by_word[word])
+
+
+@cache
+def _phrases_by_word(wanted: tuple[str, ...]) -> tuple[dict[str, list[str]], frozenset[str]]:
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
+    for phrase in wanted:
+        by_word[max(phrase.split(), key=len)].append(phrase)
+    return dict(by_word), frozenset(by_word)
 
 
 def _said_again(user: Sequence[Turn]) -> str | None:
-    said = [frozenset(turn.words.split()) for turn in user]
+    said = [turn.vocabulary for turn in user]
     for place in range(len(said) - 1, 0, -1):
         words = said[place]
         if len(words) < REPEAT_WORDS:
@@ -152,8 +165,10 @@ def _unanswered(turns: Sequence[Turn]) -> str | None:
     spoken = [turn for turn in turns if turn.speaker != "tool"]
     if not spoken or spoken[-1].speaker != "user":
         return None
-    closes = (*phrases.THANKS, *phrases.SOLVED, *phrases.FAREWELLS)
-    return None if any(phrase in spoken[-1].words for phrase in closes) else spoken[-1].text
+    closes = any(
+        _holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS)
+    )
+    return None if closes else spoken[-1].text
 
 
 def _is_error(turn: Turn) -> bool:

@@ -112,19 +112,19 @@ def find_topics(turns: Sequence[Turn], *, excluded: Collection[str] = ()) -> tup
     excluded
         Single words that may neither be a topic nor lead to one.
     """
-    heard: Counter[str] = Counter()
+    said = [turn for turn in turns if turn.speaker == "user"]
     topics: Counter[str] = Counter()
-    for turn in turns:
-        if turn.speaker != "user":
-            continue
-        words = list(dict.fromkeys(word for word in turn.words.split() if word not in excluded))
-        heard.update(words)
-        topics.update({topic for word in words for topic in _TOPICS_OF.get(word, ())})
+    for turn in said:
+        hints = (_TOPICS_OF.keys() & turn.vocabulary).difference(excluded)
+        topics.update({topic for word in hints for topic in _TOPICS_OF[word]})
     if topics:
         # Equal counts stand in the order of the list: the answer must not depend on chance.
         places = {topic: place for place, topic in enumerate(KEYWORDS)}
         ranked = sorted(topics, key=lambda topic: (-topics[topic], places[topic]))
         return tuple(ranked[:TOPICS_MAX])
+    heard: Counter[str] = Counter()
+    for turn in said:
+        heard.update(list(dict.fromkeys(word for word in turn.words.split() if word not in excluded)))
     own = (
         word
         for word, count in heard.most_common()

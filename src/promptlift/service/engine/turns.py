@@ -50,11 +50,14 @@ class Turn:
     words
         The same in lower case without punctuation, one space before, between and after the words, so that
         ``" thank you " in turn.words`` finds whole words only.
+    vocabulary
+        The different words of ``words``.
     """
 
     speaker: Speaker
     text: str
     words: str
+    vocabulary: frozenset[str]
 
 
 def read_turns(transcript: Transcript) -> list[Turn]:
@@ -93,6 +96,6 @@ def _allowance(messages: Sequence[Message]) -> int:
 def _turn(message: Message, allowed: int) -> Turn:
     text = shorten_middle(message.content, allowed).strip()
     machine = message.role == "system" or text.startswith(("[tool call]", "[tool result]"))
-    if machine:
-        return Turn("tool", text, plain_words(text[:400]))
-    return Turn("user" if message.role == "user" else "assistant", text, plain_words(text))
+    speaker: Speaker = "tool" if machine else "user" if message.role == "user" else "assistant"
+    words = plain_words(text[:400] if machine else text)
+    return Turn(speaker, text, words, frozenset(words.split()))

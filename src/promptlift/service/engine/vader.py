@@ -16,6 +16,7 @@ from typing import Final
 __all__ = ["Vader", "vader"]
 
 _NORMAL: Final = 15  # VADER's alpha: about the largest sum one expects
+_OTHER_MODIFIERS: Final = frozenset({"least", "never", "no", "so", "this", "without"})
 
 
 @cache
@@ -37,12 +38,14 @@ class Vader:
         self._boosters: dict[str, float] = vaderSentiment.BOOSTER_DICT
         self._negations = frozenset(vaderSentiment.NEGATE)
         self._idioms: dict[str, float] = vaderSentiment.SPECIAL_CASES
+        # One word of each phrase, the longest: where it is missing, so is the phrase.
         self._idiom_words = frozenset(
-            word
+            max(phrase.split(), key=len)
             for phrase in (*vaderSentiment.SPECIAL_CASES, *vaderSentiment.BOOSTER_DICT)
             if " " in phrase
-            for word in phrase.split()
         )
+        # A word near none of these keeps the value of the word list.
+        self._modifiers = self._idiom_words | self._boosters.keys() | self._negations | _OTHER_MODIFIERS
         self._capitals: float = vaderSentiment.C_INCR
         self._negate: float = vaderSentiment.N_SCALAR
 
@@ -52,8 +55,10 @@ class Vader:
         The time grows linearly with the text; the one exception, texts with "but", is bounded by the caller's cap.
         """
         text = self._spell_emoji(text).strip()
-        words = [_bare(word) for word in text.split()]
-        lower = [word.lower() for word in words]
+        words = [word if word.isalpha() else _bare(word) for word in text.split()]
+        if not words:
+            return 0.0
+        lower = " ".join(words).lower().split(" ")
         values = self._values(words, lower)
         if not values:
             return 0.0
@@ -84,15 +89,19 @@ class Vader:
 
     def _values(self, words: list[str], lower: list[str]) -> list[float]:
         values: list[float] = [0.0] * len(words)
+        lexicon, boosters, modifiers = self._lexicon, self._boosters, self._modifiers
         shouting = sum(map(str.isupper, words))
         mixed = 0 < shouting < len(words)
+        unmodified = not mixed and not any("n't" in word for word in lower)
         last = len(words) - 1
-        for i, word in enumerate(lower):
-            if word not in self._lexicon or word in self._boosters:
+        for i in [i for i, word in enumerate(lower) if word in lexicon]:
+            word = lower[i]
+            if word in boosters or (word == "kind" and i < last and lower[i + 1] == "of"):
                 continue
-            if word == "kind" and i < last and lower[i + 1] == "of":
-                continue
-            values[i] = self._value(words, lower, i, mixed=mixed)
+            if unmodified and modifiers.isdisjoint(lower[max(0, i - 3) : i + 3]):
+                values[i] = lexicon[word]
+            else:
+                values[i] = self._value(words, lower, i, mixed=mixed)
         return values
 
     def _value(self, words: list[str], lower: list[str], i: int, *, mixed: bool) -> float:
