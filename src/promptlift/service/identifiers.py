@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
+from typing import Final
 
 KEY_START = "plk_"
 # The start of a key that lists show; too short to guess the rest from.
 SHOWN_CHARS = 10
 
 
+_ID_BYTES: Final = 12
+_IDS_A_DRAW: Final = 512
+
+
+class _Randomness:
+    """Random bytes for identifiers, drawn from the system for many identifiers at once.
+
+    Every draw is a system call that gives the interpreter away, and a busy process waits a millisecond to get it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left: list[str] = []
+
+    def take(self) -> str:
+        """Take the hexadecimal digits of one identifier; they are never handed out again."""
+        with self._lock:
+            if not self._left:
+                drawn = secrets.token_hex(_ID_BYTES * _IDS_A_DRAW)
+                step = 2 * _ID_BYTES
+                self._left = [drawn[start : start + step] for start in range(0, len(drawn), step)]
+            return self._left.pop()
+
+
+_randomness = _Randomness()
+
+
 def new_id(kind: str) -> str:
-    """An identifier that nobody can guess, such as ``cnv_4f…``; ``kind`` is three letters."""
-    return f"{kind}_{secrets.token_hex(12)}"
+    """Make an identifier that nobody can guess, such as ``cnv_4f…``; ``kind`` is three letters."""
+    return f"{kind}_{_randomness.take()}"
 
 
 def new_key() -> str:
