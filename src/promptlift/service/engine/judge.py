@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
-from promptlift.errors import PromptliftError
+from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.insights import SENTIMENTS, Sentiment
+from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.schema.transcript import Transcript
 
-__all__ = ["SEVERITIES", "Issue", "Judge", "JudgeFailed", "JudgeUnavailable", "Judgement", "Severity"]
+__all__ = [
+    "SEVERITIES",
+    "BatchJudge",
+    "Issue",
+    "Judge",
+    "JudgeFailed",
+    "JudgeRequest",
+    "JudgeUnavailable",
+    "Judgement",
+    "OneByOne",
+    "Outcome",
+    "Severity",
+]
+
+_LOG = logging.getLogger(__name__)
 
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -147,3 +165,64 @@ class Judge(Protocol):
         JudgeFailed
             Not this conversation: the message says why.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """A conversation as it is kept, and what its judge has to know.
+
+    Attributes
+    ----------
+    conversation_id
+        Names it in the log.
+    content
+        The transcript in either form of the API.
+    objective, exclusions
+        See ``Judge.judge``.
+    """
+
+    conversation_id: str
+    content: str
+    objective: str | None
+    exclusions: str | None
+
+
+Outcome = Judgement | JudgeUnavailable | JudgeFailed | TranscriptError
+
+
+class BatchJudge(Protocol):
+    """Anything that derives insights from several conversations in one call."""
+
+    @property
+    def analyser(self) -> str:
+        """See ``Judge``."""
+
+    def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:
+        """Judge conversations; one outcome each, in their order. It raises nothing for a single conversation."""
+
+
+class OneByOne:
+    """A batch judge that asks a judge for one conversation after the other."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    @property
+    def analyser(self) -> str:
+        """See ``Judge``."""
+        return self._judge.analyser
+
+    def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:
+        """Judge conversations in their order."""
+        return [self._outcome(request) for request in requests]
+
+    def _outcome(self, request: JudgeRequest) -> Outcome:
+        try:
+            return self._judge.judge(
+                parse_content(request.content), objective=request.objective, exclusions=request.exclusions
+            )
+        except (JudgeUnavailable, JudgeFailed, TranscriptError) as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
+            _LOG.exception("the judge failed on conversation %s", request.conversation_id)
+            return JudgeFailed(f"the judge failed: {type(error).__name__}")

@@ -165,9 +165,7 @@ def _unanswered(turns: Sequence[Turn]) -> str | None:
     spoken = [turn for turn in turns if turn.speaker != "tool"]
     if not spoken or spoken[-1].speaker != "user":
         return None
-    closes = any(
-        _holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS)
-    )
+    closes = any(_holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS))
     return None if closes else spoken[-1].text
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,10 +18,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy.exc import SQLAlchemyError
 
-from promptlift.errors import TranscriptError
-from promptlift.schema.transcript import parse_content
 from promptlift.service import moment
-from promptlift.service.engine.judge import JudgeFailed, JudgeUnavailable
+from promptlift.service.engine.judge import Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.jobs.engine import job, job_id, step
 from promptlift.service.store import accounts, conversations, events, judging, usage
@@ -32,7 +29,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.engine.judge import Judge, Judgement
+    from promptlift.errors import TranscriptError
+    from promptlift.service.engine.judge import BatchJudge, JudgeFailed
     from promptlift.service.jobs.engine import JobEngine
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -42,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 QUEUE = "insights"
 JOB = "derive_insights"
 CLAIM = 200
-CHUNK = 25
+CHUNK = 100
 SWEEP_SECONDS = 2.0
 CLEAN_EVERY = 300  # sweeps
 # A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
@@ -52,9 +50,6 @@ FIRST_PAUSE = 5 * moment.SECOND
 LONGEST_PAUSE = 600 * moment.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
-
-# About three times what the local judge needs for one conversation.
-GIVE_WAY_SECONDS = 0.003
 
 _running: InsightJobs | None = None
 
@@ -136,7 +131,7 @@ class InsightJobs:
     database, engine
         Where conversations and jobs are kept.
     judge
-        Reads one transcript at a time.
+        Derives the insights.
     at_a_time
         Conversations that are judged side by side.
 
@@ -146,7 +141,7 @@ class InsightJobs:
         Says whether requests are coming in right now; set by whoever takes them.
     """
 
-    def __init__(self, database: Database, engine: JobEngine, judge: Judge, *, at_a_time: int) -> None:
+    def __init__(self, database: Database, engine: JobEngine, judge: BatchJudge, *, at_a_time: int) -> None:
         self._database = database
         self._engine = engine
         self._judge = judge
@@ -212,8 +207,7 @@ class InsightJobs:
                 lambda row: self._keep(worker, self._judge_all(worker, [row], exclusions)), rows
             )
             return sum(calls)
-        # Jobs run side by side; the local judge works for one of them at a time, on a thread of its own.
-        return self._keep(worker, self._threads.submit(self._judge_all, worker, rows, exclusions).result())
+        return self._keep(worker, self._judge_all(worker, rows, exclusions))
 
     def go_on(self, worker: str) -> None:
         """Step: submit a job for the conversations that were not claimed."""
@@ -221,29 +215,19 @@ class InsightJobs:
             self._engine.submit_in(connection, QUEUE, JOB, job=f"{worker}+")
 
     def _judge_all(self, worker: str, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
+        requests = [
+            JudgeRequest(row.id, row.content.decode(), row.objective, exclusions[row.account_id] or None)
+            for row in rows
+        ]
         judged = []
-        for row in rows:
-            self._give_way()
-            try:
-                transcript = parse_content(row.content.decode())
-                judgement = self._judge.judge(
-                    transcript, objective=row.objective, exclusions=exclusions[row.account_id] or None
-                )
-            except JudgeUnavailable as error:
-                self._wait(worker, row, error)
-            except (JudgeFailed, TranscriptError) as error:
-                self._give_up_or_again(worker, row, error)
-            except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
-                _LOG.exception("the judge failed on conversation %s", row.id)
-                self._give_up_or_again(worker, row, JudgeFailed(f"the judge failed: {type(error).__name__}"))
+        for row, outcome in zip(rows, self._judge.judge_all(requests), strict=True):
+            if isinstance(outcome, Judgement):
+                judged.append(_Judged(row, outcome, new_id("ins"), moment.now()))
+            elif isinstance(outcome, JudgeUnavailable):
+                self._wait(worker, row, outcome)
             else:
-                judged.append(_Judged(row, judgement, new_id("ins"), moment.now()))
+                self._give_up_or_again(worker, row, outcome)
         return judged
-
-    def _give_way(self) -> None:
-        """Let requests that come in right now go first: the local judge works on the same processor."""
-        if self._at_a_time == 1 and self.is_busy():
-            time.sleep(GIVE_WAY_SECONDS)
 
     def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
         asked = int((error.retry_after or 0) * moment.SECOND)
