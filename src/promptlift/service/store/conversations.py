@@ -54,6 +54,8 @@ def page(
     Rows have ``document`` (insights as JSON text) and ``content`` (bytes) when asked for. A page costs the same
     wherever it is: the counts say how many there are and in which block of sequence numbers it begins.
     """
+    if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
+        return [], 0
     wanted = {
         "account": account_id,
         "prompt": prompt_id,
@@ -156,15 +158,20 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool) -> Any:
         ]
     else:
         ranges = [[]]
-    parts = [select(conversations.c.seq).where(*fixed, *some) for some in ranges]
+    newest_first = conversations.c.seq.desc()
+    parts = [select(conversations.c.seq).where(*fixed, *some).order_by(newest_first) for some in ranges]
     if len(parts) == 1:
-        return _cut(parts[0].order_by(conversations.c.seq.desc()))
-    merged = union_all(*parts)
-    return _cut(merged.order_by(merged.selected_columns.seq.desc()))
-
-
-def _cut(statement: Any) -> Any:
-    return statement.limit(bindparam("limit")).offset(bindparam("offset"))
+        return parts[0].limit(bindparam("limit")).offset(bindparam("offset"))
+    # In order, each of them and all together: SQLite and PostgreSQL then merge them as far as the page goes. Of an
+    # ordered union of plain ranges PostgreSQL would sort all rows.
+    ends = [part.subquery() for part in parts]
+    merged = union_all(*(select(end.c.seq) for end in ends)).subquery()
+    return (
+        select(merged.c.seq)
+        .order_by(merged.c.seq.desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+    )
 
 
 def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
