@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from sqlalchemy import bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from promptlift.service import moment
 from promptlift.service.store.tables import (
@@ -34,7 +33,7 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from sqlalchemy import Connection, Table
 
@@ -124,46 +123,57 @@ def issues_of(document: str) -> dict[str, str]:
 
 
 class _Changes:
-    """What is to be added to the counts, by key."""
+    """What is to be added to the counts: by block, and by minute and whatever else a table counts by."""
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[str, str, int], list[int]] = {}
-        self._sums: dict[tuple[str, str, int, int], list[int]] = {}
-        self._turns: dict[tuple[str, str, int, int, int], list[int]] = {}
-        self._issues: dict[tuple[str, str, int, int, str, bytes], list[int]] = {}
+        self._blocks: dict[tuple[Any, ...], list[int]] = {}
+        self._sums: dict[tuple[Any, ...], list[int]] = {}
+        self._turns: dict[tuple[Any, ...], list[int]] = {}
+        self._issues: dict[tuple[Any, ...], list[int]] = {}
 
     def count(self, rows: Iterable[Any], sign: int) -> None:
         """Add conversations with ``sign`` 1, take them away with -1."""
         for row in rows:
-            account_id, prompt_id, started_at = row["account_id"], row["prompt_id"], row["started_at"]
+            account_id, prompt_id, block = row["account_id"], row["prompt_id"], row["seq"] // BLOCK
             column = _COLUMN_NUMBERS[row["status"], row["has_insights"]]
             for prompt in (prompt_id, ALL_PROMPTS):
-                block = account_id, prompt, row["seq"] // BLOCK
-                self._blocks.setdefault(block, [0] * len(BLOCK_COLUMNS))[column] += sign
-            sums, turns, issues = _sums_of(row), _turns_of(row), _issues_of(row)
-            for span in SPANS:
-                key = account_id, prompt_id, span, started_at // span * span
-                _add(self._sums, key, sums, sign)
-                if turns is not None:
-                    _add(self._turns, (*key, row["user_turns"]), turns, sign)
-                for issue, values in issues:
-                    _add(self._issues, (*key, *issue), values, sign)
+                counts = self._blocks.setdefault((account_id, prompt, block), [0] * len(BLOCK_COLUMNS))
+                counts[column] += sign
+            minute = account_id, prompt_id, row["started_at"] // SPANS[0] * SPANS[0]
+            _add(self._sums, minute, _sums_of(row), sign)
+            if row.get("sentiment") is None:
+                continue
+            failed = int(not row["task_completed"])
+            if row["status"] != "in_progress":
+                _add(self._turns, (*minute, row["user_turns"]), (1, failed), sign)
+            for title, severity in issues_of(row["document"]).items():
+                counted = (*(int(severity == name) for name in SEVERITIES), failed)
+                _add(self._issues, (*minute, issue_key(title), title.encode()), counted, sign)
 
     def write(self, connection: Connection) -> None:
         """Write everything, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
-        _write(connection, conversation_sums, self._sums)
-        _write(connection, conversation_turns, self._turns)
-        _write(connection, conversation_issues, self._issues)
+        _write(connection, conversation_sums, _in_all_spans(self._sums))
+        _write(connection, conversation_turns, _in_all_spans(self._turns))
+        _write(connection, conversation_issues, _in_all_spans(self._issues))
 
 
-def _add(counts: dict[Any, list[int]], key: tuple[Any, ...], values: Sequence[int], sign: int) -> None:
+def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values: Any, sign: int) -> None:
     there = counts.get(key)
     if there is None:
-        counts[key] = [sign * value for value in values]
-    else:
-        for i, value in enumerate(values):
-            there[i] += sign * value
+        there = counts[key] = [0] * len(values)
+    for number, value in enumerate(values):
+        if value:
+            there[number] += sign * value
+
+
+def _in_all_spans(by_minute: Mapping[tuple[Any, ...], list[int]]) -> dict[tuple[Any, ...], list[int]]:
+    counts: dict[tuple[Any, ...], list[int]] = {}
+    for (account_id, prompt_id, minute, *others), values in by_minute.items():
+        if any(values):
+            for span in SPANS:
+                _add(counts, (account_id, prompt_id, span, minute // span * span, *others), values, 1)
+    return counts
 
 
 def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
@@ -187,43 +197,23 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
     )
 
 
-def _turns_of(row: Mapping[str, Any]) -> tuple[int, ...] | None:
-    if row.get("sentiment") is None or row["status"] == "in_progress":
-        return None
-    return 1, int(not row["task_completed"])
-
-
-def _issues_of(row: Mapping[str, Any]) -> list[tuple[tuple[str, bytes], tuple[int, ...]]]:
-    if row.get("document") is None:
-        return []
-    failed = int(not row["task_completed"])
-    return [
-        (
-            (issue_key(title), title.encode()),
-            (*(int(severity == name) for name in SEVERITIES), failed),
-        )
-        for title, severity in issues_of(row["document"]).items()
-    ]
+def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...], list[int]]) -> None:
+    rows = [(*key, *changes[key]) for key in sorted(changes) if any(changes[key])]
+    if rows:
+        connection.exec_driver_sql(_adding(table, connection.dialect.name), rows)
 
 
 @cache
-def _adding(table: Table, dialect: str) -> tuple[Any, tuple[str, ...]]:
-    """The statement that adds to the counts of a table, and its columns."""
-    statement = (sqlite if dialect == "sqlite" else postgresql).insert(table)
+def _adding(table: Table, dialect: str) -> str:
+    """The statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
     keys = [column.name for column in table.primary_key]
-    counts = [column for column in table.c if column.name not in (*keys, "title")]
-    adding = statement.on_conflict_do_update(
-        index_elements=keys,
-        # The row's own columns: a query for them would not see what another process counted meanwhile.
-        set_={column.name: column + statement.excluded[column.name] for column in counts},
-    )
-    return adding, tuple(column.name for column in table.c)
-
-
-def _write(connection: Connection, table: Table, changes: Mapping[Any, Sequence[int]]) -> None:
-    statement, names = _adding(table, connection.dialect.name)
-    rows = [
-        dict(zip(names, (*key, *changes[key]), strict=True)) for key in sorted(changes) if any(changes[key])
+    names = [column.name for column in table.c]
+    # The row's own columns: a query for them would not see what another process counted meanwhile.
+    added = [
+        f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "title")
     ]
-    if rows:
-        connection.execute(statement, rows)
+    places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
+    return (
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) "  # noqa: S608 - names of our tables
+        f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
+    )
