@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import moment
 from promptlift.service.store import aggregates, optimizations
+from promptlift.service.store.conversation_counts import SEVERITIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from promptlift.service.store.aggregates import IssueCount, Totals
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -24,7 +24,7 @@ RECOMMENDATIONS = 3
 def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
     """The prompt status view, over all its conversations."""
     with database.read() as connection:
-        figures = aggregates.totals(connection, prompt.account_id, prompt_id=prompt.id)
+        figures = aggregates.totals(connection, prompt.account_id, prompt.id)
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
     # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
@@ -46,65 +46,22 @@ def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
 
 def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:
     """The prompt insights view of the last days, or of all time."""
-    now = moment.now()
     with database.read() as connection:
-        since, until = _span(days, now)
-        figures = aggregates.totals(
-            connection, prompt.account_id, prompt_id=prompt.id, since=since, until=until
-        )
-        issues = _issues(connection, prompt, since, until)
-        trend = _trend(connection, prompt, figures, since)
-    ended = figures.completed + figures.abandoned
-    # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
-    whole = prompt.created_at if figures.first is None else figures.first
-    start = whole if since is None else since
-    return {
-        link: prompt.id,
-        "period": {
-            "days": _days(start, now) if since is None else int(days),
-            "from": moment.wire(start),
-            "to": moment.wire(now),
-        },
-        "summary": {
-            "totalConversations": figures.total,
-            "completedConversations": figures.completed,
-            "abandonedConversations": figures.abandoned,
-            "completionRate": _percent(figures.completed, ended),
-        },
-        "metrics": {
-            "taskCompletion": {"rate": _percent(figures.task_completed, figures.judged), "trend": trend},
-            "sentiment": {
-                "average": figures.sentiment,
-                "distribution": {
-                    "positive": figures.positive,
-                    "neutral": figures.neutral,
-                    "negative": figures.negative,
-                },
-            },
-            "avgResponseTime": figures.response_seconds,
-            "avgConversationLength": None if figures.message_count is None else float(figures.message_count),
-        },
-        "topIssues": [
-            {key: issue[key] for key in ("issue", "frequency", "impact")} for issue in issues[:TOP_ISSUES]
-        ],
-        "recommendations": _recommendations(issues, figures.scored),
-    }
+        period = _read_period(connection, prompt, days)
+    return _insights(prompt, period, link=link)
 
 
 def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[str, Any]:
     """The same for the agent scheme, with fleet intelligence, business impact and issues."""
     # unspecified: the response of aggregated agent insights beyond these three names.
-    view = insights_view(database, agent, days, link="agentId")
-    since, until = _span(days, moment.now())
     with database.read() as connection:
-        fleet = aggregates.completion_by_prompt(connection, agent.account_id, since=since)
-        figures = aggregates.totals(
-            connection, agent.account_id, prompt_id=agent.id, since=since, until=until
-        )
-        issues = _issues(connection, agent, since, until)
-    rates = {name: done / count for name, (count, done) in fleet.items() if count}
+        period = _read_period(connection, agent, days)
+        fleet = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
+    view = _insights(agent, period, link="agentId")
+    figures = period.figures
+    rates = {name: done / count for name, (count, done) in fleet.items()}
     judged, done = sum(count for count, _ in fleet.values()), sum(done for _, done in fleet.values())
-    failed = figures.judged - int(figures.task_completed or 0)
+    failed = figures.judged - figures.task_completed
     view["fleetIntelligence"] = {
         "agents": len(rates),
         "rank": 1 + sum(rate > rates[agent.id] for rate in rates.values()) if agent.id in rates else None,
@@ -115,8 +72,69 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
         "failedRate": _percent(failed, figures.judged),
         "abandonedConversations": figures.abandoned,
     }
-    view["issues"] = issues[:TOP_ISSUES]
+    view["issues"] = [{**_issue(issue), "failedConversations": issue.failed} for issue in period.issues]
     return view
+
+
+@dataclass(frozen=True, slots=True)
+class _Period:
+    """What a view says of the last days; ``since`` is ``None`` for all time."""
+
+    since: int | None
+    start: int
+    now: int
+    figures: Totals
+    issues: list[IssueCount]
+    trend: str | None
+
+
+def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
+    now = moment.now()
+    since = None if days == "all" else now - int(days) * moment.DAY
+    figures = aggregates.totals(connection, prompt.account_id, prompt.id, since=since)
+    issues = aggregates.issues(connection, prompt.account_id, prompt.id, since=since, limit=TOP_ISSUES)
+    if since is None:
+        # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
+        first = aggregates.first(connection, prompt.account_id, prompt.id)
+        return _Period(None, prompt.created_at if first is None else first, now, figures, issues, None)
+    longer = aggregates.totals(connection, prompt.account_id, prompt.id, since=2 * since - now)
+    return _Period(since, since, now, figures, issues, _trend(figures, longer))
+
+
+def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
+    figures = period.figures
+    return {
+        link: prompt.id,
+        "period": {
+            "days": _days(period.start, period.now),
+            "from": moment.wire(period.start),
+            "to": moment.wire(period.now),
+        },
+        "summary": {
+            "totalConversations": figures.total,
+            "completedConversations": figures.completed,
+            "abandonedConversations": figures.abandoned,
+            "completionRate": _percent(figures.completed, figures.completed + figures.abandoned),
+        },
+        "metrics": {
+            "taskCompletion": {
+                "rate": _percent(figures.task_completed, figures.judged),
+                "trend": period.trend,
+            },
+            "sentiment": {
+                "average": figures.sentiment,
+                "distribution": {
+                    "positive": figures.positive,
+                    "neutral": figures.neutral,
+                    "negative": figures.negative,
+                },
+            },
+            "avgResponseTime": figures.response_seconds,
+            "avgConversationLength": figures.message_count,
+        },
+        "topIssues": [_issue(issue) for issue in period.issues],
+        "recommendations": _recommendations(period.issues, figures.scored),
+    }
 
 
 def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, Any]:
@@ -145,63 +163,40 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
     }
 
 
-def _span(days: str, now: int) -> tuple[int | None, int | None]:
-    return (None, None) if days == "all" else (now - int(days) * moment.DAY, None)
-
-
 def _days(start: int, end: int) -> int:
     """Days of a span, the last one counted whole."""
     return max(1, -((start - end) // moment.DAY))
 
 
-def _percent(part: int | None, whole: int) -> float | None:
-    return 100.0 * (part or 0) / whole if whole else None
+def _percent(part: int, whole: int) -> float | None:
+    return 100.0 * part / whole if whole else None
 
 
-def _trend(connection: Connection, prompt: AnyRow, figures: AnyRow, since: int | None) -> str | None:
-    """Task completion against the span before, in percentage points."""
+def _trend(figures: Totals, longer: Totals) -> str | None:
+    """Task completion against the span before, in percentage points.
+
+    ``longer`` are the figures of both spans together.
+    """
     # unspecified: what the percent text compares.
-    if since is None or not figures.judged:
+    judged, done = longer.judged - figures.judged, longer.task_completed - figures.task_completed
+    if not (figures.judged and judged):
         return None
-    before = aggregates.totals(
-        connection, prompt.account_id, prompt_id=prompt.id, since=2 * since - moment.now(), until=since
-    )
-    if not before.judged:
-        return None
-    change = 100.0 * (figures.task_completed / figures.judged - before.task_completed / before.judged)
+    change = 100.0 * (figures.task_completed / figures.judged - done / judged)
     return f"{change:+.1f}%"
 
 
-def _issues(
-    connection: Connection, prompt: AnyRow, since: int | None, until: int | None
-) -> list[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    severities: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    documents = aggregates.judged_documents(
-        connection, prompt.account_id, prompt.id, since=since, until=until
-    )
-    for document, completed in documents:
-        for title, severity in {i["title"]: i["severity"] for i in orjson.loads(document)["issues"]}.items():
-            seen[title] += 1
-            failed[title] += not completed
-            severities[title][severity] += 1
-    ordered = sorted(seen.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [
-        {
-            "issue": title,
-            "frequency": count,
-            # unspecified: values of impact but "high". The severity that most of its conversations have.
-            "impact": severities[title].most_common(1)[0][0],
-            "failedConversations": failed[title],
-        }
-        for title, count in ordered
-    ]
+def _issue(issue: IssueCount) -> dict[str, Any]:
+    return {
+        "issue": issue.title,
+        "frequency": issue.frequency,
+        # unspecified: values of impact but "high". The severity that most of its conversations have, the graver of two.
+        "impact": max(SEVERITIES, key=lambda severity: issue.severities.get(severity, 0)),
+    }
 
 
-def _recommendations(issues: list[dict[str, Any]], judged: int) -> list[str]:
+def _recommendations(issues: list[IssueCount], judged: int) -> list[str]:
     return [
-        f'Look at "{issue["issue"]}": {issue["frequency"]} of {judged} conversations had it, '
-        f"and {issue['failedConversations']} of these did not complete their task."
+        f'Look at "{issue.title}": {issue.frequency} of {judged} conversations had it, '
+        f"and {issue.failed} of these did not complete their task."
         for issue in issues[:RECOMMENDATIONS]
     ]

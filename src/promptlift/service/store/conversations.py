@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cache, reduce
+from operator import add as add_
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, false, func, insert, select, text, true, union_all
 
-from promptlift.service.store.tables import conversation_contents, conversations, idempotency_keys, insights
+from promptlift.service.store import conversation_counts
+from promptlift.service.store.tables import (
+    conversation_blocks,
+    conversation_contents,
+    conversations,
+    idempotency_keys,
+    insights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection, Select
 
     from promptlift.service.store.tables import AnyRow
 
@@ -28,19 +37,6 @@ _LISTED = (
 )
 
 
-def _wanted(
-    account_id: str, *, prompt_id: str | None, status: str | None, has_insights: bool | None
-) -> list[ColumnElement[bool]]:
-    wanted: list[ColumnElement[bool]] = [conversations.c.account_id == account_id]
-    if prompt_id is not None:
-        wanted.append(conversations.c.prompt_id == prompt_id)
-    if status is not None:
-        wanted.append(conversations.c.status == status)
-    if has_insights is not None:
-        wanted.append(conversations.c.has_insights.is_(has_insights))
-    return wanted
-
-
 def page(
     connection: Connection,
     account_id: str,
@@ -55,19 +51,77 @@ def page(
 ) -> tuple[Sequence[AnyRow], int]:
     """Conversations newest first, and how many there are.
 
-    Rows have ``document`` (insights as JSON text) and ``content`` (bytes) when asked for.
+    Rows have ``document`` (insights as JSON text) and ``content`` (bytes) when asked for. A page costs the same
+    wherever it is: the counts say how many there are and in which block of sequence numbers it begins.
     """
-    wanted = _wanted(account_id, prompt_id=prompt_id, status=status, has_insights=has_insights)
-    total = connection.scalar(select(func.count()).select_from(conversations).where(*wanted)) or 0
-    # The page is chosen by the index alone; what is beside it is read for its rows only.
-    chosen = (
-        select(conversations.c.seq)
+    if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
+        return [], 0
+    wanted = {
+        "account": account_id,
+        "prompt": prompt_id,
+        "status": status,
+        "has_insights": has_insights,
+        "counted": conversation_counts.ALL_PROMPTS if prompt_id is None else prompt_id,
+        "limit": limit,
+    }
+    total, find = _totals_and_places(status=status, has_insights=has_insights)
+    count = int(connection.scalar(total, wanted) or 0)
+    if offset >= count:
+        return [], count
+    block, before = connection.execute(find, {**wanted, "offset": offset}).one() if offset else (None, 0)
+    statement = _pages(
+        of_prompt=prompt_id is not None,
+        of_status=status is not None,
+        of_insights=has_insights is not None,
+        with_insights=with_insights,
+        with_content=with_content,
+    )
+    below = _NO_BLOCK if block is None else (int(block) + 1) * conversation_counts.BLOCK
+    rows = connection.execute(statement, {**wanted, "below": below, "offset": offset - int(before)}).all()
+    return rows, count
+
+
+_NO_BLOCK = 2**62
+
+
+@cache
+def _totals_and_places(*, status: str | None, has_insights: bool | None) -> tuple[Select[Any], Select[Any]]:
+    """How many conversations a list has; and the block in which an offset lies, with how many come before it."""
+    names = [
+        name
+        for (of_status, with_insights), name in conversation_counts.BLOCK_COLUMNS.items()
+        if status in (None, of_status) and has_insights in (None, with_insights)
+    ]
+    count: Any = reduce(add_, (conversation_blocks.c[name] for name in names))
+    wanted = (
+        conversation_blocks.c.account_id == bindparam("account"),
+        conversation_blocks.c.prompt_id == bindparam("counted"),
+    )
+    newest_first = conversation_blocks.c.block.desc()
+    upto = (
+        select(
+            conversation_blocks.c.block,
+            count.label("count"),
+            func.sum(count).over(order_by=newest_first).label("upto"),
+        )
         .where(*wanted)
-        .order_by(conversations.c.seq.desc())
-        .limit(limit)
-        .offset(offset)
         .subquery()
     )
+    place = (
+        select(upto.c.block, upto.c.upto - upto.c.count)
+        .where(upto.c.upto > bindparam("offset"))
+        .order_by(upto.c.block.desc())
+        .limit(1)
+    )
+    return select(func.sum(count)).where(*wanted), place
+
+
+@cache
+def _pages(
+    *, of_prompt: bool, of_status: bool, of_insights: bool, with_insights: bool, with_content: bool
+) -> Select[Any]:
+    """One page, chosen by an index alone; what is beside it is read for its rows only."""
+    chosen = _chosen(of_prompt=of_prompt, of_status=of_status, of_insights=of_insights).subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     columns = list(_LISTED)
     if with_insights:
@@ -78,8 +132,46 @@ def page(
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
         )
         columns.append(conversation_contents.c.content)
-    statement = select(*columns).select_from(source).order_by(conversations.c.seq.desc())
-    return connection.execute(statement).all(), total
+    return select(*columns).select_from(source).order_by(conversations.c.seq.desc())
+
+
+def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool) -> Any:
+    """Sequence numbers of a page.
+
+    The index of the filters is in order only where it has one status and says whether there are insights. A list
+    that leaves one of them open is merged of as many ranges of it.
+    """
+    fixed = [
+        conversations.c.account_id == bindparam("account"),
+        conversations.c.seq < bindparam("below"),
+        *([conversations.c.prompt_id == bindparam("prompt")] if of_prompt else []),
+    ]
+    of_one = conversations.c.status == bindparam("status")
+    if of_status and of_insights:
+        ranges = [[of_one, conversations.c.has_insights == bindparam("has_insights")]]
+    elif of_status:
+        ranges = [[of_one, conversations.c.has_insights == flag] for flag in (true(), false())]
+    elif of_insights:
+        ranges = [
+            [conversations.c.status == status, conversations.c.has_insights == bindparam("has_insights")]
+            for status in dict.fromkeys(status for status, _ in conversation_counts.BLOCK_COLUMNS)
+        ]
+    else:
+        ranges = [[]]
+    newest_first = conversations.c.seq.desc()
+    parts = [select(conversations.c.seq).where(*fixed, *some).order_by(newest_first) for some in ranges]
+    if len(parts) == 1:
+        return parts[0].limit(bindparam("limit")).offset(bindparam("offset"))
+    # In order, each of them and all together: SQLite and PostgreSQL then merge them as far as the page goes. Of an
+    # ordered union of plain ranges PostgreSQL would sort all rows.
+    ends = [part.subquery() for part in parts]
+    merged = union_all(*(select(end.c.seq) for end in ends)).subquery()
+    return (
+        select(merged.c.seq)
+        .order_by(merged.c.seq.desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+    )
 
 
 def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
@@ -93,6 +185,10 @@ def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRo
 
 
 # The statements of the log are made once: it runs them for every conversation.
+_NEWEST = select(func.max(conversations.c.seq))
+_NEXT_NUMBERS = text(
+    "SELECT nextval(pg_get_serial_sequence('conversations', 'seq')) FROM generate_series(1, :count)"
+)
 _ADD_ROWS = insert(conversations)
 _ADD_CONTENTS = insert(conversation_contents)
 _HOLD_KEYS = insert(idempotency_keys)
@@ -112,9 +208,21 @@ _HELD_BY_KEYS = (
 
 
 def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
-    """Add conversations and their transcripts."""
-    connection.execute(_ADD_ROWS, list(rows))
+    """Add conversations and their transcripts, and count them."""
+    numbered = [
+        {**row, "seq": seq} for row, seq in zip(rows, _next_numbers(connection, len(rows)), strict=True)
+    ]
+    connection.execute(_ADD_ROWS, numbered)
     connection.execute(_ADD_CONTENTS, list(contents))
+    conversation_counts.add(connection, numbered)
+
+
+def _next_numbers(connection: Connection, count: int) -> Sequence[int]:
+    """Take sequence numbers before the rows are there: the counts need them, and many rows at once give none back."""
+    if connection.dialect.name == "sqlite":  # whose one writer is this transaction
+        newest = connection.scalar(_NEWEST) or 0
+        return range(newest + 1, newest + 1 + count)
+    return connection.scalars(_NEXT_NUMBERS, {"count": count}).all()
 
 
 def held_by_keys(

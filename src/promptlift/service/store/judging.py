@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import and_, delete, func, insert, literal_column, or_, select, update
 
+from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
 if TYPE_CHECKING:
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 
+# Written out: SQLite finds rows by the index of those that are not done only when the query says the word itself.
+_PENDING = conversations.c.judging == literal_column("'pending'")
+_CLAIMED = conversations.c.judging == literal_column("'claimed'")
+# Waiting conversations are counted no further.
+MANY = 1_000
+
+
 def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
     """Take waiting conversations for one job, oldest first.
 
@@ -24,7 +32,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
     mine = list(
         connection.scalars(
             select(conversations.c.id)
-            .where(conversations.c.judging == "claimed", conversations.c.claimed_by == worker)
+            .where(_CLAIMED, conversations.c.claimed_by == worker)
             .order_by(conversations.c.seq)
         )
     )
@@ -32,7 +40,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
         return mine
     waiting = (
         select(conversations.c.id)
-        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
+        .where(_PENDING, conversations.c.judge_after <= now)
         .order_by(conversations.c.judge_after, conversations.c.seq)
         .limit(limit)
     )
@@ -64,7 +72,7 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
         .join(prompts, prompts.c.id == conversations.c.prompt_id)
         .where(
             conversations.c.id.in_(conversation_ids),
-            conversations.c.judging == "claimed",
+            _CLAIMED,
             conversations.c.claimed_by == worker,
         )
     ).all()
@@ -78,7 +86,7 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
     ids = [row["conversation_id"] for row in rows]
     statement = select(conversations.c.id, conversations.c.generation).where(
         conversations.c.id.in_(ids),
-        conversations.c.judging == "claimed",
+        _CLAIMED,
         conversations.c.claimed_by == worker,
     )
     if connection.dialect.name != "sqlite":
@@ -87,13 +95,14 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
     names = {row["conversation_id"] for row in kept}
     if kept:
-        connection.execute(
-            update(conversations)
-            .where(conversations.c.id.in_(names))
-            .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
-        )
-        connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
-        connection.execute(insert(insights), kept)
+        with conversation_counts.following(connection, names):
+            connection.execute(
+                update(conversations)
+                .where(conversations.c.id.in_(names))
+                .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
+            )
+            connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
+            connection.execute(insert(insights), kept)
     return names
 
 
@@ -105,7 +114,7 @@ def put_back(
         update(conversations)
         .where(
             conversations.c.id.in_(conversation_ids),
-            conversations.c.judging == "claimed",
+            _CLAIMED,
             conversations.c.claimed_by == worker,
         )
         .values(
@@ -124,7 +133,7 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
         update(conversations)
         .where(
             conversations.c.id == conversation_id,
-            conversations.c.judging == "claimed",
+            _CLAIMED,
             conversations.c.claimed_by == worker,
         )
         .values(judging="failed", claimed_by=None, judge_problem=problem)
@@ -160,16 +169,14 @@ def ask_again(
 
 
 def waiting(connection: Connection, *, now: int) -> int:
-    """How many conversations are due and claimed by nobody."""
-    statement = select(func.count()).where(
-        conversations.c.judging == "pending", conversations.c.judge_after <= now
-    )
-    return int(connection.scalar(statement) or 0)
+    """How many conversations are due and claimed by nobody, counted no further than `MANY`."""
+    some = select(conversations.c.seq).where(_PENDING, conversations.c.judge_after <= now).limit(MANY)
+    return int(connection.scalar(select(func.count()).select_from(some.subquery())) or 0)
 
 
 def claimants(connection: Connection) -> list[str]:
     """Jobs that hold claimed conversations."""
-    statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
+    statement = select(conversations.c.claimed_by).where(_CLAIMED).distinct()
     return [name for name in connection.scalars(statement) if name is not None]
 
 
@@ -177,7 +184,7 @@ def release_forgotten(connection: Connection, *, before: int) -> int:
     """Take conversations away that were claimed before a time and are still not judged; gives how many."""
     return connection.execute(
         update(conversations)
-        .where(conversations.c.judging == "claimed", conversations.c.judge_after < before)
+        .where(_CLAIMED, conversations.c.judge_after < before)
         .values(judging="pending", claimed_by=None)
     ).rowcount
 
@@ -186,14 +193,12 @@ def release(connection: Connection, worker: str) -> int:
     """Take conversations away from a job that ended without judging them."""
     return connection.execute(
         update(conversations)
-        .where(and_(conversations.c.judging == "claimed", conversations.c.claimed_by == worker))
+        .where(and_(_CLAIMED, conversations.c.claimed_by == worker))
         .values(judging="pending", claimed_by=None)
     ).rowcount
 
 
 def unfinished(connection: Connection) -> int:
     """How many conversations have no insights yet and will get some."""
-    statement = select(func.count()).where(
-        or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
-    )
+    statement = select(func.count()).where(or_(_PENDING, _CLAIMED))
     return int(connection.scalar(statement) or 0)

@@ -124,13 +124,22 @@ conversations = Table(
     Column("judge_problem", Text),
     Index("ix_conversations_account_id_seq", "account_id", "seq"),
     Index("ix_conversations_account_id_prompt_id_seq", "account_id", "prompt_id", "seq"),
+    # Lists with a filter: both columns fixed, a range of this index is the list in its order.
+    Index(
+        "ix_conversations_account_id_status_has_insights_seq", "account_id", "status", "has_insights", "seq"
+    ),
+    Index(
+        "ix_conversations_account_id_prompt_id_status_has_insights_seq",
+        *("account_id", "prompt_id", "status", "has_insights", "seq"),
+    ),
     Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
+    # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
     Index(
         "ix_conversations_judging",
         "judging",
         "judge_after",
-        sqlite_where=text("judging IN ('pending', 'claimed')"),
-        postgresql_where=text("judging IN ('pending', 'claimed')"),
+        sqlite_where=text("judging = 'pending' OR judging = 'claimed'"),
+        postgresql_where=text("judging = 'pending' OR judging = 'claimed'"),
     ),
 )
 
@@ -164,6 +173,88 @@ insights = Table(
     Column("task_completed", Boolean, nullable=False),
     Column("document", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+)
+
+# Counts of conversations, kept by conversation_counts in the transaction that moves them. They are derived from the
+# rows above, so nothing refers to them, and they refer to nothing: a foreign key would be checked for every count.
+
+# Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
+# prompt_id count all prompts of the account.
+conversation_blocks = Table(
+    "conversation_blocks",
+    metadata,
+    Column("account_id", _ID, nullable=False),
+    Column("prompt_id", _ID, nullable=False),
+    Column("block", BigInteger, nullable=False),
+    *(
+        Column(name, Integer, nullable=False)
+        for status in ("completed", "abandoned", "in_progress")
+        for name in (status, f"{status}_with_insights")
+    ),
+    PrimaryKeyConstraint("account_id", "prompt_id", "block"),
+    sqlite_with_rowid=False,
+)
+
+# Sums over the conversations that started in a span of time; ``span`` is its length, ``start`` when it begins.
+conversation_sums = Table(
+    "conversation_sums",
+    metadata,
+    Column("account_id", _ID, nullable=False),
+    Column("prompt_id", _ID, nullable=False),
+    Column("span", BigInteger, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
+    Column("completed", BigInteger, nullable=False),
+    Column("abandoned", BigInteger, nullable=False),
+    Column("messages", BigInteger, nullable=False),
+    Column("responses", BigInteger, nullable=False),
+    # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
+    Column("response_seconds", BigInteger, nullable=False),
+    Column("response_fractions", BigInteger, nullable=False),
+    # Ended and with insights, and those of them with a completed task.
+    Column("judged", BigInteger, nullable=False),
+    Column("task_completed", BigInteger, nullable=False),
+    # With insights, ended or not. The sum of the scores is in units of FRACTION.
+    Column("positive", BigInteger, nullable=False),
+    Column("neutral", BigInteger, nullable=False),
+    Column("negative", BigInteger, nullable=False),
+    Column("sentiment_fractions", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
+    sqlite_with_rowid=False,
+)
+
+# Ended conversations with insights by their user turns.
+conversation_turns = Table(
+    "conversation_turns",
+    metadata,
+    Column("account_id", _ID, nullable=False),
+    Column("prompt_id", _ID, nullable=False),
+    Column("span", BigInteger, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("user_turns", Integer, nullable=False),
+    Column("judged", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "user_turns"),
+    sqlite_with_rowid=False,
+)
+
+# Conversations that have an issue. A title can be too long for a key and can hold a NUL character: its hash is the
+# key, and the title is bytes, which both databases order by code point.
+conversation_issues = Table(
+    "conversation_issues",
+    metadata,
+    Column("account_id", _ID, nullable=False),
+    Column("prompt_id", _ID, nullable=False),
+    Column("span", BigInteger, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("issue", String(32), nullable=False),
+    Column("title", LargeBinary, nullable=False),
+    Column("high", BigInteger, nullable=False),
+    Column("medium", BigInteger, nullable=False),
+    Column("low", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue"),
+    sqlite_with_rowid=False,
 )
 
 # An outbox: written in the transaction of the change that they tell of.

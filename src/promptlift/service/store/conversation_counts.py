@@ -1,0 +1,219 @@
+"""Counts and sums of conversations, kept in the transaction of each change that moves them.
+
+Lists and the views of a prompt read them instead of all its conversations. They are derived: what is true is in
+``conversations`` and ``insights``. `conversations.add` counts new conversations itself; a change of a row that is
+there already, or of its insights, goes into the block of `following`::
+
+    with conversation_counts.following(connection, conversation_ids):
+        connection.execute(update(conversations)...)
+
+Nothing else has to be said, whatever the change is. What moves no count (who judges, regenerating, deleting a prompt)
+needs no block. Several processes may count at once: the rows are changed in one order, so none waits for another in
+a circle, as long as a transaction changes conversations once, after it has locked everything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from sqlalchemy import bindparam, select
+
+from promptlift.service import moment
+from promptlift.service.store.tables import (
+    conversation_blocks,
+    conversation_issues,
+    conversation_sums,
+    conversation_turns,
+    conversations,
+    insights,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from sqlalchemy import Connection, Table
+
+# Sequence numbers of a block. A list reads at most so many index entries before its page, and one row for each block:
+# both are about equally long for a list of a million.
+BLOCK = 4_096
+# The prompt of the rows that count all prompts of an account.
+ALL_PROMPTS = ""
+# Lengths of the spans, each a whole number of the one before. A time since then is whole spans and a part of a minute.
+SPANS = (60 * moment.SECOND, moment.HOUR, moment.DAY, 30 * moment.DAY)
+# Scores and seconds are summed as whole numbers of this part, so that what was added can be taken away again and leaves
+# nothing. A mean is as near to that of the values themselves.
+FRACTION = 10**10
+# Of issues, the gravest first.
+SEVERITIES = ("high", "medium", "low")
+
+# The column of a block that counts a status, without and with insights.
+BLOCK_COLUMNS = {
+    (status, has_insights): f"{status}_with_insights" if has_insights else status
+    for status in ("completed", "abandoned", "in_progress")
+    for has_insights in (False, True)
+}
+_COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
+_SUMS = tuple(column.name for column in conversation_sums.c)[4:]
+_SENTIMENTS = ("positive", "neutral", "negative")
+
+_STATE = (
+    select(
+        conversations.c.account_id,
+        conversations.c.prompt_id,
+        conversations.c.seq,
+        conversations.c.status,
+        conversations.c.has_insights,
+        conversations.c.started_at,
+        conversations.c.message_count,
+        conversations.c.user_turns,
+        conversations.c.response_seconds,
+        insights.c.sentiment,
+        insights.c.sentiment_score,
+        insights.c.task_completed,
+        insights.c.document,
+    )
+    .select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
+    .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+)
+_LOCK = (
+    select(conversations.c.seq)
+    .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(conversations.c.seq)
+    .with_for_update()
+)
+
+
+@contextmanager
+def following(connection: Connection, conversation_ids: Collection[str]) -> Iterator[None]:
+    """Count again, at the end of the block, what changed in these conversations and their insights.
+
+    The conversations stay locked until the transaction ends. Conversations that the block adds or deletes are
+    counted too.
+    """
+    ids = {"ids": list(conversation_ids)}
+    if connection.dialect.name != "sqlite":
+        connection.execute(_LOCK, ids)
+    before = connection.execute(_STATE, ids).mappings().all()
+    yield
+    changes = _Changes()
+    changes.count(before, -1)
+    changes.count(connection.execute(_STATE, ids).mappings(), 1)
+    changes.write(connection)
+
+
+def add(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Count new conversations, which have no insights yet; ``rows`` have the columns of the table."""
+    changes = _Changes()
+    changes.count(rows, 1)
+    changes.write(connection)
+
+
+def issue_key(title: str) -> str:
+    """Return what an issue is found by, whatever its title is."""
+    return hashlib.md5(title.encode(), usedforsecurity=False).hexdigest()
+
+
+def issues_of(document: str) -> dict[str, str]:
+    """Severity by title of the issues in an insights document; a title that comes twice counts once."""
+    return {issue["title"]: issue["severity"] for issue in orjson.loads(document).get("issues") or ()}
+
+
+class _Changes:
+    """What is to be added to the counts: by block, and by minute and whatever else a table counts by."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[Any, ...], list[int]] = {}
+        self._sums: dict[tuple[Any, ...], list[int]] = {}
+        self._turns: dict[tuple[Any, ...], list[int]] = {}
+        self._issues: dict[tuple[Any, ...], list[int]] = {}
+
+    def count(self, rows: Iterable[Any], sign: int) -> None:
+        """Add conversations with ``sign`` 1, take them away with -1."""
+        for row in rows:
+            account_id, prompt_id, block = row["account_id"], row["prompt_id"], row["seq"] // BLOCK
+            column = _COLUMN_NUMBERS[row["status"], row["has_insights"]]
+            for prompt in (prompt_id, ALL_PROMPTS):
+                counts = self._blocks.setdefault((account_id, prompt, block), [0] * len(BLOCK_COLUMNS))
+                counts[column] += sign
+            minute = account_id, prompt_id, row["started_at"] // SPANS[0] * SPANS[0]
+            _add(self._sums, minute, _sums_of(row), sign)
+            if row.get("sentiment") is None:
+                continue
+            failed = int(not row["task_completed"])
+            if row["status"] != "in_progress":
+                _add(self._turns, (*minute, row["user_turns"]), (1, failed), sign)
+            for title, severity in issues_of(row["document"]).items():
+                counted = (*(int(severity == name) for name in SEVERITIES), failed)
+                _add(self._issues, (*minute, issue_key(title), title.encode()), counted, sign)
+
+    def write(self, connection: Connection) -> None:
+        """Write everything, in an order that is the same for all processes."""
+        _write(connection, conversation_blocks, self._blocks)
+        _write(connection, conversation_sums, _in_all_spans(self._sums))
+        _write(connection, conversation_turns, _in_all_spans(self._turns))
+        _write(connection, conversation_issues, _in_all_spans(self._issues))
+
+
+def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values: Any, sign: int) -> None:
+    there = counts.get(key)
+    if there is None:
+        there = counts[key] = [0] * len(values)
+    for number, value in enumerate(values):
+        if value:
+            there[number] += sign * value
+
+
+def _in_all_spans(by_minute: Mapping[tuple[Any, ...], list[int]]) -> dict[tuple[Any, ...], list[int]]:
+    counts: dict[tuple[Any, ...], list[int]] = {}
+    for (account_id, prompt_id, minute, *others), values in by_minute.items():
+        if any(values):
+            for span in SPANS:
+                _add(counts, (account_id, prompt_id, span, minute // span * span, *others), values, 1)
+    return counts
+
+
+def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
+    status, response = row["status"], row["response_seconds"]
+    whole = 0 if response is None else int(response)
+    fraction = 0 if response is None else round((response - whole) * FRACTION)
+    sentiment = row.get("sentiment")
+    judged = sentiment is not None and status != "in_progress"
+    return (
+        1,
+        int(status == "completed"),
+        int(status == "abandoned"),
+        row["message_count"],
+        int(response is not None),
+        whole,
+        fraction,
+        int(judged),
+        int(judged and row["task_completed"]),
+        *(int(sentiment == name) for name in _SENTIMENTS),
+        0 if sentiment is None else round(row["sentiment_score"] * FRACTION),
+    )
+
+
+def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...], list[int]]) -> None:
+    rows = [(*key, *changes[key]) for key in sorted(changes) if any(changes[key])]
+    if rows:
+        connection.exec_driver_sql(_adding(table, connection.dialect.name), rows)
+
+
+@cache
+def _adding(table: Table, dialect: str) -> str:
+    """The statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
+    keys = [column.name for column in table.primary_key]
+    names = [column.name for column in table.c]
+    # The row's own columns: a query for them would not see what another process counted meanwhile.
+    added = [
+        f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "title")
+    ]
+    places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
+    return (
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) "  # noqa: S608 - names of our tables
+        f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
+    )

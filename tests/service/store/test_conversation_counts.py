@@ -1,0 +1,487 @@
+"""Counts of conversations equal a recount after any history, and lists and views that read them equal plain queries."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections import Counter, defaultdict
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from promptlift.service import moment
+from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
+from promptlift.service.store.tables import (
+    conversation_blocks,
+    conversation_issues,
+    conversation_sums,
+    conversation_turns,
+    insights,
+    prompts,
+)
+from promptlift.service.store.tables import conversations as table
+
+from .conftest import NOW, Filled
+
+STATUSES = ("completed", "abandoned", "in_progress")
+TITLES = ("Slow", "slow", "Wrong ünï 😀", "NUL \x00 inside", 'quote " and \\', "long " * 1_000, "Ätherisch")
+PROMPTS = ("prm_1", "prm_2", "prm_3")
+
+
+def state(database):
+    """All conversations with their insights."""
+    with database.read() as connection:
+        return connection.execute(
+            select(table, insights.c.sentiment, insights.c.sentiment_score, insights.c.task_completed)
+            .add_columns(insights.c.document)
+            .select_from(table.outerjoin(insights, insights.c.conversation_id == table.c.id))
+            .order_by(table.c.seq)
+        ).all()
+
+
+def kept(database, counts, keys):
+    """The rows of a table of counts that are not all zero, by key."""
+    names = [column.name for column in counts.c if column.name not in (*keys, "title")]
+    with database.read() as connection:
+        rows = connection.execute(select(counts)).mappings().all()
+    found = {tuple(row[key] for key in keys): [row[name] for name in names] for row in rows}
+    return {key: values for key, values in found.items() if any(values)}
+
+
+def recount(rows):
+    """Blocks, turns and issues counted from the rows, in the form of `kept`; and how many there are in each span."""
+    blocks = defaultdict(lambda: [0] * 6)
+    totals, turns = defaultdict(int), defaultdict(lambda: [0, 0])
+    issues = defaultdict(lambda: [0] * 4)
+    for row in rows:
+        for prompt in (row.prompt_id, ""):
+            key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
+            blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
+        for span in conversation_counts.SPANS:
+            key = row.account_id, row.prompt_id, span, row.started_at // span * span
+            totals[key] += 1
+            if row.document is None:
+                continue
+            if row.status != "in_progress":
+                turns[*key, row.user_turns][0] += 1
+                turns[*key, row.user_turns][1] += not row.task_completed
+            for title, severity in {
+                one["title"]: one["severity"] for one in json.loads(row.document)["issues"]
+            }.items():
+                values = issues[*key, conversation_counts.issue_key(title)]
+                values[("high", "medium", "low").index(severity)] += 1
+                values[3] += not row.task_completed
+    return dict(blocks), dict(totals), dict(turns), dict(issues)
+
+
+SPAN_KEYS = ("account_id", "prompt_id", "span", "start")
+
+
+def assert_counts_are_a_recount(database):
+    blocks, totals, turns, issues = recount(state(database))
+    assert kept(database, conversation_blocks, ("account_id", "prompt_id", "block")) == blocks
+    sums = kept(database, conversation_sums, SPAN_KEYS)
+    assert {key: values[0] for key, values in sums.items()} == totals
+    assert kept(database, conversation_turns, (*SPAN_KEYS, "user_turns")) == turns
+    assert kept(database, conversation_issues, (*SPAN_KEYS, "issue")) == issues
+
+
+def near_mean(values, **tolerance):
+    return pytest.approx(sum(values) / len(values), **tolerance) if values else None
+
+
+def assert_views_are_plain_queries(database, account, since):
+    """Every figure of the views, computed from the rows by the definitions of the views."""
+    rows = [row for row in state(database) if row.account_id == account]
+    with database.read() as connection:
+        fleet = aggregates.completion_by_prompt(connection, account, since=since)
+        deleted = set(connection.scalars(select(prompts.c.id).where(prompts.c.deleted_at.is_not(None))))
+    expected_fleet = {}
+    for prompt in PROMPTS:
+        mine = [row for row in rows if row.prompt_id == prompt and (since is None or row.started_at >= since)]
+        scored = [row for row in mine if row.document is not None]
+        judged = [row for row in scored if row.status != "in_progress"]
+        if judged and prompt not in deleted:
+            expected_fleet[prompt] = (len(judged), sum(row.task_completed for row in judged))
+        with database.read() as connection:
+            totals = aggregates.totals(connection, account, prompt, since=since)
+            found = aggregates.issues(connection, account, prompt, since=since, limit=3)
+            steps = aggregates.failures_by_turns(connection, account, prompt, since=since or -(10**14))
+            first = aggregates.first(connection, account, prompt)
+        assert (totals.total, totals.completed, totals.abandoned) == (
+            len(mine),
+            sum(row.status == "completed" for row in mine),
+            sum(row.status == "abandoned" for row in mine),
+        )
+        assert (totals.judged, totals.task_completed) == (
+            len(judged),
+            sum(row.task_completed for row in judged),
+        )
+        assert (totals.positive, totals.neutral, totals.negative) == tuple(
+            sum(row.sentiment == name for row in scored) for name in ("positive", "neutral", "negative")
+        )
+        assert totals.scored == len(scored)
+        assert totals.sentiment == near_mean([row.sentiment_score for row in scored], rel=0, abs=1e-9)
+        waits = [row.response_seconds for row in mine if row.response_seconds is not None]
+        assert totals.response_seconds == near_mean(waits, rel=1e-12, abs=1e-9)
+        assert totals.message_count == near_mean([row.message_count for row in mine])
+        seen, failed = Counter(), Counter()
+        for row in scored:
+            for title in {one["title"] for one in json.loads(row.document)["issues"]}:
+                seen[title] += 1
+                failed[title] += not row.task_completed
+        most = sorted(seen.items(), key=lambda pair: (-pair[1], pair[0]))[:3]
+        assert [(one.title, one.frequency, one.failed) for one in found] == [
+            (title, count, failed[title]) for title, count in most
+        ]
+        ended = Counter(row.user_turns for row in judged)
+        missed = Counter(row.user_turns for row in judged if not row.task_completed)
+        assert steps == [(turns, count, missed[turns]) for turns, count in sorted(ended.items())]
+        assert first == min((row.started_at for row in rows if row.prompt_id == prompt), default=None)
+    assert fleet == expected_fleet
+
+
+def assert_pages_are_plain_queries(database, account, chance):
+    rows = [row for row in reversed(state(database)) if row.account_id == account]
+    for _ in range(12):
+        prompt = chance.choice([None, *PROMPTS, "none"])
+        status, has_insights = chance.choice([None, *STATUSES]), chance.choice([None, True, False])
+        wanted = [
+            row.id
+            for row in rows
+            if prompt in (None, row.prompt_id)
+            and status in (None, row.status)
+            and has_insights in (None, row.has_insights)
+        ]
+        limit, offset = chance.randint(1, 20), chance.randint(0, len(wanted) + 2)
+        with database.read() as connection:
+            page, total = conversations.page(
+                connection,
+                account,
+                prompt_id=prompt,
+                status=status,
+                has_insights=has_insights,
+                limit=limit,
+                offset=offset,
+            )
+        assert ([row.id for row in page], total) == (wanted[offset : offset + limit], len(wanted))
+
+
+class RolledBackError(Exception):
+    """Ends a transaction that is not to be kept."""
+
+
+class History:
+    """Random changes of conversations, each as the service makes it."""
+
+    def __init__(self, filled: Filled, chance: random.Random) -> None:
+        self.filled, self.chance, self.database = filled, chance, filled.database
+        self.now = NOW
+        self.made = 0
+        for prompt in PROMPTS[1:]:
+            filled.add_prompt(prompt)
+
+    def a_time(self):
+        """Most conversations lie near the edges of spans, where a mistake would show; some before 1970."""
+        chance = self.chance
+        near = chance.choice([0, *conversation_counts.SPANS]) * chance.randint(-3, 3)
+        return (
+            chance.choice([NOW, NOW // moment.DAY * moment.DAY, -5 * moment.DAY])
+            + near
+            + chance.randint(-2, 2)
+        )
+
+    def log(self):
+        count = self.chance.choice([1, 3, 20])
+        ids = [f"c{self.made + i}" for i in range(count)]
+        self.made += count
+        for one in ids:
+            self.filled.add_conversations(
+                one,
+                prompt=self.chance.choice(PROMPTS),
+                status=self.chance.choice(STATUSES),
+                started_at=self.a_time(),
+                message_count=self.chance.randint(1, 9),
+                user_turns=self.chance.randint(0, 3),
+                response_seconds=self.chance.choice([None, 0.0, 0.1, 1 / 3, 1.7e9 + 0.1]),
+                judge_after=0,
+            )
+
+    def insights_of(self, row):
+        chance = self.chance
+        issues = [
+            {"title": title, "severity": chance.choice(("high", "medium", "low")), "evidence": None}
+            for title in chance.choices(TITLES, k=chance.choice([0, 1, 2, 3]))
+        ]
+        return {
+            "conversation_id": row.id,
+            "account_id": row.account_id,
+            "id": f"ins_{row.id}_{chance.getrandbits(64)}",
+            "generation": row.generation,
+            "sentiment": chance.choice(("positive", "neutral", "negative")),
+            "sentiment_score": chance.choice([-1.0, 1.0, 0.1, chance.uniform(-1, 1)]),
+            "task_completed": chance.random() < 0.6,
+            "document": json.dumps({"issues": issues, "summary": "s"}),
+            "created_at": NOW,
+        }
+
+    def judge(self):
+        with self.database.write() as connection:
+            ids = judging.claim(connection, "w", limit=self.chance.choice([1, 10]), now=NOW)
+        with self.database.write() as connection:
+            rows = judging.to_judge(connection, ids, "w")
+            judging.keep(connection, "w", [self.insights_of(row) for row in rows])
+
+    def fail(self):
+        with self.database.write() as connection:
+            for one in judging.claim(connection, "w", limit=1, now=NOW):
+                judging.give_up(connection, "w", one, problem="no sense")
+
+    def regenerate(self):
+        with self.database.write() as connection:
+            judging.ask_again(connection, self.filled.account, prompt_id=self.chance.choice(PROMPTS), now=NOW)
+
+    def delete_prompt(self):
+        with self.database.write() as connection:
+            values = {"deleted_at": self.chance.choice([None, NOW])}
+            connection.execute(update(prompts).where(prompts.c.id == "prm_3").values(**values))
+
+    def change(self):
+        """As an update of conversations would: their status, or their text with all that is seen from it."""
+        chance = self.chance
+        ids = chance.sample([f"c{i}" for i in range(self.made)], k=min(self.made, chance.choice([1, 5])))
+        with (
+            self.database.write() as connection,
+            conversation_counts.following(connection, ids),
+        ):
+            for one in ids:
+                values = {"status": chance.choice(STATUSES)}
+                if chance.random() < 0.5:
+                    values |= {"started_at": self.a_time(), "user_turns": chance.randint(0, 3)}
+                    values |= {"response_seconds": chance.choice([None, 0.7]), "message_count": 5}
+                    values |= {"has_insights": False}
+                    connection.execute(delete(insights).where(insights.c.conversation_id == one))
+                connection.execute(update(table).where(table.c.id == one).values(**values))
+
+    def roll_back(self):
+        """Whatever it is, its end: the transaction is lost after all of it was written."""
+        write = self.database.write
+
+        def lost():
+            from contextlib import contextmanager
+
+            @contextmanager
+            def transaction():
+                with write() as connection:
+                    yield connection
+                    raise RolledBackError
+
+            return transaction()
+
+        self.database.write = lost
+        try:
+            self.chance.choice([self.log, self.judge, self.change])()
+        except RolledBackError:
+            pass
+        finally:
+            del self.database.write
+
+    def go_on(self, steps):
+        changes = [self.log, self.judge, self.judge, self.judge, self.fail, self.regenerate]
+        changes += [self.delete_prompt, self.change, self.change, self.roll_back]
+        for _ in range(steps):
+            self.chance.choice(changes)()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks so small that a short history has many."""
+    monkeypatch.setattr(conversation_counts, "BLOCK", 7)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_equal_a_recount_after_any_history(filled, seed):
+    chance = random.Random(seed)
+    history = History(filled, chance)
+    history.log()
+    for _ in range(5):
+        history.go_on(12)
+        assert_counts_are_a_recount(filled.database)
+        assert_pages_are_plain_queries(filled.database, filled.account, chance)
+        since = chance.choice([row.started_at for row in state(filled.database)]) + chance.choice(
+            [-1, 0, 1, 30_000]
+        )
+        assert_views_are_plain_queries(filled.database, filled.account, since)
+        assert_views_are_plain_queries(filled.database, filled.account, None)
+
+
+def test_a_sum_that_everything_was_taken_from_is_zero_again(filled):
+    """Sums of floats would keep a rest, and a huge value would take small ones with it for good."""
+    filled.add_conversations("a", response_seconds=1e11 + 1 / 3)
+    filled.add_conversations("b", response_seconds=0.1)
+    with filled.database.write() as connection, conversation_counts.following(connection, ["a"]):
+        connection.execute(update(table).where(table.c.id == "a").values(response_seconds=None))
+    with filled.database.read() as connection:
+        found = aggregates.totals(connection, filled.account, "prm_1")
+    assert found.response_seconds == 0.1
+    assert_counts_are_a_recount(filled.database)
+
+
+def test_counts_belong_to_an_account(filled):
+    filled.add_conversations("a", "b")
+    with filled.database.write() as connection:
+        other = accounts.create(connection, name="Two", email="two@example.test", plan="pro")
+    with filled.database.read() as connection:
+        assert aggregates.totals(connection, other, "prm_1").total == 0
+        assert aggregates.completion_by_prompt(connection, other, since=None) == {}
+        assert conversations.page(connection, other, prompt_id="prm_1", limit=1, offset=0) == ([], 0)
+        assert conversations.page(connection, other, prompt_id="", limit=1, offset=0) == ([], 0)
+
+
+def test_an_empty_prompt_is_no_way_to_the_whole_account(filled):
+    filled.add_conversations("a", "b")
+    with filled.database.read() as connection:
+        assert conversations.page(connection, filled.account, prompt_id="", limit=1, offset=0) == ([], 0)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_writers_at_once_count_everything_and_never_wait_in_a_circle(filled):
+    """Each writer of many logs, judges and changes conversations of all prompts in an order of its own."""
+    failures = []
+
+    def write(number):
+        try:
+            history = History.__new__(History)
+            history.filled, history.database, history.chance = filled, filled.database, random.Random(number)
+            history.made = 0
+            for turn in range(6):
+                ids = [f"w{number}-{turn}-{i}" for i in range(4)]
+                for one, prompt in zip(ids, random.Random(turn).choices(PROMPTS, k=4), strict=True):
+                    filled.add_conversations(one, prompt=prompt, started_at=history.a_time(), judge_after=0)
+                with filled.database.write() as connection:
+                    mine = judging.claim(connection, f"w{number}", limit=6, now=NOW)
+                with filled.database.write() as connection:
+                    rows = judging.to_judge(connection, mine, f"w{number}")
+                    judging.keep(connection, f"w{number}", [history.insights_of(row) for row in rows])
+                shuffled = history.chance.sample(ids, k=3)
+                with (
+                    filled.database.write() as connection,
+                    conversation_counts.following(connection, shuffled),
+                ):
+                    for one in shuffled:
+                        status = history.chance.choice(STATUSES)
+                        connection.execute(update(table).where(table.c.id == one).values(status=status))
+        except Exception as error:  # noqa: BLE001 - told below
+            failures.append(error)
+
+    for prompt in PROMPTS[1:]:
+        filled.add_prompt(prompt)
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert failures == []
+    assert len(state(filled.database)) == 6 * 6 * 4
+    assert_counts_are_a_recount(filled.database)
+
+
+def test_the_migration_counts_what_is_there(database):
+    """Counts made by the migration equal those that were kept while the same rows were written."""
+    from alembic import command
+    from alembic.config import Config
+
+    with database.write() as connection:
+        account = accounts.create(connection, name="One", email="one@example.test", plan="free")
+    filled = Filled(database, account)
+    filled.add_prompt("prm_1")
+    history = History(filled, random.Random(9))
+    for _ in range(6):
+        history.log()
+        history.judge()
+    tables = {
+        conversation_blocks: ("account_id", "prompt_id", "block"),
+        conversation_sums: SPAN_KEYS,
+        conversation_turns: (*SPAN_KEYS, "user_turns"),
+        conversation_issues: (*SPAN_KEYS, "issue"),
+    }
+    before = {counts.name: kept(database, counts, keys) for counts, keys in tables.items()}
+    assert all(before.values())
+    config = Config()
+    config.set_main_option("script_location", "promptlift.service.store:migrations")
+    with database._writer.connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+    database.migrate()
+    assert {counts.name: kept(database, counts, keys) for counts, keys in tables.items()} == before
+    assert_counts_are_a_recount(database)
+
+
+def plan_of(database, statement, values):
+    """What the database says it will do, as one text."""
+    compiled = statement.compile(
+        dialect=database._writer.dialect, compile_kwargs={"render_postcompile": True}
+    )
+    with database.read() as connection:
+        said = connection.exec_driver_sql(
+            ("EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN ") + str(compiled),
+            compiled.construct_params(values)
+            if compiled.positiontup is None
+            else tuple(compiled.construct_params(values)[name] for name in compiled.positiontup),
+        )
+        return "\n".join(str(row[-1]) for row in said)
+
+
+@pytest.mark.parametrize("of_status", [False, True])
+@pytest.mark.parametrize("of_insights", [False, True])
+@pytest.mark.parametrize("of_prompt", [False, True])
+def test_a_page_is_a_range_of_an_index_without_a_sort(tmp_path, of_status, of_insights, of_prompt):
+    from promptlift.service.store.database import Database
+
+    database = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
+    database.migrate()
+    chosen = conversations._chosen(of_prompt=of_prompt, of_status=of_status, of_insights=of_insights)
+    plan = plan_of(
+        database,
+        chosen,
+        {"account": "a", "prompt": "p", "status": "completed", "has_insights": True}
+        | {"below": 9, "limit": 9, "offset": 0},
+    )
+    database.close()
+    filtered = "_status_has_insights" if of_status or of_insights else ""
+    index = f"ix_conversations_account_id{'_prompt_id' if of_prompt else ''}{filtered}_seq"
+    searches = [line for line in plan.splitlines() if "conversations" in line]
+    assert searches
+    assert all(f"USING COVERING INDEX {index} " in line and line.endswith("seq<?)") for line in searches)
+    assert "TEMP B-TREE" not in plan
+    assert "SCAN" not in plan
+
+
+def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled, monkeypatch):
+    """Every statement that looks for pending or claimed conversations."""
+    from sqlalchemy import event
+
+    filled.add_conversations("a", "b")
+    if not filled.database.is_sqlite:
+        pytest.skip("PostgreSQL's choice depends on how many rows there are")
+    said = []
+
+    @event.listens_for(filled.database._writer, "before_cursor_execute")
+    def note(connection, cursor, statement, parameters, context, executemany):
+        if "conversations.judging =" in statement and not statement.startswith("EXPLAIN"):
+            plan = connection.connection.dbapi_connection.execute(
+                f"EXPLAIN QUERY PLAN {statement}", parameters
+            ).fetchall()
+            said.append("\n".join(row[-1] for row in plan))
+
+    with filled.database.write() as connection:
+        judging.claim(connection, "w", limit=1, now=NOW)
+        judging.claimants(connection)
+        judging.waiting(connection, now=NOW)
+        judging.unfinished(connection)
+        judging.release_forgotten(connection, before=NOW)
+        judging.release(connection, "w")
+    assert len(said) >= 6
+    assert [plan for plan in said if "SCAN conversations" in plan] == []
