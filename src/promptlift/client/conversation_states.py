@@ -19,7 +19,7 @@ Relation = Literal["same", "newer", "older", "edited", "other"]
 
 _Turns = list[tuple[str, str]]
 # Exports round times differently.
-_SAME_START = timedelta(seconds=1)
+_ROUNDING = timedelta(seconds=1)
 
 
 def compare(there: str, new: str) -> Relation:
@@ -69,7 +69,7 @@ def _by_end(before: Transcript, after: Transcript) -> Relation:
         # System prompts and greetings begin many conversations.
         if _opening(before) != _opening(after):
             return "other"
-    elif before.ended_at != after.ended_at:
+    elif abs(before.ended_at - after.ended_at) >= _ROUNDING:
         return "newer" if after.ended_at > before.ended_at else "older"
     return "newer" if count > 0 else "older" if count < 0 else "edited"
 
@@ -90,7 +90,7 @@ def _start_together(before: Transcript, after: Transcript) -> bool:
     """Whether two contents start at one time, as far as their times are known."""
     if before.started_at is None or after.started_at is None:
         return True
-    return abs(before.started_at - after.started_at) < _SAME_START
+    return abs(before.started_at - after.started_at) < _ROUNDING
 
 
 def _opening(transcript: Transcript) -> str:

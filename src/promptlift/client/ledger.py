@@ -26,7 +26,7 @@ FILE_NAME = "logged.sqlite3"
 _BATCH = 500
 _STATES = (
     "SELECT source_hash, content_hash, number, conversation_id FROM states "
-    "WHERE account_id = ? AND prompt_id = ? AND source_hash IN ({marks})"
+    "WHERE account_id = ? AND prompt_id = ? AND source_hash IN ({marks}) ORDER BY number"
 )
 _KNOWN = (
     "SELECT key_hash, conversation_id FROM logged "
@@ -36,10 +36,18 @@ _KNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class LoggedState:
-    """A content that a conversation had when it was logged from here; a higher number is a later one."""
+    """A content that a conversation had when it was logged from here.
+
+    Attributes
+    ----------
+    number
+        Higher for a content that was first logged later. An old export that is imported again keeps its number.
+    conversation_ids
+        The ids that the conversation got.
+    """
 
     number: int
-    conversation_id: str
+    conversation_ids: list[str]
 
 
 class LedgerWarning(UserWarning):
@@ -75,17 +83,7 @@ class Ledger:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=5, isolation_level=None)
             self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS logged ("
-                "account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, key_hash TEXT NOT NULL, "
-                "conversation_id TEXT NOT NULL, PRIMARY KEY (account_id, prompt_id, key_hash)) WITHOUT ROWID"
-            )
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS states ("
-                "number INTEGER PRIMARY KEY, account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, "
-                "source_hash TEXT NOT NULL, content_hash TEXT NOT NULL, conversation_id TEXT NOT NULL, "
-                "UNIQUE (account_id, prompt_id, source_hash, content_hash))"
-            )
+            _make_tables(self._connection)
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -107,10 +105,16 @@ class Ledger:
                 self._connection.close()
         self._connection = None
 
-    def known(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the keys that were logged before, with the id of the conversation."""
+    def known(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the keys that were logged before, with the ids that the conversation got.
+
+        It has several ids where the service lost it and it was logged again. A restored backup has one of the former ones.
+        """
         by_hash = {_hash(key): key for key in keys}
-        return {by_hash[key_hash]: found for key_hash, found in self._rows(_KNOWN, list(by_hash))}
+        found: dict[str, list[str]] = {}
+        for key_hash, conversation_id in self._rows(_KNOWN, list(by_hash)):
+            found.setdefault(by_hash[key_hash], []).append(conversation_id)
+        return found
 
     def states(self, source_ids: Iterable[str]) -> dict[str, dict[str, LoggedState]]:
         """Return the contents that were logged before with these source ids: source id, content hash, state."""
@@ -118,7 +122,7 @@ class Ledger:
         found: dict[str, dict[str, LoggedState]] = {}
         for source_hash, content_hash, number, conversation_id in self._rows(_STATES, list(by_hash)):
             states = found.setdefault(by_hash[source_hash], {})
-            states[content_hash] = LoggedState(number, conversation_id)
+            states.setdefault(content_hash, LoggedState(number, [])).conversation_ids.append(conversation_id)
         return found
 
     def _rows(self, query: str, hashes: Sequence[str]) -> list[Any]:
@@ -152,12 +156,11 @@ class Ledger:
         with self._guard():
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
-                "INSERT OR REPLACE INTO logged VALUES (?, ?, ?, ?)", [(*mine, *one) for one in fresh]
+                "INSERT OR IGNORE INTO logged VALUES (?, ?, ?, ?)", [(*mine, *one) for one in fresh]
             )
-            # A content keeps its first number: an old export that is imported again is not a later state.
             self._connection.executemany(
-                "INSERT INTO states (account_id, prompt_id, source_hash, content_hash, conversation_id) "
-                "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET conversation_id = excluded.conversation_id",
+                "INSERT OR IGNORE INTO states (account_id, prompt_id, source_hash, content_hash, conversation_id) "
+                "VALUES (?, ?, ?, ?, ?)",
                 [(*mine, *one) for one in states],
             )
             self._connection.execute("COMMIT")
@@ -166,6 +169,29 @@ class Ledger:
         """Write the rest and close the file."""
         self.flush()
         self._drop_connection()
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    columns = connection.execute("SELECT name, pk FROM pragma_table_info('logged')").fetchall()
+    of_one_id = ("conversation_id", 0) in columns  # a ledger of version 0.1 has one id a key
+    if of_one_id:
+        connection.execute("ALTER TABLE logged RENAME TO logged_before")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS logged ("
+        "account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, key_hash TEXT NOT NULL, conversation_id TEXT NOT NULL, "
+        "PRIMARY KEY (account_id, prompt_id, key_hash, conversation_id)) WITHOUT ROWID"
+    )
+    if of_one_id:
+        connection.execute("INSERT INTO logged SELECT * FROM logged_before")
+        connection.execute("DROP TABLE logged_before")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS states ("
+        "number INTEGER PRIMARY KEY, account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, "
+        "source_hash TEXT NOT NULL, content_hash TEXT NOT NULL, conversation_id TEXT NOT NULL, "
+        "UNIQUE (account_id, prompt_id, source_hash, content_hash, conversation_id))"
+    )
+    connection.execute("COMMIT")
 
 
 def _hash(key: str) -> str:

@@ -191,32 +191,34 @@ class LoggingRun:
         source_ids = list({one.source_id for one in window if one.source_id is not None})
         known = self._ledger.known([one.key for one in window]) if self._ledger else {}
         states = self._ledger.states(source_ids) if self._ledger and source_ids else {}
-        ids = dict.fromkeys(known.values())
+        ids = {one for found in known.values() for one in found}
         if self._check.offers_lookup is not True:
-            ids |= dict.fromkeys(s.conversation_id for found in states.values() for s in found.values())
+            ids |= {
+                one for found in states.values() for state in found.values() for one in state.conversation_ids
+            }
         try:
             present = self._check.ask(ids, source_ids)
         except ApiError as error:
             self._result.stopped = str(error)
             present = Presence()
         for one in window:
-            yield one, self._job(one, known.get(one.key), states.get(one.source_id or "", {}), present)
+            yield one, self._job(one, known.get(one.key, []), states.get(one.source_id or "", {}), present)
 
     def _job(
         self,
         one: Outgoing,
-        known_id: str | None,
+        known_ids: list[str],
         states: Mapping[str, LoggedState],
         present: Presence,
     ) -> _Job | None:
-        known = present.by_id.get(known_id or "")
+        known = next((present.by_id[it] for it in known_ids if it in present.by_id), None)
         if one.source_id is None:
             return _Job(one) if known is None else None
         if self._check.offers_lookup:
             found = present.by_source.get(one.source_id, [])
         else:
-            ids = {state.conversation_id: None for state in states.values()}
-            found = [present.by_id[one_id] for one_id in ids if one_id in present.by_id]
+            ids = dict.fromkeys(it for state in states.values() for it in state.conversation_ids)
+            found = [present.by_id[it] for it in ids if it in present.by_id]
         same = next((it for it in found if it.content_hash == one.content_hash), None)
         if same is None and len(found) >= _SHARED:
             self._shared.add(one.source_id)
