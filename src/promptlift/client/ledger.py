@@ -118,6 +118,7 @@ class Ledger:
 
     def states(self, source_ids: Iterable[str]) -> dict[str, dict[str, LoggedState]]:
         """Return the contents that were logged before with these source ids: source id, content hash, state."""
+        self.flush()  # two states of one conversation may be in one call
         by_hash = {_hash(source_id): source_id for source_id in source_ids}
         found: dict[str, dict[str, LoggedState]] = {}
         for source_hash, content_hash, number, conversation_id in self._rows(_STATES, list(by_hash)):
