@@ -142,8 +142,15 @@ CONVERSATION_LISTED = {
     "agentId": text,
     "llmModel": maybe(text),
     "companyName": maybe(text),
+    "sourceId": maybe(text),
     "startedAt": time,
     "endedAt": time,
+}
+CONVERSATION_KNOWN = {
+    "id": text,
+    "sourceId": maybe(text),
+    "status": CONVERSATION_STATUS,
+    "contentHash": maybe(text),
 }
 CONVERSATION = {
     **CONVERSATION_LISTED,

@@ -8,7 +8,14 @@ from agreement.covered import COVERED
 from agreement.wire import OFFERED, SPECIFIED, description
 
 # The modules with cases: also when this file runs alone, all of them count.
-CASES = ("test_endpoints", "test_optimizations", "test_personas", "test_reviews", "test_versions")
+CASES = (
+    "test_conversation_updates",
+    "test_endpoints",
+    "test_optimizations",
+    "test_personas",
+    "test_reviews",
+    "test_versions",
+)
 
 
 def test_every_endpoint_of_the_specification_has_a_case():

@@ -65,6 +65,9 @@ OFFERED = (
     "GET /agents/{id}/versions",
     "POST /prompts/{id}/restore",
     "POST /agents/{id}/restore",
+    "PATCH /conversations/{id}",
+    "POST /prompts/{id}/conversations/lookup",
+    "POST /agents/{id}/conversations/lookup",
     "GET /optimizations/{id}/simulations",
     "GET /optimizations/{id}/review",
     "PATCH /optimizations/{id}/review",
@@ -78,12 +81,14 @@ OFFERED = (
 )
 
 
-def body_for(method: str, path: str) -> dict[str, str] | None:
+def body_for(method: str, path: str) -> dict[str, Any] | None:
     """A body that is in order by itself, so that an id of nobody is what is wrong."""
     if path.endswith("/restore"):
         return {"versionId": "ver_1"}
     if path.endswith("/review"):
         return {"variantId": "var_1"}
+    if path.endswith("/lookup"):
+        return {"ids": ["cnv_1"]}
     return {"name": "stolen"} if method == "PATCH" else None
 
 

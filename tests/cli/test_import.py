@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from datetime import UTC, datetime
 
 import pytest
 
@@ -156,3 +158,54 @@ def test_without_a_service_the_embedded_one_takes_it(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     with promptlift.local(data, progress=False) as lift:
         assert len(lift.conversations()) == CONVERSATIONS
+
+
+def write_export(path, *conversations):
+    lines = [
+        json.dumps({"id": source, "messages": [{"role": "user", "content": text} for text in texts]})
+        for source, *texts in conversations
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_the_export_of_the_next_week_updates_what_has_grown(env, lift, tmp_path):
+    week_1, week_2 = tmp_path / "week-1.jsonl", tmp_path / "week-2.jsonl"
+    write_export(week_1, ("a", "Where is it?"), ("b", "Hello"))
+    write_export(week_2, ("a", "Where is it?", "It is late."), ("b", "Hello"), ("c", "New"))
+    first = promptlift_command("import", week_1, "--prompt", "Import grown", env=env)
+    assert "  logged 2, already there 0\n" in first.stdout
+    # Both, as a glob gives them: the older file changes nothing.
+    second = promptlift_command("import", week_2, week_1, "--prompt", "Import grown", env=env)
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert "  logged 1, updated 1, already there 1\n" in second.stdout
+    assert "  logged 0, already there 2\n" in second.stdout
+    table = lift.conversations(prompt_of(lift, "Import grown")["prompt_id"].iloc[0], content=True)
+    assert sorted(table["source_id"]) == ["a", "b", "c"]
+    assert "It is late." in table.set_index("source_id").loc["a", "content"]
+
+
+def test_a_quota_that_is_used_up_is_told(start_service, tmp_path):
+    service = start_service("free")
+    export = tmp_path / "many.jsonl"
+    write_export(export, *((f"s{number}", f"Question {number}") for number in range(505)))
+    reach = {
+        "PROMPTLIFT_BASE_URL": service.base_url,
+        "PROMPTLIFT_API_KEY": service.key,
+        "PROMPTLIFT_DATA": str(tmp_path / "user-data"),
+    }
+    with sqlite3.connect(service.data / "promptlift.db") as database:
+        database.execute("INSERT INTO usage_counters VALUES (?, ?, 'conversations', 500)", period(database))
+    database.close()
+    done = promptlift_command("import", export, "--prompt", "Over", env=reach)
+    assert done.returncode == 1
+    assert (
+        "not sent: 505; stopped early: The plan's limit of conversations per month is reached" in done.stdout
+    )
+
+
+def period(database):
+    """The account and the start of its billing period, as the counters have them."""
+    now = datetime.now(UTC)
+    start = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    (account,) = database.execute("SELECT id FROM accounts").fetchone()
+    return account, int(start.timestamp() * 1000)

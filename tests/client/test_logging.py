@@ -307,3 +307,120 @@ def test_ledgers_of_accounts_and_prompts_are_apart(tmp_path):
 def test_the_ledger_lies_in_the_configured_folder(tmp_path):
     assert ledger_path({"PROMPTLIFT_DATA": str(tmp_path)}).parent == tmp_path
     assert ledger_path({}).name == "logged.sqlite3"
+
+
+def grown(number, turns):
+    messages = [{"role": "user", "content": f"{number}, turn {turn}"} for turn in range(turns)]
+    return {"messages": messages, "source_id": f"s{number}"}
+
+
+def test_what_a_foreign_service_lost_is_found_missing_in_its_list_and_logged_again(service, log):
+    records = [{"content": f"User: {number}"} for number in range(250)]
+    log(records)
+    lost = service.rows[:7] + service.rows[100:113]
+    service.rows[:] = [row for row in service.rows if row not in lost]
+    service.keys.clear()
+    service.seen.clear()
+    again = log(records)
+    assert (again.logged, again.already_there, again.complete) == (20, 230, True)
+    assert len({row["content"] for row in service.rows}) == len(service.rows) == 250
+    # Three pages, and no request for each conversation that is there.
+    assert len([one for one in service.seen if one[0] == "GET"]) <= 5
+
+
+def test_a_list_that_hides_rows_is_not_believed(service, log):
+    records = [{"content": f"User: {number}"} for number in range(40)]
+    log(records)
+    service.keys.clear()
+    whole = service.page
+
+    def hiding(rows, params, honours):
+        status, answer = whole(rows, params, honours)
+        if "hasInsights" in (rows[0] if rows else {}):
+            answer["data"] = [item for item in answer["data"] if not item["id"].endswith("3")]
+        return status, answer
+
+    service.page = hiding
+    again = log(records)
+    assert (again.logged, again.already_there) == (0, 40)
+    assert len(service.rows) == 40
+
+
+def test_a_list_that_is_no_list_ends_the_run_and_says_so(service, log):
+    records = [{"content": f"User: {number}"} for number in range(40)]
+    log(records)
+    service.page = lambda *_: (200, {"rows": []})
+    again = log(records)
+    assert "not a page of conversations" in again.stopped
+    assert (again.logged, again.not_sent) == (0, 40)
+
+
+def test_a_foreign_service_keeps_the_former_state_and_the_result_names_what_has_changed(service, log):
+    assert log([grown(1, 1), grown(2, 2), grown(3, 1)]).logged == 3
+    result = log([grown(1, 2), grown(2, 2), grown(3, 1), grown(4, 1)])
+    assert (result.logged, result.updated, result.already_there, result.failed) == (1, 0, 2, [])
+    (changed,) = result.not_updated
+    assert (changed.index, changed.source_id) == (0, "s1")
+    assert changed.conversation_id in {row["id"] for row in service.rows}
+    assert not result.complete
+    assert "1 changed but not updated" in str(result)
+    assert "conversation s1 (" in repr(result)
+    assert len(service.rows) == 4
+    # An older state is no change.
+    assert log([grown(2, 1)]).already_there == 1
+
+
+def test_two_states_in_one_call_to_a_foreign_service_are_not_counted_twice(service, log):
+    result = log([grown(1, 1), grown(1, 3)])
+    assert (result.logged, [changed.index for changed in result.not_updated]) == (1, [1])
+    assert len(service.rows) == 1
+
+
+def test_a_look_up_that_is_answered_with_something_else_is_none(service, log):
+    records = [grown(number, 1) for number in range(10)]
+    log(records)
+    answer = service.answer
+
+    def odd(method, path, params, body):
+        if path.endswith("/lookup"):
+            return 200, {"data": "nothing"}
+        return answer(method, path, params, body)
+
+    service.answer = odd
+    assert log(records).already_there == 10
+    assert len(service.rows) == 10
+
+
+def test_a_service_that_fails_while_it_is_asked_ends_the_run_with_all_counted(service, log):
+    records = [{"content": f"User: {number}"} for number in range(30)]
+    log(records)
+    service.fault = lambda method, _p, _c: (
+        (lambda handler: service.error(handler, 503, "DOWN", "maintenance")) if method == "GET" else None
+    )
+    result = log(records)
+    assert (result.logged, result.not_sent) == (0, 30)
+    assert "maintenance" in result.stopped
+
+
+@pytest.mark.parametrize("source_id", ["s" * 501, "a\x00b"])
+def test_a_source_id_that_cannot_be_kept_is_refused(source_id):
+    refused = one({"content": "User: a", "source_id": source_id})
+    assert isinstance(refused, FailedRecord)
+    assert "source_id" in refused.message
+
+
+def test_the_source_id_is_in_the_body_and_in_the_metadata_and_changes_no_key():
+    out = one({**TALK, "source_id": 7})
+    body = json.loads(out.body)
+    assert body["sourceId"] == "7"
+    assert json.loads(body["content"]) == {**TALK, "metadata": {"sourceId": "7"}}
+    # As a former version made it, which kept no source id.
+    assert out.key == "0eac5ddf7a317a4a2a1557e26d3e7c63178e9f677ea666cb59c8bf96dc9a539e"
+
+
+def test_content_at_the_limit_goes_out_without_the_source_id_in_it():
+    text = json.dumps({"messages": [{"role": "user", "content": "x" * 90_000}] * 5})
+    text = text[:-1] + " " * (524_288 - len(text) - 20) + "}"
+    roomy, full = one({"content": text, "source_id": "s1"}), one({"content": text, "source_id": "s" * 400})
+    assert json.loads(roomy.content)["metadata"] == {"sourceId": "s1"}
+    assert json.loads(full.body)["sourceId"] == "s" * 400

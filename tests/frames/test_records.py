@@ -68,3 +68,10 @@ def test_missing_columns_are_named(columns, missing):
 def test_an_empty_table_gives_no_records():
     assert records_from(pd.DataFrame({"content": []})) == []
     assert records_from(pd.DataFrame({"content": [], "role": [], "conversation_id": []})) == []
+
+
+def test_the_source_id_goes_before_the_id_of_the_conversation():
+    frame = pd.DataFrame(
+        {"conversation_id": ["a", "b"], "source_id": ["s", None], "content": ["User: x", "User: y"]}
+    )
+    assert [record["source_id"] for record in records_from(frame)] == ["s", "b"]

@@ -18,6 +18,7 @@ DTYPES = {
         "started_at": UTC_US,
         "llm_model": "str",
         "company_name": "str",
+        "source_id": "str",
         "content": "str",
         "sentiment": "category",
         "sentiment_score": "float64",
@@ -260,3 +261,21 @@ def test_a_table_of_no_parts_has_the_columns():
     made.add([])
     assert dtypes(made.whole()[0]) == DTYPES["conversations"]
     assert len(made.whole()[0]) == 0
+
+
+def test_the_source_id_is_the_services_else_that_of_the_metadata_where_the_content_is_there():
+    def row(number, content, **fields):
+        return {"id": f"c{number}", "status": "completed", "content": content, **fields}
+
+    kept = json.dumps({"messages": [{"role": "user", "content": "a"}], "metadata": {"sourceId": "inside"}})
+    rows = [
+        row(1, kept, sourceId="outside"),
+        row(2, kept),
+        row(3, 'User: {"sourceId": "x"}'),
+        row(4, '{"sourceId": broken'),
+        row(5, '{"messages": [], "metadata": {"sourceId": 5}}'),
+    ]
+    table, _ = frames.conversations_table(rows, content=True)
+    assert list(table["source_id"].fillna("")) == ["outside", "inside", "", "", ""]
+    table, _ = frames.conversations_table(rows)
+    assert list(table["source_id"].fillna("")) == ["outside", "", "", "", ""]

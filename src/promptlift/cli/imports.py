@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
@@ -13,6 +14,7 @@ from promptlift import transcripts
 from promptlift.cli.target import find_prompt
 from promptlift.errors import TranscriptError, ValidationError
 from promptlift.transcripts import Problem, Reading
+from promptlift.workspace import NotUpdatedWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,10 +65,9 @@ def run_import(
                 _say(_found(file, reading))
             if reading.conversations and not dry_run:
                 result = destination.log(reading)
-                _say(f"  logged {result.logged}, already there {result.already_there}")
-                for failure in result.failed:
-                    _say(f"  not logged: {failure}")
-                complete = complete and not result.failed
+                _tell_result(result)
+                # What this service cannot update is no failure of the import.
+                complete = complete and not (result.failed or result.not_sent or result.stopped)
             _tell(reading)
             any_there = any_there or bool(reading.conversations)
             complete = complete and not reading.problems
@@ -119,7 +120,9 @@ class Destination:
             self._prompt_id = find_prompt(self._lift.prompts(), self._prompt) or _make_prompt(
                 self._lift, self._prompt, self._model, reading
             )
-        return self._lift.log(reading, prompt_id=self._prompt_id)
+        with warnings.catch_warnings():  # the result has them, line by line
+            warnings.simplefilter("ignore", NotUpdatedWarning)
+            return self._lift.log(reading, prompt_id=self._prompt_id)
 
 
 def _read(file: Path, file_format: str | None) -> Reading:
@@ -150,6 +153,17 @@ def _make_prompt(lift: Workspace, name: str, model: str | None, reading: Reading
 def _found(file: Path, reading: Reading) -> str:
     count = len(reading.conversations)
     return f"{file}: {reading.format}, {count} conversation{'s' * (count != 1)}"
+
+
+def _tell_result(result: LogResult) -> None:
+    updated = f"updated {result.updated}, " if result.updated else ""
+    _say(f"  logged {result.logged}, {updated}already there {result.already_there}")
+    for failure in result.failed:
+        _say(f"  not logged: {failure}")
+    for changed in result.not_updated:
+        _say(f"  not updated: {changed}")
+    if result.not_sent or result.stopped:
+        _say(f"  not sent: {result.not_sent}; stopped early: {result.stopped}")
 
 
 def _tell(reading: Reading) -> None:

@@ -9,7 +9,13 @@ from urllib.parse import quote
 from promptlift.errors import ValidationError
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
-from promptlift.schema.conversations import Conversation, ConversationCreate
+from promptlift.schema.conversations import (
+    Conversation,
+    ConversationCreate,
+    ConversationLookup,
+    ConversationUpdate,
+    LookupAnswer,
+)
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.optimizations import (
     ApplyAnswer,
@@ -116,6 +122,23 @@ _TABLE: Final = (
     ),
     _get("conversations.list", "/conversations", Page[Conversation]),
     _get("conversations.get", "/conversations/{id}", Conversation),
+    # May be sent again: the same content twice is one change. Ours alone has it, and the lookup.
+    Endpoint(
+        "conversations.update",
+        "PATCH",
+        "/conversations/{id}",
+        Conversation,
+        ConversationUpdate,
+        repeat="always",
+    ),
+    Endpoint(
+        "conversations.lookup",
+        "POST",
+        "/{segment}/{id}/conversations/lookup",
+        LookupAnswer,
+        ConversationLookup,
+        repeat="always",
+    ),
     _get("conversations.insights", "/conversations/{id}/insights", Insights),
     Endpoint(
         "conversations.regenerate_insights",

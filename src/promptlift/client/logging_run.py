@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+import orjson
+
+from promptlift.client.conversation_states import compare, is_news
 from promptlift.client.crew import Crew
 from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.ledger import Ledger, ledger_path
+from promptlift.client.ledger import Ledger, LoggedState, ledger_path
+from promptlift.client.log_result import LogResult, NotUpdated
+from promptlift.client.presence import Presence, PresenceCheck, Present
 from promptlift.client.records import FailedRecord, Outgoing, prepare
-from promptlift.client.transport import Answer, Call, Task, Transport
+from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
     InvalidApiKey,
+    InvalidState,
     LimitExceeded,
     NotFound,
     RateLimited,
@@ -22,7 +30,7 @@ from promptlift.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from promptlift.client.lane import Lane
@@ -32,48 +40,39 @@ LOG_THREADS: Final = 8
 _WINDOW: Final = 256
 # A record may be one that the service cannot digest; so many in a row are a service that is out of order.
 _FAILING_MOST: Final = 2 * LOG_THREADS
+# An id that so many conversations have is no id of a conversation: a customer's, say.
+_SHARED: Final = 9
+# How often a conversation may change between reading and updating it.
+_UPDATE_RACES: Final = 5
+
+Outcome = Literal["logged", "updated", "already_there", "not_updated"]
 
 
-@dataclass(slots=True)
-class LogResult:
-    """What became of the records of one call.
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A record that needs the service.
 
     Attributes
     ----------
-    logged
-        Conversations that the service took now.
-    already_there
-        Conversations that were logged before; nothing was added for them.
-    failed
-        Records that did not go in, each with its place and the reason.
-    not_sent
-        Records that were not tried because the run ended early.
-    stopped
-        Why the run ended early, ``None`` when it did not.
+    candidates
+        Conversations in the service that may be the same one in another state, newest first.
+    states
+        What was logged from here with its source id, by content hash.
+    known_as
+        The conversation that it certainly is, when only its status or its source id is to be set.
     """
 
-    logged: int = 0
-    already_there: int = 0
-    failed: list[FailedRecord] = field(default_factory=list)
-    not_sent: int = 0
-    stopped: str | None = None
+    one: Outgoing
+    candidates: tuple[Present, ...] = ()
+    states: Mapping[str, LoggedState] = field(default_factory=dict)
+    known_as: Present | None = None
 
-    @property
-    def complete(self) -> bool:
-        """Whether every record is in the service now."""
-        return not self.failed and not self.not_sent and self.stopped is None
 
-    def __str__(self) -> str:
-        parts = [f"{self.logged} logged", f"{self.already_there} already there", f"{len(self.failed)} failed"]
-        if self.not_sent:
-            parts.append(f"{self.not_sent} not sent")
-        text = ", ".join(parts)
-        return f"{text}; stopped early: {self.stopped}" if self.stopped else text
-
-    def __repr__(self) -> str:
-        shown = [f"  {failure}" for failure in self.failed[:10]]
-        more = len(self.failed) - len(shown)
-        return "\n".join([f"LogResult: {self}", *shown, *([f"  … and {more} more"] if more > 0 else [])])
+@dataclass(frozen=True, slots=True)
+class _Done:
+    outcome: Outcome
+    conversation_id: str
+    status: str | None = None
 
 
 class LoggingRun:
@@ -107,7 +106,10 @@ class LoggingRun:
             if account_id is None
             else Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         )
-        self._trusted = False
+        self._check = PresenceCheck(transport, self._task, prompt_id)
+        # Source ids of records under way, and those that turned out to be no conversation's own.
+        self._under_way: set[str] = set()
+        self._shared: set[str] = set()
         self._failing = 0
 
     def run(self, records: Iterable[Any]) -> LogResult:
@@ -120,22 +122,22 @@ class LoggingRun:
         """
         link = self._transport.config.scheme.link
         outgoing = prepare(records, self._prompt_id, link)
-        crew: Crew[Outgoing, Answer]
+        crew: Crew[_Job, _Done]
         try:
-            with Crew(self._transport, self._send, task=self._task, threads=LOG_THREADS) as crew:
+            with Crew(self._transport, self._work, task=self._task, threads=LOG_THREADS) as crew:
                 self._feed(outgoing, crew)
         finally:
             if self._ledger is not None:
                 self._ledger.close()
         self._result.failed.sort(key=lambda failure: failure.index)
+        self._result.not_updated.sort(key=lambda changed: changed.index)
         return self._result
 
-    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], crew: Crew[Outgoing, Answer]) -> None:
+    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], crew: Crew[_Job, _Done]) -> None:
         window: list[Outgoing] = []
         for one in outgoing:
             if self._result.stopped is not None:
-                self._result.not_sent += 1
-                self._tell()
+                self._not_sent()
             elif isinstance(one, FailedRecord):
                 self._result.failed.append(one)
                 self._tell()
@@ -147,61 +149,206 @@ class LoggingRun:
         self._give(window, crew)
         self._collect(crew, leave=0)
 
-    def _give(self, window: list[Outgoing], crew: Crew[Outgoing, Answer]) -> None:
-        known = self._known(window)
+    def _give(self, window: list[Outgoing], crew: Crew[_Job, _Done]) -> None:
+        while window:
+            now, later = self._apart(window)
+            if not self._under_way.isdisjoint(one.source_id for one in now):
+                self._collect(crew, leave=0)
+            for one, job in self._plan(now):
+                if self._result.stopped is not None:
+                    self._not_sent()
+                elif job is None:
+                    self._result.already_there += 1
+                    self._tell()
+                else:
+                    if one.source_id is not None:
+                        self._under_way.add(one.source_id)
+                    crew.give(job)
+            self._collect(crew, leave=0 if later else _WINDOW)
+            window = later
+
+    def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
+        """Keep states of one conversation apart: what becomes of the second depends on what became of the first."""
+        now, later, taken = [], [], set()
         for one in window:
-            if self._result.stopped is not None:
-                self._result.not_sent += 1
-                self._tell()
-            elif one.key in known:
-                self._result.already_there += 1
-                self._tell()
+            if one.source_id is None or one.source_id in self._shared:
+                now.append(one)
+            elif one.source_id in taken:
+                later.append(one)
             else:
-                crew.give(one)
-        self._collect(crew, leave=_WINDOW)
+                taken.add(one.source_id)
+                now.append(one)
+        return now, later
 
-    def _known(self, window: list[Outgoing]) -> dict[str, str]:
-        """Look into the ledger; its first find is checked against the service, which may be another one by now."""
-        if self._ledger is None or not window:
-            return {}
-        known = self._ledger.known([one.key for one in window])
-        if known and not self._trusted:
-            endpoint = ENDPOINTS["conversations.get"]
-            path = endpoint.path_for(self._transport.config.scheme, next(iter(known.values())))
-            try:
-                self._transport.send(
-                    Call("GET", path, {"includeInsights": "false"}, repeatable=True), self._task
-                )
-            except NotFound:
-                self._ledger.forget()
-                known = {}
-            self._trusted = True
-        return known
+    def _plan(self, window: list[Outgoing]) -> Iterator[tuple[Outgoing, _Job | None]]:
+        """Say for each record what is to be done; ``None`` when it is in the service already.
 
-    def _send(self, one: Outgoing, lane: Lane) -> Answer:
+        The ledger knows what was logged, the service what it still has: it may have been put back to a former state.
+        """
+        if self._result.stopped is not None:
+            yield from ((one, None) for one in window)
+            return
+        source_ids = list({one.source_id for one in window if one.source_id is not None})
+        known = self._ledger.known([one.key for one in window]) if self._ledger else {}
+        states = self._ledger.states(source_ids) if self._ledger and source_ids else {}
+        ids = {one for found in known.values() for one in found}
+        if self._check.offers_lookup is not True:
+            ids |= {
+                one for found in states.values() for state in found.values() for one in state.conversation_ids
+            }
+        try:
+            present = self._check.ask(ids, source_ids)
+        except ApiError as error:
+            self._result.stopped = str(error)
+            present = Presence()
+        for one in window:
+            yield one, self._job(one, known.get(one.key, []), states.get(one.source_id or "", {}), present)
+
+    def _job(
+        self,
+        one: Outgoing,
+        known_ids: list[str],
+        states: Mapping[str, LoggedState],
+        present: Presence,
+    ) -> _Job | None:
+        known = next((present.by_id[it] for it in known_ids if it in present.by_id), None)
+        if one.source_id is None:
+            return _Job(one) if known is None else None
+        if self._check.offers_lookup:
+            found = present.by_source.get(one.source_id, [])
+        else:
+            ids = dict.fromkeys(it for state in states.values() for it in state.conversation_ids)
+            found = [present.by_id[it] for it in ids if it in present.by_id]
+        same = next((it for it in found if it.content_hash == one.content_hash), None)
+        if same is None and len(found) >= _SHARED:
+            self._shared.add(one.source_id)
+            found = []
+        if same is None and known is not None and (not found or not self._check.offers_lookup):
+            # It was logged before its source id was kept, or the service does not say what it has.
+            same = known
+        if same is None:
+            return _Job(one, candidates=tuple(found), states=states)
+        to_set = is_news(same.status, one.status) or (self._check.offers_lookup and not found)
+        return _Job(one, known_as=same) if to_set else None
+
+    def _work(self, job: _Job, lane: Lane) -> _Done:
+        """Bring one record into the service; in a thread of the crew."""
+        one = job.one
+        try:
+            if job.known_as is not None:
+                return self._set(job.known_as, one, lane)
+            done = self._reconcile(job, lane)
+        except NotFound:  # it was there a moment ago
+            done = None
+        return done or self._post(one, lane)
+
+    def _reconcile(self, job: _Job, lane: Lane) -> _Done | None:
+        """Compare a record with the states that the service has; ``None`` when it is none of them."""
+        for _ in range(_UPDATE_RACES):
+            with contextlib.suppress(InvalidState):  # somebody else updated it since it was read
+                return self._compare(job, lane)
+        raise UnexpectedResponse(
+            f"Conversation {job.one.source_id} changes too often to be updated; log it again later"
+        )
+
+    def _compare(self, job: _Job, lane: Lane) -> _Done | None:
+        one = job.one
+        older: _Done | None = None
+        grown: Present | None = None
+        for candidate in job.candidates:
+            found = self._read(candidate.id, lane)
+            if found is None:
+                continue
+            there, status = found
+            relation = compare(there, one.content)
+            there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
+            if relation == "same":
+                return self._set(Present(candidate.id, status, there_hash), one, lane, source_id=False)
+            if relation == "edited":
+                relation = "older" if _was_replaced(one, there_hash, job.states) else "newer"
+            if relation == "older":
+                older = _Done("already_there", candidate.id, status)
+            elif relation == "newer" and grown is None:
+                grown = Present(candidate.id, status, there_hash)
+        if older is not None or grown is None:
+            return older
+        if not self._check.offers_lookup:
+            return _Done("not_updated", grown.id, grown.status)
+        fields = {"content": one.content, "status": one.status, "ifContentHash": grown.content_hash}
+        self._patch(grown.id, fields, lane)
+        return _Done("updated", grown.id, one.status or grown.status)
+
+    def _read(self, conversation_id: str, lane: Lane) -> tuple[str, str | None] | None:
+        endpoint = ENDPOINTS["conversations.get"]
+        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
+        call = Call("GET", path, {"includeInsights": "false"}, repeatable=True)
+        try:
+            data = self._transport.send(call, self._task, lane=lane).data
+        except NotFound:
+            return None
+        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+            raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
+        return data["content"], data.get("status")
+
+    def _set(self, there: Present, one: Outgoing, lane: Lane, *, source_id: bool = True) -> _Done:
+        """Set the status or the source id of a conversation whose content is the same."""
+        news = is_news(there.status, one.status)
+        if news and not self._check.offers_lookup:
+            return _Done("not_updated", there.id, there.status)
+        fields = {
+            "status": one.status if news else None,
+            "sourceId": one.source_id if source_id and there.content_hash is None else None,
+        }
+        if any(fields.values()):
+            self._patch(there.id, fields, lane)
+        return _Done("updated" if news else "already_there", there.id, one.status if news else there.status)
+
+    def _patch(self, conversation_id: str, fields: dict[str, str | None], lane: Lane) -> None:
+        endpoint = ENDPOINTS["conversations.update"]
+        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
+        body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
+        self._transport.send(Call(endpoint.method, path, None, body, repeatable=True), self._task, lane=lane)
+
+    def _post(self, one: Outgoing, lane: Lane) -> _Done:
         call = Call("POST", ENDPOINTS["conversations.create"].path, None, one.body, repeatable=True)
         answer = self._transport.send(call, self._task, lane=lane)
         if not isinstance(answer.data, dict) or not isinstance(answer.data.get("id"), str):
             raise UnexpectedResponse("The answer is not a conversation with an id", request=call.label)
-        return answer
+        # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
+        outcome: Outcome = "already_there" if answer.status == 200 else "logged"
+        return _Done(outcome, answer.data["id"], answer.data.get("status"))
 
-    def _collect(self, crew: Crew[Outgoing, Answer], *, leave: int) -> None:
+    def _collect(self, crew: Crew[_Job, _Done], *, leave: int) -> None:
         """Take results until at most ``leave`` records are under way."""
-        for one, answer, error in crew.results(leave=leave):
-            if answer is not None:
-                self._failing = 0
-                # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
-                if answer.status == 200:
-                    self._result.already_there += 1
-                else:
-                    self._result.logged += 1
-                if self._ledger is not None:
-                    self._ledger.add(one.key, answer.data["id"])
+        for job, done, error in crew.results(leave=leave):
+            if job.one.source_id is not None:
+                self._under_way.discard(job.one.source_id)
+            if done is not None:
+                self._count(job.one, done)
             elif error is not None:
-                self._note(one, error, crew)
+                self._note(job.one, error, crew)
             self._tell()
 
-    def _note(self, one: Outgoing, error: Exception, crew: Crew[Outgoing, Answer]) -> None:
+    def _count(self, one: Outgoing, done: _Done) -> None:
+        self._failing = 0
+        if done.outcome == "not_updated":
+            changed = NotUpdated(one.index, one.source, one.source_id or "", done.conversation_id)
+            self._result.not_updated.append(changed)
+            return
+        if done.outcome == "logged":
+            self._result.logged += 1
+        elif done.outcome == "updated":
+            self._result.updated += 1
+        else:
+            self._result.already_there += 1
+        self._check.note(done.conversation_id, done.status)
+        if self._ledger is not None:
+            content_hash = one.content_hash if one.source_id is not None else ""
+            self._ledger.add(
+                one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash
+            )
+
+    def _note(self, one: Outgoing, error: Exception, crew: Crew[_Job, _Done]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
         hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
@@ -214,6 +361,16 @@ class LoggingRun:
                 self._result.stopped = str(error)
             self._result.not_sent += hopeless + crew.withdraw()
 
+    def _not_sent(self) -> None:
+        self._result.not_sent += 1
+        self._tell()
+
     def _tell(self) -> None:
         self._done += 1
         self._progress(self._done)
+
+
+def _was_replaced(one: Outgoing, there_hash: str, states: Mapping[str, LoggedState]) -> bool:
+    """Whether this content was logged from here before what the service has now."""
+    mine, other = states.get(one.content_hash), states.get(there_hash)
+    return mine is not None and (other is None or mine.number < other.number)

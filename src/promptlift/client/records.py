@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ _NAMES: Final = {
     "source_id": ("source_id", "sourceId"),
 }
 
+# Where structured content keeps the id of its source.
+SOURCE_FIELD: Final = "sourceId"
+
 
 @dataclass(frozen=True, slots=True)
 class FailedRecord:
@@ -53,12 +57,28 @@ class FailedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record that is ready to be sent."""
+    """A record that is ready to be sent.
+
+    Attributes
+    ----------
+    content, status
+        What the body says; ``status`` is ``None`` when it says nothing.
+    source_id
+        The conversation's id in the tool that it comes from, if it has one.
+    """
 
     index: int
     source: str
     key: str
     body: bytes
+    content: str
+    status: str | None
+    source_id: str | None
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the content, as the service has it."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
 
 
 class RecordRefused(Exception):
@@ -106,10 +126,17 @@ def _outgoing(
     status = _text(record, "status")
     if status is not None and status not in CONVERSATION_STATUSES:
         raise RecordRefused(f"status is {status!r}; it must be one of {', '.join(CONVERSATION_STATUSES)}")
+    source_id = _source_id(record)
+    # The key is made of the content as it was handed over, so that no version of this package changes it.
+    key = _key(record, content, prompt_id, seen)
+    if source_id is not None:
+        content = _with_source_id(content, source_id)
     fields: dict[str, str | None] = {
         link: prompt_id,
         "content": content,
         "status": status,
+        "sourceId": source_id,
+        "idempotencyKey": key,
         "llmModel": _text(record, "llm_model"),
         "companyName": _text(record, "company_name"),
     }
@@ -119,12 +146,11 @@ def _outgoing(
             raise RecordRefused(
                 f"{name} has {len(value)} characters; at most {limits.NAME_CHARS} are allowed"
             )
-    key = fields["idempotencyKey"] = _key(record, content, prompt_id, seen)
     try:
         body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
     except TypeError as error:
         raise RecordRefused(f"cannot be written as JSON: {error}") from None
-    return Outgoing(index, source, key, body)
+    return Outgoing(index, source, key, body, content, status, source_id)
 
 
 def _value(record: Any, name: str) -> Any:
@@ -147,6 +173,47 @@ def _text(record: Any, name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise RecordRefused(f"{name} is {type(value).__name__}; it must be text")
     return value
+
+
+def _source_id(record: Any) -> str | None:
+    value = _value(record, "source_id")
+    if value is None or value == "":
+        return None
+    source_id = str(value)
+    if len(source_id) > limits.SOURCE_ID_CHARS:
+        raise RecordRefused(
+            f"source_id has {len(source_id)} characters; at most {limits.SOURCE_ID_CHARS} are allowed"
+        )
+    if "\x00" in source_id:
+        raise RecordRefused("source_id holds a NUL character; remove it")
+    return source_id
+
+
+def _with_source_id(content: str, source_id: str) -> str:
+    """Put the source's id into the metadata of structured content, so that it is kept by any service.
+
+    Metadata that have one already, and content that would be over the limit with it, stay as they are.
+    """
+    if not looks_structured(content):
+        return content
+    try:
+        document = json.loads(content.lstrip("\ufeff \t\r\n"))
+    except (ValueError, RecursionError):
+        return content  # the service says what is wrong with it
+    metadata = document.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict) or SOURCE_FIELD in metadata:
+        return content
+    document["metadata"] = {**metadata, SOURCE_FIELD: source_id}
+    for separators in (None, (",", ":")):
+        text = json.dumps(document, ensure_ascii=False, separators=separators)
+        try:
+            if len(text.encode()) <= limits.CONTENT_BYTES:
+                return text
+        except UnicodeEncodeError:
+            break
+    return content
 
 
 def _content(record: Any) -> str:

@@ -10,7 +10,13 @@ from promptlift.client.personas import Personas
 from promptlift.client.reviews import Actions, Reviews
 from promptlift.client.transport import Transport, query
 from promptlift.schema.account import Account, Usage
-from promptlift.schema.conversations import Conversation, ConversationCreate
+from promptlift.schema.conversations import (
+    Conversation,
+    ConversationCreate,
+    ConversationLookup,
+    ConversationUpdate,
+    LookupAnswer,
+)
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.pages import Done, Page
@@ -120,7 +126,7 @@ class Conversations(Group):
     def create(self, *, prompt_id: str, content: str, **fields: Any) -> Conversation:
         """Log one conversation.
 
-        ``fields`` may be status, llm_model, company_name and idempotency_key. Only with an idempotency key is the request
+        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key. Only with an idempotency key is the request
         repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
         """
         values = {"prompt_id": prompt_id, "content": content, **fields}
@@ -158,6 +164,31 @@ class Conversations(Group):
         """One conversation with its content."""
         params = query(includeInsights=include_insights)
         return self._ask("conversations.get", Conversation, conversation_id, params=params)
+
+    def update(self, conversation_id: str, **fields: Any) -> Conversation:
+        """Replace the content or the status of a conversation. The embedded service offers it.
+
+        ``fields`` may be content, status, source_id and if_content_hash: the SHA-256 of the content that is to be replaced;
+        the update is refused when it is another by now. A new content is judged anew.
+        """
+        body = self._body(ConversationUpdate, fields)
+        return self._ask("conversations.update", Conversation, conversation_id, body=body)
+
+    def lookup(
+        self,
+        prompt_id: str,
+        *,
+        ids: Sequence[str] | None = None,
+        source_ids: Sequence[str] | None = None,
+    ) -> LookupAnswer:
+        """Which of these conversations a prompt has, up to 500 of each kind. The embedded service offers it.
+
+        At most nine come for one source id, the newest.
+        """
+        given = {"ids": ids, "source_ids": source_ids}
+        values = {name: list(some) for name, some in given.items() if some is not None}
+        body = self._body(ConversationLookup, values)
+        return self._ask("conversations.lookup", LookupAnswer, prompt_id, body=body)
 
     def insights(self, conversation_id: str) -> Insights:
         """Insights view of one conversation."""

@@ -101,3 +101,21 @@ def _first_time(content: Any) -> str | None:
             continue
     moments = [moment for moment in moments if hasattr(moment, "tzinfo")]
     return to_wire_time(min(moments)) if moments else None
+
+
+def source_ids(rows: Sequence[Row], known: list[Any]) -> list[Any]:
+    """Fill missing ids of the source with those in the metadata of the content."""
+    return [
+        source if source is not None else _source_id(row.get("content"))
+        for row, source in zip(rows, known, strict=True)
+    ]
+
+
+def _source_id(content: Any) -> str | None:
+    if not isinstance(content, str) or '"sourceId"' not in content or not looks_structured(content):
+        return None
+    try:
+        source = orjson.loads(content)["metadata"]["sourceId"]
+    except (orjson.JSONDecodeError, UnicodeEncodeError, KeyError, TypeError):
+        return None
+    return source if isinstance(source, str) else None

@@ -22,8 +22,8 @@ def records_from(frame: pd.DataFrame) -> list[Record]:
 
     With a column ``role`` every row is a message, and rows of one ``conversation_id`` are one conversation, ordered
     by ``turn`` where it is there. Otherwise every row is a conversation with ``content``. The columns status,
-    llm_model, company_name and idempotency_key are used where they are there; ``conversation_id`` is kept as the
-    source's id.
+    llm_model, company_name and idempotency_key are used where they are there; ``source_id``, else
+    ``conversation_id``, is kept as the source's id.
 
     Raises
     ------
@@ -36,11 +36,10 @@ def records_from(frame: pd.DataFrame) -> list[Record]:
     _need(frame, ("content",))
     names = [name for name in ("content", *_CONVERSATION_FIELDS) if name in frame.columns]
     records = _rows(frame, names)
-    for column in ("source_id", "conversation_id"):
+    for column in ("conversation_id", "source_id"):
         if column in frame.columns:
             for record, source in zip(records, frame[column], strict=True):
-                record["source_id"] = None if pd.isna(source) else str(source)
-            break
+                record["source_id"] = record.get("source_id") if pd.isna(source) else str(source)
     return records
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.frames.columns import Column, Doubts, build
-from promptlift.frames.contents import first_times, message_values
+from promptlift.frames.contents import first_times, message_values, source_ids
 from promptlift.schema.conversations import CONVERSATION_STATUSES
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.naming import LINKS, link_of
@@ -32,6 +32,7 @@ CONVERSATIONS: Final = (
     Column("started_at", "time"),
     Column("llm_model", "text"),
     Column("company_name", "text"),
+    Column("source_id", "text"),
 )
 CONTENT: Final = (Column("content", "text"),)
 INSIGHT_VALUES: Final = (
@@ -86,6 +87,7 @@ _WIRE_NAMES: Final = {
     "created_at": "createdAt",
     "updated_at": "updatedAt",
     "company_name": "companyName",
+    "source_id": "sourceId",
     "max_tokens": "maxTokens",
     "sentiment_score": "sentimentScore",
     "task_completed": "taskCompleted",
@@ -99,7 +101,7 @@ def conversations_table(
     """Make the table of conversations, one row each.
 
     ``started_at`` is the service's ``startedAt``, else the earliest message time where the content is there, else
-    ``created_at``.
+    ``created_at``. ``source_id`` is the service's ``sourceId``, else that of the metadata where the content is there.
 
     Returns
     -------
@@ -113,6 +115,7 @@ def conversations_table(
     values["started_at"] = [row.get("startedAt") for row in rows]
     if content:
         values["started_at"] = first_times(rows, values["started_at"])
+        values["source_id"] = source_ids(rows, values["source_id"])
     if insights:
         values |= _insight_values(rows, doubts)
     frame = build(columns, values, doubts)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
-from promptlift.schema.model import LinkedModel, RequestModel, UtcTime
-from promptlift.schema.texts import LinkText, ShortText, storable
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
 CONVERSATION_STATUSES: tuple[ConversationStatus, ...] = ("completed", "abandoned", "in_progress")
@@ -24,6 +24,8 @@ class Conversation(LinkedModel):
     llm_model: str | None = None
     company_name: str | None = None
     idempotency_key: str | None = None
+    source_id: str | None = None
+    """The conversation's id in the tool that it came from. Our service keeps it, others may not."""
     has_insights: bool | None = None
     insights: Insights | None = None
     created_at: UtcTime | None = None
@@ -41,6 +43,9 @@ class ConversationCreate(RequestModel):
     status: ConversationStatus | None = None
     llm_model: ShortText | None = None
     company_name: ShortText | None = None
+    # unspecified: an id of the conversation in the tool that it comes from. A field of ours; others ignore it.
+    source_id: SourceId | None = None
+    """The conversation's id in the tool that it comes from; kept for joins and to recognise it when it has grown."""
     idempotency_key: (
         Annotated[
             str,
@@ -49,3 +54,44 @@ class ConversationCreate(RequestModel):
         ]
         | None
     ) = None
+
+
+# unspecified: how a logged conversation changes. It grows at its source, and the service takes its new state.
+class ConversationUpdate(RequestModel):
+    """Body of ``PATCH /conversations/:id``: any subset of the fields. A new content is judged anew."""
+
+    content: Annotated[str, Field(min_length=1)] | None = None
+    status: ConversationStatus | None = None
+    source_id: SourceId | None = None
+    if_content_hash: Annotated[str, StringConstraints(max_length=64)] | None = None
+    """SHA-256 of the content that is to be replaced, in hexadecimal; the update is refused when it is another by now."""
+
+    @field_validator("content", "status", "source_id", "if_content_hash", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("must not be null")
+        return value
+
+
+class ConversationLookup(RequestModel):
+    """Body of ``POST /prompts/:id/conversations/lookup``."""
+
+    ids: Annotated[list[LinkText], Field(max_length=limits.LOOKUP_IDS)] | None = None
+    source_ids: Annotated[list[SourceId], Field(max_length=limits.LOOKUP_IDS)] | None = None
+
+
+class KnownConversation(ApiModel):
+    """A conversation that a lookup found."""
+
+    id: str
+    source_id: str | None = None
+    status: str
+    content_hash: str | None = None
+    """SHA-256 of the content in hexadecimal; only of conversations with a ``source_id``."""
+
+
+class LookupAnswer(ApiModel):
+    """Answer of ``POST /prompts/:id/conversations/lookup``; those that are not there are left out."""
+
+    data: list[KnownConversation]

@@ -45,6 +45,9 @@ PROMPT_CONTENT_BYTES: Final = 512 * KB
 TAGS: Final = 50
 TAG_CHARS: Final = 100
 KEY_CHARS: Final = 255
+# With account and prompt it must fit into an entry of a database index.
+SOURCE_ID_CHARS: Final = 500
+LOOKUP_IDS: Final = 500
 MAX_TOKENS_MAX: Final = 1_000_000
 
 PlanName = Literal["free", "pro", "enterprise"]

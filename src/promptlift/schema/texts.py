@@ -36,5 +36,8 @@ ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), Afte
 PromptText = Annotated[str, AfterValidator(visible), AfterValidator(_within_bytes)]
 ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
 LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
+SourceId = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.SOURCE_ID_CHARS), AfterValidator(storable)
+]
 LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
 Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(visible)]

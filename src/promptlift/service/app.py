@@ -12,7 +12,7 @@ from starlette.routing import Match, Route
 
 from promptlift import __version__
 from promptlift.schema.action_log import UndoRequest
-from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
 from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
 from promptlift.schema.personas import PersonaCreate, PersonaUpdate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -46,6 +46,8 @@ _BODIES = (
     PromptCreate,
     PromptUpdate,
     ConversationCreate,
+    ConversationUpdate,
+    ConversationLookup,
     OptimizationCreate,
     ApplyRequest,
     StopRequest,

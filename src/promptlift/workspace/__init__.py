@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptlift.client.logging_run import LogResult
+from promptlift.client.log_result import LogResult, NotUpdated, NotUpdatedWarning
 from promptlift.client.planning import ReadPlan
 from promptlift.workspace.door import Workspace, connect
 from promptlift.workspace.optimization_tables import MayBeIncomplete
@@ -11,6 +11,8 @@ from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped
 __all__ = [
     "LogResult",
     "MayBeIncomplete",
+    "NotUpdated",
+    "NotUpdatedWarning",
     "OptimizationFailed",
     "OptimizationStopped",
     "ReadPlan",

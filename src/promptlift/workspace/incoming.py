@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Final
 
-from promptlift.client.logging_run import LoggingRun, LogResult
+from promptlift.client.log_result import LogResult, NotUpdatedWarning
+from promptlift.client.logging_run import LoggingRun
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
 
+_IDS_SHOWN: Final = 10
 _RECORDS_HINT: Final = (
     "Give a list of dicts with content or messages, a DataFrame, or what transcripts.read gives."
 )
@@ -21,14 +24,20 @@ class Logging(Session):
 
         A conversation that was logged before is not added again, however often this is called: the idempotency key is made
         from the prompt and the conversation, and a ledger in the user's data folder remembers it for longer than the
-        24 hours of the service.
+        24 hours of the service. Each time the ledger is compared with what the service has, and what the service has lost
+        is logged again.
+
+        A conversation with a ``source_id`` that has changed since it was logged, such as one that has grown, replaces its
+        former state and is judged anew. An older state never replaces a newer one. Without a ``source_id`` a conversation
+        that has grown is a new one.
 
         Parameters
         ----------
         records
-            Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, idempotency_key, in
+            Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, in
             snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
-            message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives.
+            message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives. ``source_id`` is
+            the conversation's own id in the tool that it comes from.
         prompt_id
             The prompt that the conversations were held with.
 
@@ -42,6 +51,11 @@ class Logging(Session):
         ------
         InvalidApiKey, NotFound
             The key or the prompt is wrong.
+
+        Warns
+        -----
+        NotUpdatedWarning
+            Conversations have changed, and this service has no way to update them; they keep their former state.
         """
         items = _as_records(records)
         if not prompt_id:
@@ -57,7 +71,19 @@ class Logging(Session):
                 ledger_file=self._ledger_file,
                 progress=lambda done: move(done, len(items)),
             )
-            return run.run(items)
+            result = run.run(items)
+        if result.not_updated:
+            warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
+        return result
+
+
+def _not_updated(result: LogResult) -> str:
+    ids = [changed.source_id for changed in result.not_updated]
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    return (
+        f"{len(ids)} conversations have changed since they were logged, and this service cannot update them: "
+        f"{', '.join(ids[:_IDS_SHOWN])}{more}. They keep their former state; result.not_updated lists them."
+    )
 
 
 def _as_records(records: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .requests import HI, LOG, MISSING, TEXT, VALIDATION, Bad, nested, said
+from .requests import HI, LARGE, LOG, MISSING, TEXT, VALIDATION, Bad, nested, refused, said
 
 CONVERSATIONS = [
     Bad(
@@ -458,5 +458,118 @@ CONVERSATIONS = [
         404,
         MISSING,
         "Conversation not found",
+    ),
+    refused(
+        "a source id that is no text",
+        "POST /conversations",
+        {**LOG, "sourceId": 7},
+        sourceId="must be a string",
+    ),
+    refused(
+        "an empty source id", "POST /conversations", {**LOG, "sourceId": ""}, sourceId="must not be empty"
+    ),
+    refused(
+        "a source id too long",
+        "POST /conversations",
+        {**LOG, "sourceId": "s" * 501},
+        sourceId="must have at most 500 characters",
+    ),
+    refused(
+        "a source id with NUL",
+        "POST /conversations",
+        {**LOG, "sourceId": "s\x00"},
+        sourceId="must not contain a NUL character",
+    ),
+    refused(
+        "an update with every type wrong",
+        "PATCH /conversations/none",
+        {"content": 1, "status": "over", "sourceId": [], "ifContentHash": {}},
+        content="must be a string",
+        status="must be one of completed, abandoned, in_progress",
+        sourceId="must be a string",
+        ifContentHash="must be a string",
+    ),
+    refused(
+        "an update to nothing",
+        "PATCH /conversations/none",
+        {"content": None, "status": None, "sourceId": None, "ifContentHash": None},
+        content="must not be null",
+        status="must not be null",
+        sourceId="must not be null",
+        ifContentHash="must not be null",
+    ),
+    refused(
+        "an update to empty content",
+        "PATCH /conversations/none",
+        {"content": ""},
+        content="must not be empty",
+    ),
+    Bad(
+        "an update to content without roles",
+        "PATCH /conversations/none",
+        {"content": "no labels"},
+        400,
+        VALIDATION,
+        "content cannot be read",
+        {
+            "content": "line 1: no role label; use one of the pairs User/Assistant, Human/AI, Customer/Agent",
+        },
+    ),
+    Bad(
+        "an update to too many messages",
+        "PATCH /conversations/none",
+        {"content": "User: x\n" * 501},
+        413,
+        LARGE,
+        "content has 501 messages; at most 500 are allowed",
+        {"content": "content has 501 messages; at most 500 are allowed"},
+    ),
+    Bad(
+        "an update to content over the limit",
+        "PATCH /conversations/none",
+        {"content": "User: " + "x" * 524_283},
+        413,
+        LARGE,
+        "content has 524289 bytes; at most 524288 are allowed",
+        {"content": "content has 524289 bytes; at most 524288 are allowed"},
+    ),
+    Bad(
+        "an update of what is not there",
+        "PATCH /conversations/none",
+        {"content": TEXT},
+        404,
+        MISSING,
+        "Conversation not found",
+    ),
+    refused(
+        "a look-up with every type wrong",
+        "POST /prompts/{prompt}/conversations/lookup",
+        {"ids": "cnv_1", "sourceIds": {}},
+        ids="must be a list",
+        sourceIds="must be a list",
+    ),
+    Bad(
+        "a look-up of ids that are none",
+        "POST /prompts/{prompt}/conversations/lookup",
+        {"ids": [1], "sourceIds": ["ok", ""]},
+        400,
+        VALIDATION,
+        "Invalid value: ids[0], sourceIds[1]",
+        {"ids[0]": "must be a string", "sourceIds[1]": "must not be empty"},
+    ),
+    refused(
+        "a look-up of too many",
+        "POST /agents/{prompt}/conversations/lookup",
+        {"ids": ["cnv_1"] * 501, "sourceIds": ["s"] * 501},
+        ids="must have at most 500 entries",
+        sourceIds="must have at most 500 entries",
+    ),
+    Bad(
+        "a look-up in the prompt of another account",
+        "POST /prompts/{their-prompt}/conversations/lookup",
+        {"sourceIds": ["s"]},
+        404,
+        MISSING,
+        "Prompt not found",
     ),
 ]

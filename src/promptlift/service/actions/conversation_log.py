@@ -1,4 +1,4 @@
-"""Logging conversations: many requests that come at once share one transaction.
+"""Logging and changing conversations: many requests that come at once share one transaction.
 
 A request is answered when the transaction that holds its conversation is committed, so nothing that was
 acknowledged can be lost. While one transaction is written, the next requests gather for the following one.
@@ -18,9 +18,12 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from promptlift.schema import limits
 from promptlift.service import moment
+from promptlift.service.actions import conversation_updates
+from promptlift.service.actions.conversation_updates import Update, Updated
 from promptlift.service.failures import Refusal, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversations, events, prompts, usage
+from promptlift.service.store.conversation_updates import content_hash
 from promptlift.service.store.database import is_full_or_locked
 
 if TYPE_CHECKING:
@@ -57,6 +60,7 @@ class Entry:
     llm_model: str | None
     company_name: str | None
     idempotency_key: str | None
+    source_id: str | None = None
     loop: asyncio.AbstractEventLoop | None = None
     done: asyncio.Future[Logged] | None = None
 
@@ -78,6 +82,9 @@ class Logged:
     created: bool
 
 
+_Outcome = Logged | Updated | Refusal
+
+
 @dataclass(slots=True)
 class _Batch:
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -86,12 +93,12 @@ class _Batch:
 
 
 class ConversationLog:
-    """Writes conversations for all requests of this process, on a thread of its own."""
+    """Writes conversations and their changes for all requests of this process, on a thread of its own."""
 
     def __init__(self, database: Database, jobs: InsightJobs) -> None:
         self._database = database
         self._jobs = jobs
-        self._waiting: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Entry | Update | None] = queue.SimpleQueue()
         self._written_at = -BUSY_SECONDS
         jobs.is_busy = self.is_busy
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
@@ -114,6 +121,19 @@ class ConversationLog:
         self._waiting.put(entry)
         return await entry.done
 
+    async def update(self, wanted: Update) -> Updated:
+        """Change a conversation; returns when the change is committed.
+
+        Raises
+        ------
+        Refusal
+            ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
+        """
+        wanted.loop = asyncio.get_running_loop()
+        wanted.done = wanted.loop.create_future()
+        self._waiting.put(wanted)
+        return await wanted.done
+
     def close(self) -> None:
         """Write what is waiting and end the thread."""
         self._waiting.put(None)
@@ -127,7 +147,8 @@ class ConversationLog:
                 return
             if gathering:
                 time.sleep(GATHER_SECONDS)
-            entries, ending = [entry], False
+            entries: list[Entry | Update] = [entry]
+            ending = False
             while len(entries) < BATCH:
                 try:
                     more = self._waiting.get_nowait()
@@ -143,7 +164,7 @@ class ConversationLog:
             if ending:
                 return
 
-    def _write(self, entries: list[Entry]) -> None:
+    def _write(self, entries: list[Entry | Update]) -> None:
         try:
             outcomes = self._commit_or_again(entries)
         except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
@@ -157,7 +178,7 @@ class ConversationLog:
             if entry.loop is not None and not entry.loop.is_closed():
                 entry.loop.call_soon_threadsafe(_settle, entry.done, outcome)
 
-    def _commit_or_again(self, entries: Sequence[Entry]) -> list[Logged | Refusal]:
+    def _commit_or_again(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
         for _ in range(KEY_RACES):
             try:
                 return self._commit(entries)
@@ -165,25 +186,44 @@ class ConversationLog:
                 continue
         return self._commit(entries)
 
-    def _commit(self, entries: Sequence[Entry]) -> list[Logged | Refusal]:
+    def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
+        new = [entry for entry in entries if isinstance(entry, Entry)]
         with self._jobs.announcing(), self._database.write() as connection:
             now = moment.now()
-            outcomes: list[Logged | Refusal | None] = [None] * len(entries)
-            batch = _Batch()
-            callers = {entry.caller.account_id: entry.caller for entry in entries}
-            for _, account in sorted(
-                callers.items()
-            ):  # in one order, so that two processes never wait for each other
-                mine = [i for i, entry in enumerate(entries) if entry.caller.account_id == account.account_id]
-                _plan_account(
-                    connection, account, entries=entries, mine=mine, outcomes=outcomes, batch=batch, now=now
-                )
-            if batch.rows:
-                conversations.add(connection, batch.rows, batch.contents)
-                _hold_keys(connection, entries, outcomes, now)
-                events.write(connection, batch.outbox)
+            logged = iter(_log(connection, new, now))
+            outcomes: list[_Outcome] = [
+                next(logged)
+                if isinstance(entry, Entry)
+                else conversation_updates.apply(connection, entry, now=now)
+                for entry in entries
+            ]
+            if any(map(_is_to_judge, outcomes)):
                 self._jobs.announce(connection)
-            return [outcome for outcome in outcomes if outcome is not None]
+            return outcomes
+
+
+def _is_to_judge(outcome: _Outcome) -> bool:
+    if isinstance(outcome, Logged):
+        return outcome.created
+    return isinstance(outcome, Updated) and outcome.to_judge
+
+
+def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | Refusal]:
+    """Add conversations inside a transaction; returns what became of each."""
+    outcomes: list[Logged | Refusal | None] = [None] * len(entries)
+    batch = _Batch()
+    callers = {entry.caller.account_id: entry.caller for entry in entries}
+    # In one order, so that two processes never wait for each other.
+    for _, account in sorted(callers.items()):
+        mine = [i for i, entry in enumerate(entries) if entry.caller.account_id == account.account_id]
+        _plan_account(
+            connection, account, entries=entries, mine=mine, outcomes=outcomes, batch=batch, now=now
+        )
+    if batch.rows:
+        conversations.add(connection, batch.rows, batch.contents)
+        _hold_keys(connection, entries, outcomes, now)
+        events.write(connection, batch.outbox)
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def _plan_account(
@@ -235,6 +275,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
     conversation_id = new_id("cnv")
     shape = entry.shape
     started_at = now if shape.started_at is None else shape.started_at
+    raw = entry.content.encode()
     batch.rows.append(
         {
             "id": conversation_id,
@@ -244,6 +285,8 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
             "llm_model": entry.llm_model,
             "company_name": entry.company_name,
             "idempotency_key": entry.idempotency_key,
+            "source_id": entry.source_id,
+            "content_hash": None if entry.source_id is None else content_hash(raw),
             "created_at": now,
             "started_at": started_at,
             "ended_at": started_at if shape.ended_at is None else shape.ended_at,
@@ -257,7 +300,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
             "judge_attempts": 0,
         }
     )
-    batch.contents.append({"conversation_id": conversation_id, "content": entry.content.encode()})
+    batch.contents.append({"conversation_id": conversation_id, "content": raw})
     payload = {
         "conversationId": conversation_id,
         "promptId": entry.prompt_id,
@@ -313,10 +356,10 @@ def _refusal_of(error: Exception) -> Refusal:
     return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
 
 
-def _settle(future: asyncio.Future[Logged] | None, outcome: Logged | Refusal) -> None:
+def _settle(future: asyncio.Future[Any] | None, outcome: _Outcome) -> None:
     if future is None or future.done():
         return
-    if isinstance(outcome, Logged):
-        future.set_result(outcome)
-    else:
+    if isinstance(outcome, Refusal):
         future.set_exception(outcome)
+    else:
+        future.set_result(outcome)

@@ -8,17 +8,25 @@ import orjson
 from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import limits
-from promptlift.schema.conversations import CONVERSATION_STATUSES, Conversation, ConversationCreate
+from promptlift.schema.conversations import (
+    CONVERSATION_STATUSES,
+    Conversation,
+    ConversationCreate,
+    ConversationLookup,
+    ConversationUpdate,
+    LookupAnswer,
+)
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.schema.pages import Page
 from promptlift.service import moment
 from promptlift.service.actions import insights
 from promptlift.service.actions.conversation_log import Entry
+from promptlift.service.actions.conversation_updates import Update
 from promptlift.service.failures import Refusal, invalid, not_found
 from promptlift.service.routes import endpoint
 from promptlift.service.rules import content
-from promptlift.service.store import conversations
+from promptlift.service.store import conversation_updates, conversations, prompts
 from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from promptlift.service.parts import Parts
     from promptlift.service.store.tables import AnyRow
 
-# A transcript of this size is checked on a thread, so that it holds up nobody else.
+# A transcript of this size is checked on a thread.
 _LARGE = 32 * limits.KB
 
 
@@ -102,6 +110,28 @@ class _Conversations:
         )
         add(
             endpoints,
+            "PATCH",
+            one,
+            self.update,
+            answer=Conversation,
+            body=ConversationUpdate,
+            errors=("INVALID_STATE",),
+            summary="Beyond the specification: replace the content or the status of a conversation",
+            operation="update_conversation",
+        )
+        for scheme in SCHEMES.values():
+            add(
+                endpoints,
+                "POST",
+                f"/{scheme.segment}/{{id}}/conversations/lookup",
+                self.lookup,
+                answer=LookupAnswer,
+                body=ConversationLookup,
+                summary="Beyond the specification: which of these conversations are there",
+                operation=f"lookup_conversations_of_{scheme.name}",
+            )
+        add(
+            endpoints,
             "GET",
             f"{one}/insights",
             self.insights,
@@ -122,11 +152,7 @@ class _Conversations:
     async def create(self, request: Request) -> Response:
         body = await read_body(request, ConversationCreate, either=LINKS)
         prompt_id, scheme = _link(body)
-        shape = (
-            await run_in_threadpool(content.accept, body.content)
-            if len(body.content) > _LARGE
-            else content.accept(body.content)
-        )
+        shape = await _shape(body.content)
         logged = await self._parts.log.log(
             Entry(
                 caller=caller_of(request),
@@ -139,6 +165,7 @@ class _Conversations:
                 llm_model=body.llm_model,
                 company_name=body.company_name,
                 idempotency_key=body.idempotency_key,
+                source_id=body.source_id,
             )
         )
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
@@ -151,6 +178,43 @@ class _Conversations:
             },
             201 if logged.created else 200,
         )
+
+    async def update(self, request: Request) -> Response:
+        body = await read_body(request, ConversationUpdate)
+        updated = await self._parts.log.update(
+            Update(
+                caller=caller_of(request),
+                conversation_id=path_id(request),
+                content=body.content,
+                shape=None if body.content is None else await _shape(body.content),
+                status=body.status,
+                source_id=body.source_id,
+                if_content_hash=body.if_content_hash,
+            )
+        )
+        return answer(_item(updated.row, with_insights=False, with_content=False))
+
+    async def lookup(self, request: Request) -> Response:
+        body = await read_body(request, ConversationLookup)
+        account_id, prompt_id = caller_of(request).account_id, path_id(request)
+        scheme = next(one for one in SCHEMES.values() if f"/{one.segment}/" in request.url.path)
+
+        def read() -> list[AnyRow]:
+            with self._database.read() as connection:
+                if prompts.find(connection, account_id, prompt_id) is None:
+                    raise not_found(scheme.noun)
+                return [
+                    *conversation_updates.lookup(
+                        connection,
+                        account_id,
+                        prompt_id,
+                        ids=body.ids or (),
+                        source_ids=body.source_ids or (),
+                    )
+                ]
+
+        rows = await run_in_threadpool(read)
+        return answer({"data": [_known(row) for row in rows]})
 
     async def list(self, request: Request) -> Response:
         query = Query(request)
@@ -221,6 +285,22 @@ class _Conversations:
         return row
 
 
+async def _shape(text: str) -> content.Shape:
+    """Check a content; a large one on a thread, so that it holds up nobody else."""
+    if len(text) > _LARGE:
+        return await run_in_threadpool(content.accept, text)
+    return content.accept(text)
+
+
+def _known(row: AnyRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "sourceId": row.source_id,
+        "status": row.status,
+        "contentHash": row.content_hash,
+    }
+
+
 def _link(body: ConversationCreate) -> tuple[str, str]:
     given = {"promptId": body.prompt_id, "agentId": body.agent_id}
     links = {name: value for name, value in given.items() if value is not None}
@@ -241,6 +321,7 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
         "status": row.status,
         "llmModel": row.llm_model,
         "companyName": row.company_name,
+        "sourceId": row.source_id,
         "hasInsights": row.has_insights,
         "createdAt": moment.wire(row.created_at),
         "startedAt": moment.wire(row.started_at),

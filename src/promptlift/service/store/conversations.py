@@ -31,6 +31,7 @@ _LISTED = (
     conversations.c.has_insights,
     conversations.c.llm_model,
     conversations.c.company_name,
+    conversations.c.source_id,
     conversations.c.created_at,
     conversations.c.started_at,
     conversations.c.ended_at,

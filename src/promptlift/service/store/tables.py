@@ -108,6 +108,10 @@ conversations = Table(
     Column("llm_model", Text),
     Column("company_name", Text),
     Column("idempotency_key", Text),
+    # The conversation's id in the tool that it came from. Not unique: others may say the same of two.
+    Column("source_id", Text),
+    # SHA-256 of the content; only where there is a source id, by which its changes are recognised.
+    Column("content_hash", String(64)),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger, nullable=False),
@@ -134,6 +138,14 @@ conversations = Table(
     ),
     Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
     # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
+    Index(
+        "ix_conversations_account_id_prompt_id_source_id",
+        "account_id",
+        "prompt_id",
+        "source_id",
+        sqlite_where=text("source_id IS NOT NULL"),
+        postgresql_where=text("source_id IS NOT NULL"),
+    ),
     Index(
         "ix_conversations_judging",
         "judging",

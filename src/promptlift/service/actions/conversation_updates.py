@@ -1,0 +1,101 @@
+"""Changing a logged conversation: it has grown at its source, or its status became known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptlift.service.failures import Refusal, not_found
+from promptlift.service.store import conversation_updates, conversations
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.rules.content import Shape
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.tables import AnyRow
+
+
+@dataclass(slots=True)
+class Update:
+    """What is to become of one conversation, checked already; ``None`` leaves a field as it is."""
+
+    caller: Caller
+    conversation_id: str
+    content: str | None
+    shape: Shape | None
+    status: str | None
+    source_id: str | None
+    if_content_hash: str | None
+    loop: asyncio.AbstractEventLoop | None = None
+    done: asyncio.Future[Updated] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """A conversation after its update.
+
+    Attributes
+    ----------
+    row
+        As `conversations.find` gives it.
+    to_judge
+        Whether it has to be judged anew.
+    """
+
+    row: AnyRow
+    to_judge: bool
+
+
+def apply(connection: Connection, wanted: Update, *, now: int) -> Updated | Refusal:
+    """Change one conversation inside a transaction.
+
+    The insights of the old content are gone at once; those of the new one come in the background. An update that changes
+    nothing leaves everything as it is, so that a request may be repeated.
+    """
+    before = conversation_updates.find_to_update(connection, wanted.caller.account_id, wanted.conversation_id)
+    if before is None:
+        return not_found("Conversation")
+    raw = None if wanted.content is None else wanted.content.encode()
+    if raw == before.content:  # also when the request is repeated because its answer was lost
+        raw = None
+    elif wanted.if_content_hash not in (None, conversation_updates.content_hash(before.content)):
+        return Refusal(
+            "INVALID_STATE", "The conversation has another content by now; read it and decide again"
+        )
+    values: dict[str, Any] = {}
+    if wanted.status is not None:
+        values["status"] = wanted.status
+    if wanted.source_id is not None:
+        values["source_id"] = wanted.source_id
+    if raw is not None and wanted.shape is not None:
+        values |= _of_content(before, wanted.shape, now)
+    if (values.get("source_id") or before.source_id) is not None:
+        values["content_hash"] = conversation_updates.content_hash(before.content if raw is None else raw)
+    values = {name: value for name, value in values.items() if value != getattr(before, name)}
+    if values or raw is not None:
+        # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
+        conversation_updates.change(connection, before, values, raw)
+    after = conversations.find(connection, before.account_id, before.id)
+    return not_found("Conversation") if after is None else Updated(after, to_judge=raw is not None)
+
+
+def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:
+    """Return what follows from a new content: times, counts, and that it waits for insights."""
+    started_at = before.created_at if shape.started_at is None else shape.started_at
+    return {
+        "started_at": started_at,
+        "ended_at": started_at if shape.ended_at is None else shape.ended_at,
+        "message_count": shape.messages,
+        "user_turns": shape.user_turns,
+        "response_seconds": shape.response_seconds,
+        "has_insights": False,
+        "judging": "pending",
+        "claimed_by": None,
+        "generation": before.generation + 1,
+        "judge_after": now,
+        "judge_attempts": 0,
+        "judge_problem": None,
+    }

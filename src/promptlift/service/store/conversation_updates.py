@@ -1,0 +1,102 @@
+"""Conversations that are there already: found by their ids, and changed."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import and_, delete, func, or_, select, update
+
+from promptlift.service.store.tables import conversation_contents, conversations, insights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+# An id that more conversations have is no id of a conversation: a customer's, say.
+SAME_SOURCE: Final = 9
+
+
+def content_hash(content: bytes) -> str:
+    """SHA-256 of a content in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def lookup(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    *,
+    ids: Sequence[str],
+    source_ids: Sequence[str],
+) -> Sequence[AnyRow]:
+    """Return the conversations of a prompt that have one of the ids, newest first.
+
+    At most ``SAME_SOURCE`` come for each source id.
+    """
+    mine = and_(conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id)
+    wanted = []
+    if ids:
+        wanted.append(conversations.c.id.in_(ids))
+    if source_ids:
+        place = func.row_number().over(
+            partition_by=conversations.c.source_id, order_by=conversations.c.seq.desc()
+        )
+        ranked = (
+            select(conversations.c.seq, place.label("place"))
+            .where(mine, conversations.c.source_id.in_(source_ids))
+            .subquery()
+        )
+        newest = select(ranked.c.seq).where(ranked.c.place <= SAME_SOURCE)
+        wanted.append(conversations.c.seq.in_(newest))
+    if not wanted:
+        return []
+    return connection.execute(
+        select(
+            conversations.c.id,
+            conversations.c.source_id,
+            conversations.c.status,
+            conversations.c.content_hash,
+        )
+        .where(mine, or_(*wanted))
+        .order_by(conversations.c.seq.desc())
+    ).all()
+
+
+def find_to_update(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
+    """Return a conversation with its content, locked for this transaction, or ``None``."""
+    statement = (
+        select(conversations, conversation_contents.c.content)
+        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
+    )
+    if connection.dialect.name != "sqlite":
+        statement = statement.with_for_update(of=conversations)
+    return connection.execute(statement).one_or_none()
+
+
+def change(
+    connection: Connection, before: AnyRow, values: dict[str, Any], content: bytes | None = None
+) -> None:
+    """Change columns of a conversation.
+
+    Parameters
+    ----------
+    before
+        The row as it was, locked: `find_to_update`.
+    values
+        New values by column.
+    content
+        The new content. The insights of the old one are removed, so that nobody takes them for those of the new one.
+    """
+    connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
+    if content is not None:
+        connection.execute(
+            update(conversation_contents)
+            .where(conversation_contents.c.conversation_id == before.id)
+            .values(content=content)
+        )
+        connection.execute(delete(insights).where(insights.c.conversation_id == before.id))

@@ -1,0 +1,271 @@
+"""Conversations that have grown since they were logged: one row each, the newest text, and its insights."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from foreign_service import KEY, ForeignService
+
+import promptlift
+import promptlift.workspace
+from promptlift import transcripts
+from promptlift.client.ledger import Ledger
+from service_process import wait_until
+
+ASKED = [{"role": "user", "content": "How do I reset my password?"}]
+SOLVED = [
+    *ASKED,
+    {"role": "assistant", "content": "Click on Forgot password."},
+    {"role": "user", "content": "Great, that worked, thank you!"},
+]
+
+
+def talk(*texts):
+    return [{"role": ("user", "assistant")[turn % 2], "content": text} for turn, text in enumerate(texts)]
+
+
+def record(source_id, messages, **fields):
+    return {"source_id": source_id, "messages": messages, **fields}
+
+
+@pytest.fixture
+def prompt_id(lift):
+    return lift.client.prompts.create(name="Grown", content="Help.", llm_model="gpt-4o").id
+
+
+def judged(lift, prompt_id):
+    """The table, when all of it has insights."""
+    path = lift.client.conversations
+    wait_until(
+        lambda: path.list(prompt_id=prompt_id, has_insights=False, limit=1).pagination.total == 0,
+        what="all are judged",
+    )
+    return lift.conversations(prompt_id, insights=True, content=True).set_index("source_id", drop=False)
+
+
+def texts_of(lift, prompt_id):
+    contents = lift.conversations(prompt_id, content=True)["content"]
+    return sorted([message["content"] for message in json.loads(content)["messages"]] for content in contents)
+
+
+WEEK_1 = [
+    record("grows", ASKED, status="in_progress"),
+    record("stays", SOLVED, status="completed"),
+    record("ends", talk("Is it open?"), status="in_progress"),
+]
+WEEK_2 = [
+    record("new", talk("Hello", "Hi")),
+    record("grows", SOLVED, status="completed"),
+    record("stays", SOLVED, status="completed"),
+    record("ends", talk("Is it open?"), status="abandoned"),
+]
+
+
+def test_the_next_week_has_grown_new_and_unchanged_conversations(lift, prompt_id):
+    first = lift.log(WEEK_1, prompt_id=prompt_id)
+    assert str(first) == "3 logged, 0 already there, 0 failed"
+    before = judged(lift, prompt_id)
+    assert not before.loc["grows", "task_completed"]
+    second = lift.log(WEEK_2, prompt_id=prompt_id)
+    assert str(second) == "1 logged, 2 updated, 1 already there, 0 failed"
+    assert second.complete
+    after = judged(lift, prompt_id)
+    assert sorted(after.index) == ["ends", "grows", "new", "stays"]
+    assert after.loc["grows", "conversation_id"] == before.loc["grows", "conversation_id"]
+    assert after.loc["grows", "task_completed"]
+    assert "Great, that worked" in after.loc["grows", "content"]
+    assert list(after["status"][["grows", "stays", "ends"]]) == ["completed", "completed", "abandoned"]
+    unchanged = ["insights_at", "summary", "created_at"]
+    assert (after.loc["stays", unchanged] == before.loc["stays", unchanged]).all()
+    third = lift.log(WEEK_2, prompt_id=prompt_id)
+    assert str(third) == "0 logged, 4 already there, 0 failed"
+
+
+def test_an_export_of_last_week_that_comes_late_shrinks_nothing(lift, prompt_id):
+    lift.log(WEEK_2, prompt_id=prompt_id)
+    before = judged(lift, prompt_id)
+    late = lift.log(WEEK_1, prompt_id=prompt_id)
+    assert (late.logged, late.updated, late.already_there) == (0, 0, 3)
+    after = judged(lift, prompt_id)
+    assert after["content"].equals(before["content"])
+    assert after["status"].equals(before["status"])
+    assert after["insights_at"].equals(before["insights_at"])
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_two_states_of_one_conversation_in_one_call_leave_the_longer_one(lift, prompt_id, shuffled):
+    states = [record("s1", talk("a", "b", "c")[:length]) for length in (1, 2, 3)]
+    result = lift.log(states[::-1] if shuffled else states, prompt_id=prompt_id)
+    assert (result.logged, result.updated, result.already_there) == ((1, 0, 2) if shuffled else (1, 2, 0))
+    assert texts_of(lift, prompt_id) == [["a", "b", "c"]]
+
+
+def test_two_conversations_with_one_source_id_both_stay(lift, prompt_id):
+    records = [record("ticket 7", talk("Where is it?", "Here.")), record("ticket 7", talk("When?", "Now."))]
+    assert lift.log(records, prompt_id=prompt_id).logged == 2
+    assert lift.log(records, prompt_id=prompt_id).already_there == 2
+    grown = record("ticket 7", talk("When?", "Now.", "Thanks."))
+    assert lift.log([records[0], grown], prompt_id=prompt_id).updated == 1
+    assert texts_of(lift, prompt_id) == [["When?", "Now.", "Thanks."], ["Where is it?", "Here."]]
+
+
+def test_an_id_that_many_conversations_have_is_no_id_of_a_conversation(lift, prompt_id):
+    records = [record("customer", talk(f"Question {number}", "Answer")) for number in range(40)]
+    assert lift.log(records, prompt_id=prompt_id).logged == 40
+    assert lift.log(records, prompt_id=prompt_id).already_there == 40
+    assert len(texts_of(lift, prompt_id)) == 40
+
+
+def test_an_edited_conversation_is_replaced_and_an_old_export_does_not_bring_the_former_text_back(
+    lift, prompt_id
+):
+    before, after = record("s1", talk("a", "call 0151")), record("s1", talk("a", "call [NUMBER]"))
+    lift.log([before], prompt_id=prompt_id)
+    assert lift.log([after], prompt_id=prompt_id).updated == 1
+    assert lift.log([before], prompt_id=prompt_id).already_there == 1
+    assert lift.log([before, after], prompt_id=prompt_id).already_there == 2
+    assert texts_of(lift, prompt_id) == [["a", "call [NUMBER]"]]
+
+
+def test_the_same_source_id_under_two_prompts_is_two_conversations(lift, prompt_id):
+    other = lift.client.prompts.create(name="Other", content="Help.", llm_model="gpt-4o").id
+    lift.log([record("s1", talk("a"))], prompt_id=prompt_id)
+    assert lift.log([record("s1", talk("a", "b"))], prompt_id=other).logged == 1
+    assert (texts_of(lift, prompt_id), texts_of(lift, other)) == ([["a"]], [["a", "b"]])
+
+
+def test_plain_text_grows_too_and_keeps_its_source_id(lift, prompt_id):
+    lift.log([{"content": "User: a", "sourceId": "s1"}], prompt_id=prompt_id)
+    result = lift.log([{"content": "User: a\nAssistant: b", "sourceId": "s1"}], prompt_id=prompt_id)
+    table = lift.conversations(prompt_id, content=True)
+    assert result.updated == 1
+    assert list(table["content"]) == ["User: a\nAssistant: b"]
+    assert list(table["source_id"]) == ["s1"]
+
+
+def test_another_computer_a_day_later_knows_the_conversations_by_their_source_ids(
+    service, lift, prompt_id, tmp_path, monkeypatch
+):
+    import sqlite3
+
+    lift.log(WEEK_1, prompt_id=prompt_id)
+    with sqlite3.connect(service.data / "promptlift.db", timeout=30) as database:
+        database.execute(
+            "DELETE FROM idempotency_keys WHERE conversation_id IN (SELECT id FROM conversations WHERE prompt_id = ?)",
+            (prompt_id,),
+        )
+    database.close()
+    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path / "elsewhere"))
+    result = lift.log(WEEK_2, prompt_id=prompt_id)
+    assert (result.logged, result.updated, result.already_there) == (1, 2, 1)
+
+
+def test_a_conversation_that_was_logged_before_source_ids_were_kept_gets_its_own(
+    lift, prompt_id, user_data, service
+):
+    """As a former version left it: the ledger knows the key, the service neither source id nor hash."""
+    import sqlite3
+
+    lift.log(WEEK_1, prompt_id=prompt_id)
+    before = judged(lift, prompt_id)
+    with sqlite3.connect(service.data / "promptlift.db", timeout=30) as database:
+        database.execute(
+            "UPDATE conversations SET source_id = NULL, content_hash = NULL WHERE prompt_id = ?", (prompt_id,)
+        )
+    database.close()
+    again = lift.log(WEEK_1, prompt_id=prompt_id)
+    assert (again.logged, again.updated, again.already_there) == (0, 0, 3)
+    after = judged(lift, prompt_id)
+    assert list(after["source_id"]) == list(before["source_id"])
+    assert lift.log(WEEK_2, prompt_id=prompt_id).updated == 2
+
+
+def test_a_table_with_conversation_ids_is_joined_back_by_source_id(lift, prompt_id):
+    import pandas as pd
+
+    mine = pd.DataFrame(
+        {"conversation_id": ["t-1", "t-2"], "content": ["User: a", "User: b"], "region": ["north", "south"]}
+    )
+    lift.log(mine, prompt_id=prompt_id)
+    joined = lift.conversations(prompt_id, content=True).merge(
+        mine, left_on="source_id", right_on="conversation_id", suffixes=("", "_mine")
+    )
+    assert sorted(zip(joined["content"], joined["region"], strict=True)) == [
+        ("User: a", "north"),
+        ("User: b", "south"),
+    ]
+
+
+def test_a_reading_keeps_the_ids_of_its_source(lift, prompt_id, tmp_path):
+    export = tmp_path / "export.jsonl"
+    export.write_text(
+        "\n".join(json.dumps({"id": f"c-{number}", "messages": ASKED}) for number in range(3)),
+        encoding="utf-8",
+    )
+    lift.log(transcripts.read(export), prompt_id=prompt_id)
+    table = lift.conversations(prompt_id, content=True)
+    assert sorted(table["source_id"]) == ["c-0", "c-1", "c-2"]
+    metadata = [json.loads(content)["metadata"]["sourceId"] for content in table["content"]]
+    assert sorted(metadata) == ["c-0", "c-1", "c-2"]
+
+
+def test_metadata_of_the_users_own_stay(lift, prompt_id):
+    records = [
+        record("s1", talk("a"), metadata={"channel": "web"}),
+        record("s2", talk("b"), metadata={"sourceId": "mine"}),
+    ]
+    lift.log(records, prompt_id=prompt_id)
+    table = lift.conversations(prompt_id, content=True).set_index("source_id")
+    assert json.loads(table.loc["s1", "content"])["metadata"] == {"channel": "web", "sourceId": "s1"}
+    assert json.loads(table.loc["s2", "content"])["metadata"] == {"sourceId": "mine"}
+
+
+def test_growth_goes_on_with_the_agent_scheme(service):
+    with promptlift.connect(service.base_url, service.key, scheme="agent", progress=False) as lift:
+        agent = lift.client.prompts.create(name="Agent", content="Help.", llm_model="gpt-4o").id
+        lift.log([record("s1", talk("a"))], prompt_id=agent)
+        assert lift.log([record("s1", talk("a", "b"))], prompt_id=agent).updated == 1
+
+
+def test_a_foreign_service_cannot_update_and_a_warning_names_the_ids(monkeypatch, tmp_path):
+    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path))
+    with (
+        ForeignService() as service,
+        promptlift.connect(service.base_url, KEY, progress=False) as foreign,
+    ):
+        foreign.log([record(f"s{number}", talk("a")) for number in range(12)], prompt_id="p1")
+        with pytest.warns(promptlift.workspace.NotUpdatedWarning, match=r"12 .* s0, s1, .* s9 and 2 more"):
+            result = foreign.log(
+                [record(f"s{number}", talk("a", "b")) for number in range(12)], prompt_id="p1"
+            )
+        assert (len(result.not_updated), len(service.rows)) == (12, 12)
+        # The ids are in the content, so they come with it.
+        table = foreign.conversations("p1", content=True)
+        assert sorted(table["source_id"]) == sorted(f"s{number}" for number in range(12))
+
+
+def test_a_ledger_of_a_former_version_is_taken_over(tmp_path):
+    import sqlite3
+
+    file = tmp_path / "logged.sqlite3"
+    first = Ledger(file, account_id="a", prompt_id="p")
+    first.add("k", "c1")
+    first.close()
+    with sqlite3.connect(file) as database:
+        database.executescript(
+            """
+            CREATE TABLE before (account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, key_hash TEXT NOT NULL,
+              conversation_id TEXT NOT NULL, PRIMARY KEY (account_id, prompt_id, key_hash)) WITHOUT ROWID;
+            INSERT INTO before SELECT * FROM logged;
+            DROP TABLE logged;
+            ALTER TABLE before RENAME TO logged;
+            DROP TABLE states;
+            """
+        )
+    database.close()
+    second = Ledger(file, account_id="a", prompt_id="p")
+    second.add("k", "c2")
+    second.flush()
+    assert sorted(second.known(["k"])["k"]) == ["c1", "c2"]
+    second.close()
