@@ -8,10 +8,13 @@ import threading
 from collections import Counter, defaultdict
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 
 from promptlift.service import moment
+from promptlift.service.actions.conversation_updates import Update, apply
+from promptlift.service.rules import content
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
+from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import (
     conversation_blocks,
     conversation_issues,
@@ -247,22 +250,27 @@ class History:
             values = {"deleted_at": self.chance.choice([None, NOW])}
             connection.execute(update(prompts).where(prompts.c.id == "prm_3").values(**values))
 
+    def content(self):
+        """A text with times, so that everything that is seen from it changes with it."""
+        messages = [
+            {"role": self.chance.choice(("user", "assistant")), "content": "hello", "timestamp": wire}
+            for wire in sorted(moment.wire(abs(self.a_time())) for _ in range(self.chance.randint(1, 5)))
+        ]
+        return json.dumps({"messages": messages})
+
     def change(self):
-        """As an update of conversations would: their status, or their text with all that is seen from it."""
+        """Updates of conversations: their status, or their text with all that is seen from it."""
         chance = self.chance
         ids = chance.sample([f"c{i}" for i in range(self.made)], k=min(self.made, chance.choice([1, 5])))
-        with (
-            self.database.write() as connection,
-            conversation_counts.following(connection, ids),
-        ):
-            for one in ids:
-                values = {"status": chance.choice(STATUSES)}
-                if chance.random() < 0.5:
-                    values |= {"started_at": self.a_time(), "user_turns": chance.randint(0, 3)}
-                    values |= {"response_seconds": chance.choice([None, 0.7]), "message_count": 5}
-                    values |= {"has_insights": False}
-                    connection.execute(delete(insights).where(insights.c.conversation_id == one))
-                connection.execute(update(table).where(table.c.id == one).values(**values))
+        caller = Caller(self.filled.account, "enterprise", "key_1")
+        updates = []
+        for one in ids:
+            text = self.content() if chance.random() < 0.5 else None
+            shape = None if text is None else content.accept(text)
+            status = chance.choice((*STATUSES, None))
+            updates.append(Update(caller, one, text, shape, status, source_id=None, if_content_hash=None))
+        with self.database.write() as connection:
+            apply(connection, updates, now=0)
 
     def roll_back(self):
         """Whatever it is, its end: the transaction is lost after all of it was written."""

@@ -33,7 +33,7 @@ def update(filled, one, *, account=None, text=None, **fields):
     values = {"status": None, "source_id": None, "if_content_hash": None, **fields}
     shape = None if text is None else content.accept(text)
     with filled.database.write() as connection:
-        return apply(connection, Update(caller, one, text, shape, **values), now=LATER)
+        return apply(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
 
 
 def row_of(filled, one):

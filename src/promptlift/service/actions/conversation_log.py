@@ -158,7 +158,11 @@ class ConversationLog:
                     ending = True
                     break
                 entries.append(more)
-            self._write(entries)
+            # Apart, so that each transaction moves the counts of conversations once, in one order.
+            for kind in (Entry, Update):
+                group = [one for one in entries if isinstance(one, kind)]
+                if group:
+                    self._write(group)
             gathering = len(entries) > 1
             self._written_at = time.monotonic()
             if ending:
@@ -187,15 +191,13 @@ class ConversationLog:
         return self._commit(entries)
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
-        new = [entry for entry in entries if isinstance(entry, Entry)]
         with self._jobs.announcing(), self._database.write() as connection:
             now = moment.now()
-            logged = iter(_log(connection, new, now))
+            updates = [entry for entry in entries if isinstance(entry, Update)]
+            new = [entry for entry in entries if isinstance(entry, Entry)]
             outcomes: list[_Outcome] = [
-                next(logged)
-                if isinstance(entry, Entry)
-                else conversation_updates.apply(connection, entry, now=now)
-                for entry in entries
+                *_log(connection, new, now),
+                *conversation_updates.apply(connection, updates, now=now),
             ]
             if any(map(_is_to_judge, outcomes)):
                 self._jobs.announce(connection)

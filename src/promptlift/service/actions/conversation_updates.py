@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service.failures import Refusal, not_found
-from promptlift.service.store import conversation_updates, conversations
+from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -49,12 +50,19 @@ class Updated:
     to_judge: bool
 
 
-def apply(connection: Connection, wanted: Update, *, now: int) -> Updated | Refusal:
-    """Change one conversation inside a transaction.
+def apply(connection: Connection, updates: Sequence[Update], *, now: int) -> list[Updated | Refusal]:
+    """Change conversations inside a transaction that changes no others; returns what became of each.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
     nothing leaves everything as it is, so that a request may be repeated.
     """
+    if not updates:
+        return []
+    with conversation_counts.following(connection, {one.conversation_id for one in updates}):
+        return [_apply(connection, one, now) for one in updates]
+
+
+def _apply(connection: Connection, wanted: Update, now: int) -> Updated | Refusal:
     before = conversation_updates.find_to_update(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
