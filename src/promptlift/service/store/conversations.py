@@ -65,11 +65,16 @@ def page(
         "counted": conversation_counts.ALL_PROMPTS if prompt_id is None else prompt_id,
         "limit": limit,
     }
-    total, find = _totals_and_places(status=status, has_insights=has_insights)
-    count = int(connection.scalar(total, wanted) or 0)
-    if offset >= count:
-        return [], count
-    block, before = connection.execute(find, {**wanted, "offset": offset}).one() if offset else (None, 0)
+    blocks = connection.execute(_counts(status=status, has_insights=has_insights), wanted).all()
+    total = sum(count for _, count in blocks)
+    if offset >= total:
+        return [], total
+    below = before = 0
+    for block, count in blocks:
+        if before + count > offset:
+            below = (block + 1) * conversation_counts.BLOCK
+            break
+        before += count
     statement = _pages(
         of_prompt=prompt_id is not None,
         of_status=status is not None,
@@ -77,44 +82,27 @@ def page(
         with_insights=with_insights,
         with_content=with_content,
     )
-    below = _NO_BLOCK if block is None else (int(block) + 1) * conversation_counts.BLOCK
-    rows = connection.execute(statement, {**wanted, "below": below, "offset": offset - int(before)}).all()
-    return rows, count
-
-
-_NO_BLOCK = 2**62
+    return connection.execute(statement, {**wanted, "below": below, "offset": offset - before}).all(), total
 
 
 @cache
-def _totals_and_places(*, status: str | None, has_insights: bool | None) -> tuple[Select[Any], Select[Any]]:
-    """How many conversations a list has; and the block in which an offset lies, with how many come before it."""
+def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
+    """How many conversations of a list each block of sequence numbers has, the newest first."""
     names = [
         name
         for (of_status, with_insights), name in conversation_counts.BLOCK_COLUMNS.items()
         if status in (None, of_status) and has_insights in (None, with_insights)
     ]
     count: Any = reduce(add_, (conversation_blocks.c[name] for name in names))
-    wanted = (
-        conversation_blocks.c.account_id == bindparam("account"),
-        conversation_blocks.c.prompt_id == bindparam("counted"),
-    )
-    newest_first = conversation_blocks.c.block.desc()
-    upto = (
-        select(
-            conversation_blocks.c.block,
-            count.label("count"),
-            func.sum(count).over(order_by=newest_first).label("upto"),
+    return (
+        select(conversation_blocks.c.block, count)
+        .where(
+            conversation_blocks.c.account_id == bindparam("account"),
+            conversation_blocks.c.prompt_id == bindparam("counted"),
+            count > 0,
         )
-        .where(*wanted)
-        .subquery()
+        .order_by(conversation_blocks.c.block.desc())
     )
-    place = (
-        select(upto.c.block, upto.c.upto - upto.c.count)
-        .where(upto.c.upto > bindparam("offset"))
-        .order_by(upto.c.block.desc())
-        .limit(1)
-    )
-    return select(func.sum(count)).where(*wanted), place
 
 
 @cache
