@@ -10,7 +10,6 @@ from pydantic.alias_generators import to_camel
 
 from promptlift.schema.naming import link_of
 
-
 _NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
 
 

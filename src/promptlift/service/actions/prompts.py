@@ -156,9 +156,7 @@ def update(
     return after
 
 
-def _keep_text(
-    connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int
-) -> None:
+def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
     """Keep a text that a client gave as a version, before the prompt gets it."""
     _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
     live = prompts.live_version(connection, prompt.account_id, prompt.id)

@@ -18,10 +18,9 @@ _PLACEHOLDER = "The text of this prompt is not known. It was made by the import 
 def upgrade() -> None:
     """Bring the tables to this version."""
     for name in _TABLES:
-        with op.batch_alter_table(name, schema=None) as batch_op:
-            batch_op.add_column(
-                sa.Column("content_known", sa.Boolean(), server_default=sa.true(), nullable=False)
-            )
+        # Not in a batch: with this default SQLite's would copy and drop the table, which others refer to.
+        column = sa.Column("content_known", sa.Boolean(), server_default=sa.true(), nullable=False)
+        op.add_column(name, column)
         table = sa.table(name, sa.column("content", sa.Text()), sa.column("content_known", sa.Boolean()))
         # LIKE would ignore case on one database and not on the other.
         beginning = sa.func.substr(table.c.content, 1, len(_PLACEHOLDER))
@@ -31,5 +30,4 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Bring the tables back to the version before."""
     for name in _TABLES:
-        with op.batch_alter_table(name, schema=None) as batch_op:
-            batch_op.drop_column("content_known")
+        op.drop_column(name, "content_known")
