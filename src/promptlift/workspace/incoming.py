@@ -30,7 +30,7 @@ class Logging(Session):
             snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
             message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives.
         prompt_id
-            The prompt that the conversations were held with.
+            Name or id of the prompt that the conversations were held with.
 
         Returns
         -------
@@ -40,12 +40,15 @@ class Logging(Session):
 
         Raises
         ------
-        InvalidApiKey, NotFound
-            The key or the prompt is wrong.
+        InvalidApiKey
+            The key is wrong.
+        NotFound
+            There is no such prompt; the message has near names.
         """
         items = _as_records(records)
-        if not prompt_id:
-            raise ConfigError("prompt_id is empty. lift.prompts() lists the prompts with their ids.")
+        return self._names.call(prompt_id, lambda found: self._log(items, found))
+
+    def _log(self, items: list[Any], prompt_id: str) -> LogResult:
         if not items:
             return LogResult()
         account_id = self._account()

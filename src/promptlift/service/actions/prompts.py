@@ -136,7 +136,7 @@ def update(
             )  # an archived prompt does not count, so it must fit in again
         text = changes.get("content")
         told = text is not None and (text != before.content or not before.content_known)
-        if told:
+        if told and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)

@@ -19,8 +19,9 @@ def upgrade() -> None:
     """Bring the tables to this version."""
     for name in _TABLES:
         # Not in a batch: with this default SQLite's would copy and drop the table, which others refer to.
-        column = sa.Column("content_known", sa.Boolean(), server_default=sa.true(), nullable=False)
-        op.add_column(name, column)
+        op.add_column(
+            name, sa.Column("content_known", sa.Boolean(), server_default=sa.true(), nullable=False)
+        )
         table = sa.table(name, sa.column("content", sa.Text()), sa.column("content_known", sa.Boolean()))
         # LIKE would ignore case on one database and not on the other.
         beginning = sa.func.substr(table.c.content, 1, len(_PLACEHOLDER))
