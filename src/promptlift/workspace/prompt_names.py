@@ -152,6 +152,11 @@ class PromptNames:
                 raise self.unknown(given) from error
         return act(found)
 
+    @staticmethod
+    def is_our_id(given: str) -> bool:
+        """Whether a text is an id of the embedded service by its shape."""
+        return _OUR_IDS.fullmatch(given) is not None
+
     def is_there(self, prompt_id: str) -> bool:
         """Whether there is a prompt of this id."""
         if prompt_id in self._ids:
