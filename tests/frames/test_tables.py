@@ -260,3 +260,14 @@ def test_a_table_of_no_parts_has_the_columns():
     made.add([])
     assert dtypes(made.whole()[0]) == DTYPES["conversations"]
     assert len(made.whole()[0]) == 0
+
+
+def test_a_text_that_is_not_known_is_missing_and_not_what_stands_in_for_it():
+    rows = [
+        {"id": "p1", "content": "(not known)", "contentKnown": False},
+        {"id": "p2", "content": "You help.", "contentKnown": True},
+        {"id": "p3", "content": "Of a service that knows no mark."},
+    ]
+    content = frames.prompts_table(rows)[0]["content"]
+    assert content.isna().tolist() == [True, False, False]
+    assert content.tolist()[1:] == ["You help.", "Of a service that knows no mark."]
