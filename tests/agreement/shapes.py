@@ -63,6 +63,7 @@ PROMPT_CREATED = {
     "id": text,
     "name": text,
     "content": text,
+    "contentKnown": flag,
     "llmModel": text,
     "status": PROMPT_STATUS,
     "createdAt": time,

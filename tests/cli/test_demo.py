@@ -101,7 +101,7 @@ def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Mine" in (tmp_path / "new" / "mine.html").read_text(encoding="utf-8")
     done = promptlift_command("report", "Other", "--out", tmp_path / "x.html", "--data", data)
-    assert "There are: Mine" in failed_in_one_line(done)
+    assert "There are: 'Mine'" in failed_in_one_line(done)
     options = ("--title", "Weekly", "--period", "2020-01-01..", "--redact", "--examples", "0")
     done = promptlift_command("report", "Mine", "--out", tmp_path / "two.md", "--data", data, *options)
     assert done.returncode == 0, done.stderr

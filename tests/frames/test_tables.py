@@ -279,3 +279,14 @@ def test_the_source_id_is_the_services_else_that_of_the_metadata_where_the_conte
     assert list(table["source_id"].fillna("")) == ["outside", "inside", "", "", ""]
     table, _ = frames.conversations_table(rows)
     assert list(table["source_id"].fillna("")) == ["outside", "", "", "", ""]
+
+
+def test_a_text_that_is_not_known_is_missing_and_not_what_stands_in_for_it():
+    rows = [
+        {"id": "p1", "content": "(not known)", "contentKnown": False},
+        {"id": "p2", "content": "You help.", "contentKnown": True},
+        {"id": "p3", "content": "Of a service that knows no mark."},
+    ]
+    content = frames.prompts_table(rows)[0]["content"]
+    assert content.isna().tolist() == [True, False, False]
+    assert content.tolist()[1:] == ["You help.", "Of a service that knows no mark."]

@@ -75,7 +75,8 @@ def test_insights_and_messages_of_one_prompt(service, lift):
     service.fill(2, insights=False)
     service.insert(promptId="p2")
     assert len(lift.insights("p1")) == 4
-    assert service.seen[0][2]["hasInsights"] == "true"
+    asked = [params for _, path, params in service.seen if path == "/conversations"]
+    assert asked[0]["hasInsights"] == "true"
     messages = lift.messages("p1")
     assert len(messages) == 6
     assert messages["content"].str.startswith("hello").all()

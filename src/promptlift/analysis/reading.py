@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ __all__ = [
     "TIMES",
     "Counted",
     "Groups",
+    "check_prompts",
     "collect",
     "count_rows",
+    "distinct",
     "group_rows",
     "instants",
     "is_rehearsal",
@@ -36,6 +39,7 @@ TIMES = ("started_at", "created_at")
 TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
+_MOST_LISTED = 20
 _HINT = "Read the table with lift.conversations(prompt_id=…, insights=True)."
 
 
@@ -127,6 +131,34 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
         return table[list(columns)]
     frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
     return frame
+
+
+def distinct(table: Any, column: str) -> list[Any]:
+    """Return the different values of a column, without missing ones."""
+    native = table
+    if not isinstance(table, pd.DataFrame):
+        native = nw.from_native(table).lazy().select(column).unique().to_native()
+    return list(collect(native, [column])[column].dropna().unique())
+
+
+def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
+    """Refuse prompts of which a table has no row, unless it has no rows at all.
+
+    Raises
+    ------
+    ValueError
+        When the table is of other prompts only; the message says of which.
+    """
+    present = sorted(map(str, distinct(table, "prompt_id")))
+    if not present or set(present) & set(prompt_ids):
+        return
+    asked = " or ".join(map(repr, prompt_ids))
+    near = difflib.get_close_matches(prompt_ids[0], present, n=3) or present[:_MOST_LISTED]
+    more = " and others" if len(near) == _MOST_LISTED < len(present) else ""
+    raise ValueError(
+        f"The table has no row of prompt {asked}. A table knows prompts by their ids, and it has: "
+        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) gives the id of a name."
+    )
 
 
 def count_rows(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import collect, instants, names_of, provenance, require
+from promptlift.analysis.reading import collect, distinct, instants, names_of, provenance, require
 from promptlift.analysis.spans import Span
 from promptlift.stats import check_level, newcombe
 
@@ -148,7 +148,7 @@ def read_versions(versions: Any) -> Versions:
     """
     require(versions, ["created_at"], hint=VERSION_HINT)
     present = names_of(versions)
-    if "prompt_id" in present and len(_different(versions, "prompt_id")) > 1:
+    if "prompt_id" in present and len(distinct(versions, "prompt_id")) > 1:
         raise ValueError("versions are of several prompts. Read those of one: lift.versions(prompt_id).")
     table = collect(versions, ["created_at", *[name for name in _OPTIONAL if name in present]])
     at = instants(table["created_at"])
@@ -210,7 +210,7 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
         if isinstance(conversations, pd.DataFrame):
             return conversations[conversations["prompt_id"].eq(prompt).fillna(value=False)]
         return nw.from_native(conversations).filter(nw.col("prompt_id") == prompt).to_native()
-    found = _different(conversations, "prompt_id")
+    found = distinct(conversations, "prompt_id")
     if len(found) > 1:
         raise ValueError(
             f"The conversations are of {len(found):,} prompts, the texts of one. Take those of one prompt: "
@@ -219,19 +219,12 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
     return conversations
 
 
-def _different(table: Any, column: str) -> list[Any]:
-    native = table
-    if not isinstance(table, pd.DataFrame):
-        native = nw.from_native(table).lazy().select(column).unique().to_native()
-    return list(collect(native, [column])[column].dropna().unique())
-
-
 def _prompt_of(table: Any) -> str | None:
     """The one prompt that a table belongs to, as its column or its attributes say."""
     if table is None:
         return None
     if "prompt_id" in names_of(table):
-        found = _different(table, "prompt_id")
+        found = distinct(table, "prompt_id")
         return str(found[0]) if len(found) == 1 else None
     attrs = getattr(table, "attrs", None)
     said = attrs.get("promptlift") if isinstance(attrs, dict) else None

@@ -144,11 +144,23 @@ def lab(
 @app.command("import")
 def import_files(
     *,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Exports of conversations.")],
-    prompt: Annotated[str, typer.Option("--prompt", metavar="NAME", help="Prompt that was behind them.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE…", help="Exports of conversations.")
+    ] = None,
+    prompt: Annotated[
+        str, typer.Option("--prompt", metavar="NAME", help="Prompt that was behind them, by name or id.")
+    ],
     model: Annotated[
         str | None,
         typer.Option(metavar="M", help="Model of a new prompt. [the one that most conversations name]"),
+    ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text",
+            metavar="FILE",
+            help="Text of the prompt. [the system prompt that the conversations begin with]",
+        ),
     ] = None,
     file_format: Annotated[
         str | None, typer.Option("--format", metavar="F", help="Format of the files. [recognised]")
@@ -159,13 +171,23 @@ def import_files(
 ) -> None:
     """Log conversations from other tools' exports. A second run of the same import adds nothing.
 
+    A new prompt gets the system prompt of the exports as its text. Without FILE, --text alone gives a prompt its text.
     Exit code 1 when something was not logged; the rest is in.
     """
     from promptlift.cli.imports import run_import  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
-    target = Target(base_url=base_url, data=data)
-    run_import(files, prompt=prompt, model=model, file_format=file_format, dry_run=dry_run, target=target)
+    if not files and text is None:
+        raise typer.BadParameter("Missing argument: give the exports to import.", param_hint="FILE…")
+    run_import(
+        files or [],
+        prompt=prompt,
+        model=model,
+        text=text,
+        file_format=file_format,
+        dry_run=dry_run,
+        target=Target(base_url=base_url, data=data),
+    )
 
 
 @app.command()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Self
 
 import typer
 
 from promptlift import transcripts
-from promptlift.cli.target import find_prompt
+from promptlift.cli.prompt_text import PromptText, read_text, stand_in
 from promptlift.errors import TranscriptError, ValidationError
-from promptlift.transcripts import Problem, Reading
+from promptlift.transcripts import Problem, Reading, SystemPrompts
 from promptlift.workspace import NotUpdatedWarning
+from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +32,14 @@ def run_import(
     *,
     prompt: str,
     model: str | None,
+    text: Path | None,
     file_format: str | None,
     dry_run: bool,
     target: Target,
 ) -> None:
     """Read files, log what is in them, and tell everything that was not.
+
+    Their system prompt becomes the text of the prompt, where that is not known already.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ def run_import(
         Name or id of the prompt; one of that name is made when there is none.
     model
         Model of a prompt that is made; ``None`` is the one that most conversations name.
+    text
+        File with the text of the prompt, instead of the system prompt of the files.
     file_format
         Format of all files; ``None`` recognises it for each.
     dry_run
@@ -56,27 +61,40 @@ def run_import(
     if file_format is not None and file_format not in transcripts.FORMATS:
         known = ", ".join(transcripts.FORMATS)
         raise typer.BadParameter(f"there is no format {file_format!r}; known: {known}", param_hint="--format")
-    complete, any_there = True, False
-    # One file after the other: an export may be large, and what was logged of the first is in whatever the second is.
-    with Destination(target, prompt=prompt, model=model) as destination:
-        for file in files:
-            reading = _read(file, file_format)
-            if reading.format:
-                _say(_found(file, reading))
-            if reading.conversations and not dry_run:
-                result = destination.log(reading)
-                _tell_result(result)
-                # What this service cannot update is no failure of the import.
-                complete = complete and not (result.failed or result.not_sent or result.stopped)
-            _tell(reading)
-            any_there = any_there or bool(reading.conversations)
-            complete = complete and not reading.problems
+    given = None if text is None else read_text(text)
+    with Destination(target, prompt=prompt, model=model, text=given) as destination:
+        complete, found = _log_files(files, destination, file_format, dry_run=dry_run)
+        if dry_run:
+            _say_all(destination.texts.described())
+        elif found or not files:
+            _say_all(destination.settle())
     if dry_run:
         _say("Nothing was logged: this was a dry run.")
-    elif not any_there:
+    elif files and not found:
         _say("There was nothing to log.")
-    if not complete or not any_there:
+    if not complete or (files and not found):
         raise typer.Exit(1)
+
+
+def _log_files(
+    files: Sequence[Path], destination: Destination, file_format: str | None, *, dry_run: bool
+) -> tuple[bool, bool]:
+    """Log one file after the other: an export may be large. Return whether all went in, and whether there was any."""
+    complete, found = True, False
+    for file in files:
+        reading = _read(file, file_format)
+        if reading.format:
+            _say(_found(file, reading))
+        destination.texts.found.merge(reading.system_prompts)
+        if reading.conversations and not dry_run:
+            result = destination.log(reading)
+            _tell_result(result)
+            # What this service cannot update is no failure of the import.
+            complete = complete and not (result.failed or result.not_sent or result.stopped)
+        _tell(reading)
+        found = found or bool(reading.conversations)
+        complete = complete and not reading.problems
+    return complete, found
 
 
 class Destination:
@@ -90,14 +108,17 @@ class Destination:
         Name or id of the prompt; one of that name is made when there is none.
     model
         Model of a prompt that is made; ``None`` is the one that most conversations of the first file name.
+    text
+        Text of the prompt as the user gave it.
     """
 
-    def __init__(self, target: Target, *, prompt: str, model: str | None) -> None:
+    def __init__(self, target: Target, *, prompt: str, model: str | None, text: str | None = None) -> None:
         self._target = target
         self._prompt = prompt
         self._model = model
         self._lift: Workspace | None = None
         self._prompt_id: str | None = None
+        self.texts = PromptText(SystemPrompts(), given=text)
 
     def __enter__(self) -> Self:
         return self
@@ -114,15 +135,30 @@ class Destination:
         reading
             What was read.
         """
+        lift, prompt_id = self._open(reading)
+        with warnings.catch_warnings():  # the result has them, line by line
+            warnings.simplefilter("ignore", NotUpdatedWarning)
+            return lift.log(reading, prompt_id=prompt_id)
+
+    def settle(self) -> list[str]:
+        """Give the prompt its text, when all files are read; return what is to be said of it."""
+        lift, prompt_id = self._open(Reading())
+        return self.texts.give_to(lift, prompt_id)
+
+    def _open(self, reading: Reading) -> tuple[Workspace, str]:
         if self._lift is None:
             self._lift = self._target.open()
         if self._prompt_id is None:
-            self._prompt_id = find_prompt(self._lift.prompts(), self._prompt) or _make_prompt(
-                self._lift, self._prompt, self._model, reading
-            )
-        with warnings.catch_warnings():  # the result has them, line by line
-            warnings.simplefilter("ignore", NotUpdatedWarning)
-            return self._lift.log(reading, prompt_id=self._prompt_id)
+            names = PromptNames(self._lift.client.transport)
+            self._prompt_id = names.find(self._prompt)
+            if self._prompt_id is None:
+                if names.is_our_id(self._prompt):
+                    raise names.unknown(self._prompt)
+                near = names.near(self._prompt)
+                self._prompt_id = _make_prompt(self._lift, self._prompt, self._model, reading)
+                if near:
+                    _say(f"  There was none of that name; in case you meant another: {', '.join(near)}")
+        return self._lift, self._prompt_id
 
 
 def _read(file: Path, file_format: str | None) -> Reading:
@@ -135,17 +171,19 @@ def _read(file: Path, file_format: str | None) -> Reading:
 def _make_prompt(lift: Workspace, name: str, model: str | None, reading: Reading) -> str:
     named = Counter(item.llm_model for item in reading.conversations if item.llm_model)
     wanted = model or (named.most_common(1)[0][0] if named else _ANY_MODEL)
-    source = PurePath(reading.conversations[0].file).name
-    content = f"The text of this prompt is not known. It was made by the import of {source}."
+    # The specification wants a text. This one stands in for it until all files are read, or for good; the mark says so.
+    content = stand_in(name)
     try:
-        made = lift.client.prompts.create(name=name, content=content, llm_model=wanted)
+        made = lift.client.prompts.create(name=name, content=content, llm_model=wanted, content_known=False)
     except ValidationError as error:
         if model is not None or wanted == _ANY_MODEL or "llmModel" not in error.details:
             raise
         _say(
             f"The service does not know the model {wanted}: the prompt is made for {_ANY_MODEL}; see --model."
         )
-        made = lift.client.prompts.create(name=name, content=content, llm_model=_ANY_MODEL)
+        made = lift.client.prompts.create(
+            name=name, content=content, llm_model=_ANY_MODEL, content_known=False
+        )
     _say(f"New prompt {name!r} ({made.id})")
     return made.id
 
@@ -174,6 +212,11 @@ def _tell(reading: Reading) -> None:
     indent = "  " if reading.format else ""
     for problem in reading.problems:
         _say(f"{indent}{problem}")
+
+
+def _say_all(lines: list[str]) -> None:
+    for line in lines:
+        _say(line)
 
 
 def _say(line: str) -> None:

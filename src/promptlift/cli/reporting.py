@@ -6,13 +6,13 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from promptlift.cli.target import Target, need_prompt
 from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from promptlift.cli.target import Target
     from promptlift.report.period import PeriodLike
 
 
@@ -64,8 +64,7 @@ def write_report(
     read_logo(logo)
     names = [prompts] if isinstance(prompts, str) else list(prompts)
     with target.open() as lift:
-        table = lift.prompts()
-        ids = [need_prompt(table, name) for name in names]
+        ids = [lift.prompt_id(name) for name in names]
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
             report.write(

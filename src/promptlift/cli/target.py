@@ -1,4 +1,4 @@
-"""Which service a command speaks to, and which prompt a name means."""
+"""Which service a command speaks to."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlift.errors import ConfigError, NotFound
+from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pandas as pd
 
     from promptlift.workspace import Workspace
 
@@ -46,55 +44,3 @@ class Target:
         if self.data is None and (self.base_url or os.environ.get("PROMPTLIFT_BASE_URL")):
             return promptlift.connect(self.base_url)
         return promptlift.local(self.data)
-
-
-def find_prompt(prompts: pd.DataFrame, wanted: str) -> str | None:
-    """Find the id of the prompt that a name or an id means; ``None`` when there is none.
-
-    Archived prompts count only when no other has the name.
-
-    Parameters
-    ----------
-    prompts
-        The table of prompts.
-    wanted
-        Name or id.
-
-    Raises
-    ------
-    ConfigError
-        Several prompts have the name; the message lists their ids.
-    """
-    if (prompts["prompt_id"] == wanted).any():
-        return wanted
-    named = prompts[prompts["name"] == wanted]
-    live = named[named["status"] != "archived"]
-    found = live if len(live) else named
-    if len(found) > 1:
-        lines = [f"  {row.prompt_id}  made {row.created_at:%Y-%m-%d %H:%M}" for row in found.itertuples()]
-        raise ConfigError(
-            f"{len(found)} prompts have the name {wanted!r}. Give the id instead:\n" + "\n".join(lines)
-        )
-    return str(found["prompt_id"].iloc[0]) if len(found) else None
-
-
-def need_prompt(prompts: pd.DataFrame, wanted: str) -> str:
-    """Find the id of the prompt that a name or an id means.
-
-    Parameters
-    ----------
-    prompts
-        The table of prompts.
-    wanted
-        Name or id.
-
-    Raises
-    ------
-    NotFound
-        There is none; the message lists the names there are.
-    """
-    found = find_prompt(prompts, wanted)
-    if found is None:
-        names = ", ".join(sorted(set(prompts["name"]))[:20]) or "none yet; `promptlift import` makes them"
-        raise NotFound(f"There is no prompt {wanted!r}. There are: {names}")
-    return found

@@ -143,10 +143,11 @@ def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of prompts, one row each."""
+    """Make the table of prompts, one row each; ``content`` is missing where only a placeholder stands for it."""
     doubts = Doubts()
     values = _columns_of(rows, PROMPTS)
     values["prompt_id"] = [row.get("id") for row in rows]
+    values["content"] = [None if row.get("contentKnown") is False else row.get("content") for row in rows]
     return build(PROMPTS, values, doubts), doubts.as_dict()
 
 

@@ -65,7 +65,7 @@ def wait_for_insights(
     lift
         Workspace to look in.
     prompt_ids
-        The prompts.
+        The prompts, by name or id.
     patience
         Seconds without a new insight after which it is given up.
     progress

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
+from promptlift.analysis.reading import check_prompts, require
 from promptlift.plots import style as look
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.fonts import MISSING, make_readable
@@ -49,7 +50,7 @@ def prompt_overview(
     source
         A workspace (``lift``), or a table of conversations with insights.
     prompt_id
-        The prompt. Needed for a workspace; of a table, None takes all rows.
+        A prompt's name or id; of a table, which knows no names, its id, and None takes all rows.
     freq, tz, level
         As for ``completion_trend``; by default days, or weeks when days are too thin.
     top
@@ -65,12 +66,18 @@ def prompt_overview(
 
     Raises
     ------
+    NotFound
+        When there is no such prompt; the message has near names.
     FrameError, ValueError
-        As the analyses raise them; ValueError also when the prompt is not said.
+        As the analyses raise them; ValueError also when the prompt is not said, or a table has no row of it.
     """
     table = not hasattr(source, "conversations")
     if prompt_id is None and not table:
-        raise ValueError("Say which prompt: plots.prompt_overview(lift, 'prompt-id').")
+        raise ValueError(
+            "Say which prompt, by its name or id: plots.prompt_overview(lift, 'Support assistant')."
+        )
+    if prompt_id is not None and not table and hasattr(source, "prompt_id"):
+        prompt_id = source.prompt_id(prompt_id)
     if not rows:
         if not hasattr(source, "prompt_insights"):
             raise ValueError("rows=False needs a workspace: a table has no aggregates of the service.")
@@ -79,6 +86,8 @@ def prompt_overview(
         return figure
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, level=level)
+    if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
+        check_prompts(source, [prompt_id])
     trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
@@ -112,8 +121,6 @@ def _of_prompt(table: Any, prompt_id: str | None) -> Any:
     if prompt_id is None:
         return table
     import narwhals.stable.v2 as nw  # noqa: PLC0415  (only tables need it)
-
-    from promptlift.analysis.reading import require  # noqa: PLC0415
 
     require(table, ["prompt_id"], hint="Leave prompt_id out to draw all rows.")
     if isinstance(table, pd.DataFrame):

@@ -43,7 +43,8 @@ def write(
         A workspace, or a table of ``lift.conversations(insights=True)`` (with ``content=True`` it also has the
         examples).
     prompt_id
-        A prompt, or several to compare. ``None`` takes all conversations of a table as one.
+        A prompt's name or id, or several to compare; of a table, which knows no names, ids. ``None`` takes all
+        conversations of a table as one.
     path
         Where to write; the ending says the format. ``.html`` opens anywhere, also without a network; ``.pdf`` (extra
         ``pdf``) is the same on paper; ``.xlsx`` has a sheet for each table; ``.md`` is GitHub's Markdown. ``.csv`` and
@@ -77,7 +78,7 @@ def write(
     MissingExtra
         When the format needs an extra that is not installed.
     NotFound
-        When there is no such prompt.
+        When there is no such prompt; the message has near names.
     FrameError
         When a table lacks a column.
     PromptliftError
@@ -85,7 +86,7 @@ def write(
     TypeError
         When the source is neither a workspace nor a pandas table.
     ValueError
-        When an option cannot be used.
+        When an option cannot be used, or a table has no conversation of the prompt.
     """
     from promptlift.report.files import check_target, write_whole  # noqa: PLC0415  (errors come before imports)
     from promptlift.report.logo import read_logo  # noqa: PLC0415

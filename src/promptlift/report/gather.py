@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.analysis.reading import check_prompts
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.inert import one_line
 
@@ -90,7 +91,8 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     source
         A workspace, or a conversations table with insights.
     prompt_id
-        One prompt, several to compare, or ``None`` for all conversations of a table.
+        One prompt by its name or id, several to compare, or ``None`` for all conversations of a table. A table knows
+        prompts by their ids only.
     window
         Which conversations count.
 
@@ -99,11 +101,11 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     FrameError
         When a table lacks a column.
     NotFound
-        When the service has no such prompt.
+        When the service has no such prompt; the message has near names.
     TypeError
         When the source is neither.
     ValueError
-        When ``prompt_id`` names nothing.
+        When ``prompt_id`` names nothing, or a table has no row of it.
     """
     ids = _ids(prompt_id)
     if not isinstance(source, pd.DataFrame) and not hasattr(source, "conversations"):
@@ -113,9 +115,12 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         )
     if isinstance(source, pd.DataFrame):
         frames, known = _split(source, ids), {}
+        if ids != [None] and not any(map(len, frames)):
+            check_prompts(source, [one for one in ids if one is not None])
         content_of = _table_contents(source)
         read = [source]
     else:
+        ids = list(dict.fromkeys(None if one is None else source.prompt_id(one) for one in ids))
         known = _known_prompts(source, ids)
         frames = [source.conversations(prompt_id=one, insights=True, content=False) for one in ids]
         content_of = _service_contents(source)
@@ -162,7 +167,7 @@ def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:
     given: list[Any] = [prompt_id] if isinstance(prompt_id, str) else list(dict.fromkeys(prompt_id))
     if not given or any(not isinstance(one, str) or not one for one in given):
         raise ValueError(
-            f"prompt_id={prompt_id!r} names no prompt. Give an id of lift.prompts(), or a list of ids to compare."
+            f"prompt_id={prompt_id!r} names no prompt. Give a name or an id of lift.prompts(), or a list to compare."
         )
     return [*given]
 
@@ -181,10 +186,9 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
     table = source.prompts()
     known = {str(row["prompt_id"]): row for row in table.to_dict("records")}
     for one in ids:
-        if one is not None and one not in known:
-            raise NotFound(f"There is no prompt {one!r}. lift.prompts() lists the prompts with their ids.")
         if one is not None:  # the list of prompts does not say what they are for
-            known[one]["objective"] = source.client.prompts.get(one).objective
+            prompt = source.client.prompts.get(one)
+            known.setdefault(one, {"prompt_id": one, "name": prompt.name})["objective"] = prompt.objective
     return known
 
 

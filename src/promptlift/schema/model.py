@@ -10,6 +10,8 @@ from pydantic.alias_generators import to_camel
 
 from promptlift.schema.naming import link_of
 
+_NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
+
 
 def to_wire_time(moment: datetime) -> str:
     """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``.
@@ -32,9 +34,12 @@ def from_wire_time(value: Any) -> Any:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError as error:
-            raise ValueError("must be an ISO 8601 time such as 2026-01-31T09:30:00Z") from error
+            raise ValueError(_NO_TIME) from error
     if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        try:
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        except OverflowError as error:  # the first or the last day of all, in another zone
+            raise ValueError(_NO_TIME) from error
     return value
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
@@ -20,6 +21,8 @@ class Prompt(ApiModel):
     id: str
     name: str
     content: str
+    content_known: bool | None = None
+    """Whether ``content`` is the prompt's text; ``False`` where nobody gave it yet. A field of ours."""
     llm_model: str | None = None
     description: str | None = None
     tags: list[str] = Field(default_factory=list)
@@ -40,11 +43,24 @@ class PromptChange(ApiModel):
     updated_at: UtcTime | None = None
 
 
+def _past(time: datetime) -> datetime:
+    if time > datetime.now(UTC):
+        raise ValueError("must not be in the future")
+    return time
+
+
+PastTime = Annotated[UtcTime, AfterValidator(_past)]
+
+
 class PromptCreate(RequestModel):
     """Body of ``POST /prompts``."""
 
     name: Name
     content: PromptText
+    content_known: bool | None = None
+    """``False`` where ``content`` only stands in for a text that is not known yet. A field of ours."""
+    live_from: PastTime | None = None
+    """Since when this text is in use; now when it is left out. A field of ours."""
     llm_model: ModelName
     description: LongText | None = None
     tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
@@ -58,6 +74,8 @@ class PromptUpdate(RequestModel):
 
     name: Name | None = None
     content: PromptText | None = None
+    live_from: PastTime | None = None
+    """Since when this text is in use, not before the live one; now when it is left out. A field of ours."""
     llm_model: ModelName | None = None
     description: LongText | None = None
     tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None

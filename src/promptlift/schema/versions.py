@@ -28,6 +28,7 @@ class PromptVersion(ApiModel):
     number: int
     """1 is the first text."""
     content: str | None = None
+    """``None`` where the text is not known."""
     origin: str | None = None
     """``created``, ``updated``, ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``."""
     optimization_id: str | None = None

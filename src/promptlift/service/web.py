@@ -158,6 +158,7 @@ _TYPES = {
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
+    "datetime_type": "must be an ISO 8601 time such as 2026-01-31T09:30:00Z",
     "finite_number": "must be a finite number",
     "list_type": "must be a list",
     "dict_type": "must be an object",

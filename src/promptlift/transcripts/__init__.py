@@ -26,13 +26,22 @@ from promptlift.transcripts.rows import NEEDED, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import Record, encoding_of, json_records, open_text, read_head
 from promptlift.transcripts.structured import read_structured
+from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["FORMATS", "ImportedConversation", "Problem", "Reading", "read"]
+__all__ = [
+    "FORMATS",
+    "ImportedConversation",
+    "Problem",
+    "Reading",
+    "SystemPrompt",
+    "SystemPrompts",
+    "read",
+]
 
 FORMATS: Final[dict[str, str]] = {
     "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
@@ -85,7 +94,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     Returns
     -------
     Reading
-        Conversations, problems, what was dropped by field, and notes.
+        Conversations, problems, what was dropped by field, notes, and the system prompts.
 
     Raises
     ------

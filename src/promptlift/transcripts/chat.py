@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
-from promptlift.transcripts.intake import Turn, is_something
+from promptlift.transcripts.intake import CALL, RESULT, Turn, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["CALL", "KNOWN_ROLES", "RESULT", "Kind", "Mark", "call_text", "fold", "kind_of"]
 
 Kind = Literal["user", "assistant", "system", "call", "result"]
-
-CALL: Final = "[tool call] "
-RESULT: Final = "[tool result] "
 
 _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("user", "human", "customer"), "user"),

@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
+from promptlift.schema.texts import visible
 from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, Unreadable
+from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["Draft", "Intake", "Turn", "is_something"]
+__all__ = ["CALL", "RESULT", "Draft", "Intake", "Turn", "is_something"]
 
+# How the content of a turn begins that is a tool call or its result.
+CALL: Final = "[tool call] "
+RESULT: Final = "[tool result] "
+
+_SEVERAL: Final = (
+    "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
+)
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
@@ -38,6 +47,7 @@ class Draft:
     """One conversation as a format found it, not yet checked.
 
     ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
+    ``system_prompt`` is that of the model calls where it is no turn of the conversation.
     """
 
     turns: list[Turn]
@@ -49,6 +59,7 @@ class Draft:
     key: Any = None
     metadata: dict[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
+    system_prompt: str | None = None
 
 
 class Intake:
@@ -60,6 +71,7 @@ class Intake:
         self.problems: list[Problem] = []
         self.dropped: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.system_prompts = SystemPrompts()
         self._seen: Counter[bytes] = Counter()
         self._tallies: Counter[str] = Counter()
         self._times_without_zone = False
@@ -119,6 +131,7 @@ class Intake:
         except Unreadable as error:
             self.problem(draft.line, str(error))
             return
+        self._count_system_prompt(draft)
         source_id = _text(draft.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
@@ -144,7 +157,31 @@ class Intake:
             self.note("Times without a zone were taken as UTC.")
         for sentence, count in self._tallies.items():
             self.note(sentence.format(count))
-        return Reading(format_name, self.conversations, self.problems, dict(self.dropped), self.notes)
+        return Reading(
+            format_name,
+            self.conversations,
+            self.problems,
+            dict(self.dropped),
+            self.notes,
+            self.system_prompts,
+        )
+
+    def _count_system_prompt(self, draft: Draft) -> None:
+        """Count what stands before everything that was said, unless it cannot be the text of a prompt."""
+        text = draft.system_prompt
+        if text is None:
+            first, *others = draft.turns
+            if first.role != "system" or first.content.startswith(RESULT):
+                return
+            text = first.content
+            if others and others[0].role == "system" and not others[0].content.startswith(RESULT):
+                self.tally(_SEVERAL)
+        try:
+            visible(text)
+        except ValueError:
+            return
+        times = [turn.timestamp for turn in draft.turns if turn.timestamp is not None]
+        self.system_prompts.add(text, min(times, default=draft.started_at))
 
     def _content(self, draft: Draft) -> str:
         turns = draft.turns

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from promptlift.transcripts.system_prompts import SystemPrompts
+
 __all__ = ["ImportedConversation", "Problem", "Reading", "Unreadable"]
 
 
@@ -72,6 +74,8 @@ class Reading:
         Field path in the source to the number of records that lost it: the content format has no place for it.
     notes
         What the reader did that its user should know.
+    system_prompts
+        The system prompts that the conversations begin with, in the order in which they came into use.
     """
 
     format: str = ""
@@ -79,3 +83,4 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    system_prompts: SystemPrompts = field(default_factory=SystemPrompts)

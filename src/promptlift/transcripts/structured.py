@@ -10,14 +10,13 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.chat import fold
-from promptlift.transcripts.intake import Draft, is_something
+from promptlift.transcripts.intake import Draft, Intake, is_something
 from promptlift.transcripts.plain import split_turns
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from promptlift.transcripts.intake import Intake
     from promptlift.transcripts.sources import Record
 
 __all__ = ["API_FIELDS", "read_structured"]
@@ -64,7 +63,17 @@ def _draft(record: Record, intake: Intake) -> Draft:
         draft.started_at = intake.time(value[start], start)
         used.add(start)
     intake.drop_unknown(value, frozenset(used))
+    draft.system_prompt = _system_of(value)
     return draft
+
+
+def _system_of(value: dict[str, Any]) -> str | None:
+    """Give the system prompt of a record that has it beside its messages, as Anthropic's API takes it."""
+    system = value.get("system")
+    if not is_something(system) or not isinstance(system, str | list):
+        return None
+    turns = fold([{"role": "system", "content": system}], Intake(""))
+    return turns[0].content or None
 
 
 def _take(draft: Draft, field: str, value: dict[str, Any], names: tuple[str, ...]) -> str:

@@ -128,6 +128,7 @@ def _draft(name: str, session: _Session, intake: Intake) -> Draft:
         source_id=name,
         llm_model=models.most_common(1)[0][0] if models else None,
         metadata=session.longest.metadata,
+        system_prompt=next((text for _, text in _said(messages[:start])), None),
     )
 
 

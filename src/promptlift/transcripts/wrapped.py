@@ -22,6 +22,8 @@ _WRAPPERS: Final = (
     *("messages", "message", "choices", "generations"),
     *("input", "output", "question", "answer", "content"),
 )
+# Where the APIs of Anthropic and OpenAI (responses) take the system prompt, beside the messages.
+_SYSTEM: Final = ("system", "instructions")
 
 
 def decoded(value: Any) -> Any:
@@ -56,7 +58,11 @@ def chat_messages(value: Any, role: str) -> list[Any]:
     if "role" in value or "kwargs" in value or _langchain_role(value) is not None:
         return [_message(value, role)]
     inside = next((value[name] for name in _WRAPPERS if is_something(value.get(name))), None)
-    return chat_messages(inside, role)
+    messages = chat_messages(inside, role)
+    system = next((value[name] for name in _SYSTEM if is_something(value.get(name))), None)
+    if messages and isinstance(system, str | list):
+        messages = [{"role": "system", "content": system}, *messages]
+    return messages
 
 
 def _message(item: Any, role: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +106,8 @@ def read_notes(lift: Workspace, review: Review) -> None:
     optimization_id = review.optimization.id
     review.said = {row["variant_id"]: row for row in _records(lift.review(optimization_id))}
     # All of the prompt: what became live since is of interest too.
-    review.actions = _records(lift.actions(review.optimization.prompt_id).head(30))
+    with contextlib.suppress(NotFound):  # a prompt that was deleted, with which nothing was done
+        review.actions = _records(lift.actions(review.optimization.prompt_id).head(30))
     review.kept_in_file = not lift.keeps_reviews()
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.planning import ReadPlan, plan_read
-from promptlift.client.reading import ConversationRead, RowsRead, Wanted, read_prompts
-from promptlift.client.transport import Task
+from promptlift.client.reading import ConversationRead, RowsRead, Wanted
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
@@ -26,17 +25,39 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            prompt_id, name, status, llm_model, description, tags, temperature, max_tokens, objective, content,
-            created_at, updated_at.
+            prompt_id, name, status, llm_model, description, tags, temperature, max_tokens, objective, content
+            (missing where the text is not known), created_at, updated_at.
 
         Raises
         ------
         IncompleteError
             When only a part could be read; ``.fetched`` is the table of it.
         """
-        return self._table(
-            "prompts", {}, lambda _: read_prompts(self.client.transport, task=Task()), frames().prompts_table
-        )
+        return self._table("prompts", {}, lambda _: self._names.read(), frames().prompts_table)
+
+    def prompt_id(self, prompt: str) -> str:
+        """Give the id of a prompt. The methods of the workspace take names themselves.
+
+        Parameters
+        ----------
+        prompt
+            A name or an id. Archived prompts count only when no other has the name.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        ConfigError
+            When several prompts have the name; the message lists their ids.
+
+        Examples
+        --------
+        >>> lift.client.prompts.update(lift.prompt_id("Support assistant"), content="…")  # doctest: +SKIP
+        """
+        found = self._names.find(prompt)
+        if found is None:
+            raise self._names.unknown(prompt)
+        return found
 
     def conversations(
         self,
@@ -50,8 +71,10 @@ class ConversationTables(Session):
 
         Parameters
         ----------
-        prompt_id, status
-            Filters; without them all conversations of the account.
+        prompt_id
+            A prompt's name or id; all conversations of the account when it is left out.
+        status
+            ``completed``, ``abandoned`` or ``in_progress``; all when it is left out.
         insights
             Join the insights. The embedded service gives them with the list; elsewhere every conversation that has
             insights costs one request, see :meth:`plan`.
@@ -67,6 +90,8 @@ class ConversationTables(Session):
 
         Raises
         ------
+        NotFound
+            When there is no such prompt; the message has near names.
         IncompleteError
             When only a part could be read; ``.fetched`` is the table of it.
         """
@@ -77,7 +102,7 @@ class ConversationTables(Session):
             )
             return made
 
-        filters = {"prompt_id": prompt_id, "status": status}
+        filters = {"prompt_id": self._names.id_of_filter(prompt_id), "status": status}
         wanted = Wanted(insights=insights, content=content)
         return self._table(
             "conversations", filters, lambda on_part: self._read(wanted, on_part, **filters), table
@@ -91,14 +116,14 @@ class ConversationTables(Session):
         Parameters
         ----------
         prompt_id
-            The prompt; all conversations of the account when it is left out.
+            A prompt's name or id; all conversations of the account when it is left out.
 
         Returns
         -------
         DataFrame
             conversation_id, turn (from 0), role, content, sent_at, model, tokens.
         """
-        filters = {"prompt_id": prompt_id}
+        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
         return self._table(
             "messages",
             filters,
@@ -112,7 +137,7 @@ class ConversationTables(Session):
         Parameters
         ----------
         prompt_id
-            The prompt; all conversations of the account when it is left out.
+            A prompt's name or id; all conversations of the account when it is left out.
 
         Returns
         -------
@@ -120,11 +145,12 @@ class ConversationTables(Session):
             conversation_id, sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
             insights_at, analyser.
         """
+        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
 
         def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
-            return self._read(Wanted(insights=True), on_part, prompt_id=prompt_id, has_insights=True)
+            return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
 
-        return self._table("insights", {"prompt_id": prompt_id}, read, frames().insights_table)
+        return self._table("insights", filters, read, frames().insights_table)
 
     def prompt_insights(self, prompt_id: str, days: str | int = "30") -> PromptInsightsView:
         """Give the service's own aggregates of a prompt, in one request.
@@ -132,11 +158,11 @@ class ConversationTables(Session):
         Parameters
         ----------
         prompt_id
-            The prompt.
+            A prompt's name or id.
         days
             7, 30, 90 or ``"all"``.
         """
-        return self.client.prompts.insights(prompt_id, days=days)
+        return self._names.call(prompt_id, lambda found: self.client.prompts.insights(found, days=days))
 
     def usage(self) -> pd.DataFrame:
         """Give usage of the billing period, one row a resource.
@@ -171,8 +197,12 @@ class ConversationTables(Session):
             As for :meth:`conversations`.
         """
         wanted = Wanted(insights=insights, content=content)
-        read = ConversationRead(self.client.transport, wanted, prompt_id=prompt_id, status=status)
-        return plan_read(self.client.transport, read, wanted)
+        found = self._names.id_of_filter(prompt_id)
+        read = ConversationRead(self.client.transport, wanted, prompt_id=found, status=status)
+        plan = plan_read(self.client.transport, read, wanted)
+        if not plan.rows and found is not None:
+            self._names.check_empty(found)
+        return plan
 
     def _read(
         self, wanted: Wanted, on_part: Callable[[list[dict[str, Any]]], None], **filters: Any

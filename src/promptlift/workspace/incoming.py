@@ -39,7 +39,7 @@ class Logging(Session):
             message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives. ``source_id`` is
             the conversation's own id in the tool that it comes from.
         prompt_id
-            The prompt that the conversations were held with.
+            Name or id of the prompt that the conversations were held with.
 
         Returns
         -------
@@ -49,8 +49,10 @@ class Logging(Session):
 
         Raises
         ------
-        InvalidApiKey, NotFound
-            The key or the prompt is wrong.
+        InvalidApiKey
+            The key is wrong.
+        NotFound
+            There is no such prompt; the message has near names.
 
         Warns
         -----
@@ -58,8 +60,12 @@ class Logging(Session):
             Conversations have changed, and this service has no way to update them; they keep their former state.
         """
         items = _as_records(records)
-        if not prompt_id:
-            raise ConfigError("prompt_id is empty. lift.prompts() lists the prompts with their ids.")
+        result = self._names.call(prompt_id, lambda found: self._log(items, found))
+        if result.not_updated:
+            warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
+        return result
+
+    def _log(self, items: list[Any], prompt_id: str) -> LogResult:
         if not items:
             return LogResult()
         account_id = self._account()
@@ -71,10 +77,7 @@ class Logging(Session):
                 ledger_file=self._ledger_file,
                 progress=lambda done: move(done, len(items)),
             )
-            result = run.run(items)
-        if result.not_updated:
-            warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
-        return result
+            return run.run(items)
 
 
 def _not_updated(result: LogResult) -> str:

@@ -41,7 +41,7 @@ class OptimizationTables(Session):
         Parameters
         ----------
         prompt_id
-            The prompt; all optimizations of the account when it is left out.
+            A prompt's name or id; all optimizations of the account when it is left out.
         status
             ``queued``, ``running``, ``completed``, ``failed`` or ``stopped``.
 
@@ -58,6 +58,7 @@ class OptimizationTables(Session):
             When reading ended early; ``.fetched`` is the table of what was read.
         """
         _check_status(status)
+        found = self._names.id_of_filter(prompt_id)
 
         def make(rows: list[Row]) -> Made:
             frame, doubts = frames().optimizations_table(rows)
@@ -65,8 +66,8 @@ class OptimizationTables(Session):
 
         frame = self._whole_table(
             "optimizations",
-            {"prompt_id": prompt_id, "status": status},
-            lambda: self._read_optimizations(prompt_id, status),
+            {"prompt_id": found, "status": status},
+            lambda: self._read_optimizations(found, status),
             make,
         )
         if "completeness" in frame.attrs["promptlift"]:
@@ -86,7 +87,7 @@ class OptimizationTables(Session):
         optimization_id
             An id, or several.
         prompt_id
-            Instead: all optimizations of a prompt.
+            Instead: all optimizations of a prompt, by its name or id.
 
         Returns
         -------
@@ -106,7 +107,7 @@ class OptimizationTables(Session):
         ConfigError
             When neither or both of the arguments are given.
         NotFound
-            When there is no optimization of that id.
+            When there is no optimization of that id, or no such prompt; the message has near names.
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
@@ -115,6 +116,8 @@ class OptimizationTables(Session):
             raise ConfigError(
                 "Give an optimization_id (lift.optimizations() lists them) or prompt_id=…, and not both."
             )
+
+        prompt_id = self._names.id_of_filter(prompt_id)
 
         def read() -> RowsRead:
             task = Task()
@@ -202,12 +205,12 @@ class OptimizationTables(Session):
         Parameters
         ----------
         prompt_id
-            The prompt.
+            A prompt's name or id.
 
         Returns
         -------
         DataFrame
-            version_id, number (1 is the first text), content, origin (``created``, ``updated``, ``applied``,
+            version_id, number (1 is the first text), content (missing where it is not known), origin (``created``, ``updated``, ``applied``,
             ``auto_deployed``, ``rolled_back``, ``restored``), optimization_id, variant_id, is_live, created_at.
 
         Raises
@@ -216,10 +219,13 @@ class OptimizationTables(Session):
             When there is no such prompt, or the service does not offer this.
         """
 
-        def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, "prompts.versions", prompt_id, task=Task())
+        def table(found: str) -> pd.DataFrame:
+            def read(_: object) -> RowsRead:
+                return read_offered(self.client.transport, "prompts.versions", found, task=Task())
 
-        return self._table("versions", {"prompt_id": prompt_id}, read, frames().versions_table)
+            return self._table("versions", {"prompt_id": found}, read, frames().versions_table)
+
+        return self._names.call(prompt_id, table)
 
     def personas(self) -> pd.DataFrame:
         """Give the personas that simulated conversations can be held with, one row each. The embedded service offers them.

@@ -56,7 +56,7 @@ class Optimizing(Session):
         Parameters
         ----------
         prompt_id
-            The prompt.
+            A prompt's name or id.
         mode
             ``exploratory`` (fast) or ``validation`` (thorough). Default: the account's setting.
         variants
@@ -85,9 +85,11 @@ class Optimizing(Session):
             When ``timeout`` is over. It goes on.
         LimitExceeded
             When the quota of the month is used up.
+        InvalidState
+            When the text of the prompt is not known; the message says how to give it.
+        NotFound
+            When there is no such prompt; the message has near names.
         """
-        if not prompt_id:
-            raise ConfigError("prompt_id is empty. lift.prompts() lists the prompts with their ids.")
         _check_timeout(timeout)
         fields = {
             "mode": mode,
@@ -97,8 +99,12 @@ class Optimizing(Session):
             "seed": seed,
         }
         given = {name: value for name, value in fields.items() if value is not None}
-        with _unsure(prompt_id):
-            begun = self.client.optimizations.create(prompt_id=prompt_id, **given)
+
+        def trigger(found: str) -> Optimization:
+            with _unsure(found):
+                return self.client.optimizations.create(prompt_id=found, **given)
+
+        begun = self._names.call(prompt_id, trigger)
         return self._wait(begun.id, timeout, known=True) if wait else begun
 
     def wait(self, optimization_id: str, *, timeout: float | None = None) -> Optimization:
@@ -200,7 +206,7 @@ class Optimizing(Session):
         Parameters
         ----------
         prompt_id
-            The prompt.
+            A prompt's name or id.
         version_id
             A version of :meth:`versions`.
         if_version_id
@@ -215,12 +221,16 @@ class Optimizing(Session):
         NotFound
             When there is no such prompt or version, or the service does not offer this.
         """
-        try:
-            return self.client.prompts.restore(
-                prompt_id, version_id=version_id, if_version_id=if_version_id, note=note
-            )
-        except NotFound as error:
-            raise not_offered(error, "prompts.restore") from None
+
+        def restore(found: str) -> RestoreAnswer:
+            try:
+                return self.client.prompts.restore(
+                    found, version_id=version_id, if_version_id=if_version_id, note=note
+                )
+            except NotFound as error:
+                raise not_offered(error, "prompts.restore") from None
+
+        return self._names.call(prompt_id, restore)
 
     def _wait(self, optimization_id: str, timeout: float | None, *, known: bool) -> Optimization:
         with self._waiting_bar() as look:

@@ -128,8 +128,10 @@ class Reviewing(Optimizing):
 
         Parameters
         ----------
-        prompt_id, optimization_id
-            Only what was done with these.
+        prompt_id
+            Only what was done with this prompt: a name or an id.
+        optimization_id
+            Only what was done with this optimization.
 
         Returns
         -------
@@ -141,6 +143,7 @@ class Reviewing(Optimizing):
 
             ``attrs["promptlift"]`` says under ``kept`` whether the service or a file keeps them.
         """
+        prompt_id = self._names.id_of_filter(prompt_id)
         filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
         kept = "service" if self.keeps_reviews() else "file"
 
@@ -268,12 +271,18 @@ class Reviewing(Optimizing):
 
         Parameters
         ----------
-        prompt_id, version_id
-            As the table of actions has them.
+        prompt_id
+            A prompt's name or id.
+        version_id
+            As the table of actions has it.
         """
         if self.keeps_reviews():
-            read = read_offered(self.client.transport, "prompts.versions", prompt_id, task=Task())
+            read = self._names.call(
+                prompt_id,
+                lambda found: read_offered(self.client.transport, "prompts.versions", found, task=Task()),
+            )
             return next((row["content"] for row in read.rows if row["id"] == version_id), None)
+        prompt_id = self._names.id_of_filter(prompt_id) or ""
         for row in self._file().actions():
             for end in ("from", "to"):
                 if row["promptId"] == prompt_id and row[f"{end}VersionId"] == version_id:

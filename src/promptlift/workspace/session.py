@@ -11,6 +11,7 @@ from promptlift.client import Client, ClientConfig
 from promptlift.client.reading import RowsRead
 from promptlift.errors import IncompleteError
 from promptlift.schema.limits import PLANS
+from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ class Session:
     def __init__(self, config: ClientConfig, *, progress: bool = True, client: Client | None = None) -> None:
         self.client = client or Client(config)
         self._progress = progress
+        self._names = PromptNames(self.client.transport)
         self._account_id: str | None = None
         # Where it is remembered what was logged; None is the user's data folder.
         self._ledger_file: Path | None = None
@@ -66,7 +68,7 @@ class Session:
             frame, warnings = parts.whole()
             return stamped(frame, name, filters, rows, warnings)
 
-        return _read_or_finish(lambda: read(parts.add), finished)
+        return self._known(_read_or_finish(lambda: read(parts.add), finished), filters)
 
     def _whole_table(
         self,
@@ -81,7 +83,13 @@ class Session:
             frame, warnings, about = make(rows.rows)
             return stamped(frame, name, filters, rows, warnings, **about)
 
-        return _read_or_finish(read, finished)
+        return self._known(_read_or_finish(read, finished), filters)
+
+    def _known(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
+        """Give a table, unless it is empty because there is no such prompt."""
+        if not len(frame) and filters.get("prompt_id") is not None:
+            self._names.check_empty(filters["prompt_id"])
+        return frame
 
     @contextlib.contextmanager
     def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:

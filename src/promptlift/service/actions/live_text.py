@@ -47,7 +47,13 @@ def replace(
         ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``: of the version, and ``updateType`` of the
         event.
     """
-    prompts.change(connection, prompt.account_id, prompt.id, {"content": content, "updated_at": now})
+    known = prompts.is_known(connection, prompt, content)
+    prompts.change(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        {"content": content, "content_known": known, "updated_at": now},
+    )
     seq = prompts.add_version(
         connection,
         prompt.account_id,
@@ -55,6 +61,7 @@ def replace(
         content,
         origin,
         now=now,
+        content_known=known,
         optimization_id=optimization_id,
         variant_id=variant_id,
     )

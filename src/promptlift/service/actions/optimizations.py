@@ -38,7 +38,8 @@ def trigger(
     Raises
     ------
     Refusal
-        ``NOT_FOUND`` for the prompt, ``VALIDATION_ERROR`` for personas, ``LIMIT_EXCEEDED`` for the month.
+        ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
+        personas, ``LIMIT_EXCEEDED`` for the month.
     """
     link, prompt_id = _link(body)
     now = moment.now()
@@ -47,6 +48,7 @@ def trigger(
         prompt = prompts.find(connection, caller.account_id, prompt_id)
         if prompt is None:
             raise not_found("Prompt" if link == "promptId" else "Agent")
+        _check_text(prompt, link)
         settings = accounts.settings(connection, caller.account_id)
         chosen = _settings_of_run(settings["optimization"])
         _check_personas(connection, caller, body.persona_ids, chosen["personaCount"])
@@ -93,6 +95,22 @@ def _link(body: OptimizationCreate) -> tuple[str, str]:
     if len(set(links.values())) > 1:
         raise invalid({"agentId": "must be the same as promptId, or absent"})
     return next(iter(links.items()))
+
+
+def _check_text(prompt: AnyRow, link: str) -> None:
+    """Refuse to optimize what only stands in for the text of a prompt.
+
+    The request is right as it is and will be accepted once the prompt has its text: a matter of state.
+    """
+    if prompt.content_known:
+        return
+    raise Refusal(
+        "INVALID_STATE",
+        f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Give it first: "
+        f"lift.client.prompts.update({prompt.id!r}, content=…), which is PATCH with content, or on the command "
+        f"line: promptlift import --prompt {prompt.id} --text FILE",
+        details={link: "has no known text yet"},
+    )
 
 
 def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from promptlift.service.store import accounts, events, prompts, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -32,6 +33,7 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
         "id": row.id,
         "name": row.name,
         "content": row.content,
+        "contentKnown": row.content_known,
         "llmModel": row.llm_model,
         "description": row.description,
         "tags": orjson.loads(row.tags),
@@ -78,6 +80,7 @@ def create(database: Database, caller: Caller, body: PromptCreate, models: Itera
             "account_id": caller.account_id,
             "name": body.name,
             "content": body.content,
+            "content_known": body.content_known is not False,
             "llm_model": body.llm_model,
             "description": body.description,
             "tags": orjson.dumps(body.tags or []).decode(),
@@ -88,7 +91,7 @@ def create(database: Database, caller: Caller, body: PromptCreate, models: Itera
             "created_at": now,
             "updated_at": now,
         }
-        prompts.add(connection, values)
+        prompts.add(connection, values, live_from=_instant(body.live_from))
         row = prompts.find(connection, caller.account_id, prompt_id)
     if row is None:
         raise not_found("Prompt")
@@ -105,12 +108,17 @@ def update(
 ) -> AnyRow:
     """Change the provided fields of a prompt and give its row.
 
+    The first text that a prompt of unknown text gets is its text from the beginning, not a second version.
+
     Raises
     ------
     Refusal
-        ``NOT_FOUND``, ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` when an archived prompt comes back.
+        ``NOT_FOUND``, ``VALIDATION_ERROR`` for an unknown model or a text that was live before the one that is now,
+        ``LIMIT_EXCEEDED`` when an archived prompt comes back.
     """
-    changes = body.model_dump(exclude_unset=True)
+    changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
+    if "content" in changes:
+        changes["content_known"] = True
     if "llm_model" in changes:
         _check_model(changes["llm_model"], models)
     if "tags" in changes:
@@ -126,11 +134,13 @@ def update(
             _check_quota(
                 connection, caller, now
             )  # an archived prompt does not count, so it must fit in again
+        text = changes.get("content")
+        told = text is not None and (text != before.content or not before.content_known)
+        if told and text is not None:
+            _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)
-        if after is not None and after.content != before.content:
-            deployments.supersede(connection, caller.account_id, prompt_id, now)
-            prompts.add_version(connection, caller.account_id, prompt_id, after.content, "updated", now=now)
+        if after is not None and told:
             payload = {
                 "promptId": prompt_id,
                 "promptName": after.name,
@@ -144,6 +154,26 @@ def update(
     if after is None:
         raise not_found(scheme.noun)
     return after
+
+
+def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
+    """Keep a text that a client gave as a version, before the prompt gets it."""
+    _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
+    live = prompts.live_version(connection, prompt.account_id, prompt.id)
+    if not live.content_known and count == 1:
+        # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
+        prompts.fill_version(connection, live.seq, text, live_from=live_from)
+        return
+    if live_from is not None and live_from < live.created_at:
+        since = moment.wire(live.created_at)
+        raise invalid({"liveFrom": f"must not be before {since}, since when the live text is in use"})
+    deployments.supersede(connection, prompt.account_id, prompt.id, now)
+    since_when = now if live_from is None else live_from
+    prompts.add_version(connection, prompt.account_id, prompt.id, text, "updated", now=since_when)
+
+
+def _instant(time: datetime | None) -> int | None:
+    return None if time is None else moment.of(time)
 
 
 def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:

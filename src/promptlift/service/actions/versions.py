@@ -42,7 +42,7 @@ def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
     return {
         "id": live_text.version_id(row.seq),
         "number": number,
-        "content": row.content,
+        "content": row.content if row.content_known else None,
         "origin": row.origin,
         "optimizationId": row.optimization_id,
         "variantId": row.variant_id,

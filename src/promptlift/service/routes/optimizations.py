@@ -81,7 +81,7 @@ class _Optimizations:
             answer=Optimization,
             status=201,
             body=OptimizationCreate,
-            errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
+            errors=("NOT_FOUND", "INVALID_STATE", "LIMIT_EXCEEDED"),
             summary="Start an optimization",
             operation="create_optimization",
         )

@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
     from promptlift.service.parts import Parts
 
-_CREATED = ("id", "name", "content", "llmModel", "status", "createdAt", "updatedAt")
+_CREATED = ("id", "name", "content", "contentKnown", "llmModel", "status", "createdAt", "updatedAt")
 _UPDATED = ("id", "name", "content", "updatedAt")
-_LISTED = ("id", "name", "content", "llmModel", "description", "tags", "status", "createdAt", "updatedAt")
+_LISTED = (
+    *("id", "name", "content", "contentKnown", "llmModel", "description", "tags", "status"),
+    *("createdAt", "updatedAt"),
+)
 
 _LIMIT = endpoint.parameter(
     "limit", {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX}, "Items of a page"

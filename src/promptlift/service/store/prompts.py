@@ -57,11 +57,17 @@ def page(
     return rows, total
 
 
-def add(connection: Connection, values: dict[str, Any]) -> None:
-    """Add a prompt; its text is its first version."""
+def add(connection: Connection, values: dict[str, Any], *, live_from: int | None = None) -> None:
+    """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt was made."""
     connection.execute(insert(prompts).values(**values))
     add_version(
-        connection, values["account_id"], values["id"], values["content"], "created", now=values["created_at"]
+        connection,
+        values["account_id"],
+        values["id"],
+        values["content"],
+        "created",
+        now=values["created_at"] if live_from is None else live_from,
+        content_known=values.get("content_known", True),
     )
 
 
@@ -80,6 +86,7 @@ def add_version(
     origin: str,
     *,
     now: int,
+    content_known: bool = True,
     optimization_id: str | None = None,
     variant_id: str | None = None,
 ) -> int:
@@ -92,6 +99,7 @@ def add_version(
             account_id=account_id,
             prompt_id=prompt_id,
             content=content,
+            content_known=content_known,
             origin=origin,
             optimization_id=optimization_id,
             variant_id=variant_id,
@@ -115,6 +123,25 @@ def live_version(connection: Connection, account_id: str, prompt_id: str) -> Any
         .order_by(prompt_versions.c.seq.desc())
         .limit(1)
     ).one()
+
+
+def fill_version(connection: Connection, seq: int, content: str, *, live_from: int | None) -> None:
+    """Put the text of a prompt in the place of what stood in for it."""
+    values: dict[str, Any] = {"content": content, "content_known": True}
+    if live_from is not None:
+        values["created_at"] = live_from
+    connection.execute(update(prompt_versions).where(prompt_versions.c.seq == seq).values(**values))
+
+
+def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
+    """Whether a text that becomes live is one that somebody gave: what is said of the same text before counts."""
+    said = connection.scalar(
+        select(prompt_versions.c.content_known)
+        .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)
+        .order_by(prompt_versions.c.seq.desc())
+        .limit(1)
+    )
+    return bool(prompt.content_known if said is None else said)
 
 
 def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -> AnyRow | None:

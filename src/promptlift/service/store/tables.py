@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     text,
+    true,
 )
 
 metadata = MetaData(
@@ -70,6 +71,8 @@ prompts = Table(
     Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("content", Text, nullable=False),
+    # Whether the content is the prompt's text; False where an import made the prompt and nobody gave its text.
+    Column("content_known", Boolean, nullable=False, server_default=true()),
     Column("llm_model", Text, nullable=False),
     Column("description", Text),
     Column("tags", Text, nullable=False),
@@ -90,6 +93,7 @@ prompt_versions = Table(
     Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
     Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False, index=True),
     Column("content", Text, nullable=False),
+    Column("content_known", Boolean, nullable=False, server_default=true()),
     # How the text came: created, updated, applied, auto_deployed, rolled_back, restored.
     Column("origin", String(20), nullable=False),
     Column("optimization_id", _ID),

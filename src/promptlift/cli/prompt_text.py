@@ -1,0 +1,221 @@
+"""The text of the prompt that conversations are imported for: their system prompts, or a file.
+
+What becomes of several system prompts:
+
+- Up to five are versions of one text, in the order in which they came into use, each live from its first conversation.
+- More are taken for one template that was filled in for each conversation (a name, the time). The prompt gets the text
+  of most conversations, of several the newest, and is told to be given the template.
+- A text that is known already is never replaced by that of an export.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from promptlift.errors import ConfigError, NotFound, ValidationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptlift.schema.prompts import Prompt
+    from promptlift.transcripts import SystemPrompts
+    from promptlift.workspace import Workspace
+
+# More different texts than a prompt gets versions in the time of an export.
+MOST_VERSIONS: Final = 5
+_VERSIONS_READ: Final = 100
+
+
+def read_text(file: Path) -> str:
+    """Read the text of a prompt, exactly as it stands in the file.
+
+    Raises
+    ------
+    ConfigError
+        When it is no text.
+    """
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{file} is not UTF-8 text ({error.reason}). Save it as UTF-8, without formatting."
+        ) from error
+    if not text.strip():
+        raise ConfigError(f"{file} is empty. It must hold the text of the prompt.")
+    return text
+
+
+def stand_in(name: str) -> str:
+    """Give what stands in for a text that is not known: the specification wants one."""
+    return f"(The text of {name} is not known yet.)"
+
+
+@dataclass
+class PromptText:
+    """What is known of the text of a prompt from an import.
+
+    Attributes
+    ----------
+    found
+        System prompts of the conversations.
+    given
+        Text that the user gave.
+    """
+
+    found: SystemPrompts
+    given: str | None = None
+
+    def described(self) -> list[str]:
+        """Say what an import would make of the text."""
+        if self.given is not None:
+            return ["The text of the prompt would be the one that --text names."]
+        if not self.found:
+            return ["The conversations have no system prompt: the text of a new prompt would not be known."]
+        if len(self.found) > MOST_VERSIONS:
+            return [f"{self._many()}."]
+        return [f"System prompts of the conversations: {len(self.found)}{self._first_days()}"]
+
+    def give_to(self, lift: Workspace, prompt_id: str) -> list[str]:
+        """Give a prompt its text, unless it has one.
+
+        Returns
+        -------
+        list of str
+            What is to be said of it.
+        """
+        prompt = lift.client.prompts.get(prompt_id)
+        # A service that is not ours keeps no mark.
+        unknown = prompt.content_known is False or (
+            prompt.content_known is None and prompt.content == stand_in(prompt.name)
+        )
+        if self.given is not None:
+            return self._give_given(lift, prompt, unknown=unknown)
+        if not unknown:
+            return self._compared(lift, prompt)
+        if not self.found:
+            return _said_unknown(prompt)
+        if len(self.found) > MOST_VERSIONS:
+            return self._give_one_of_many(lift, prompt)
+        return self._give_versions(lift, prompt)
+
+    def _give_given(self, lift: Workspace, prompt: Prompt, *, unknown: bool) -> list[str]:
+        assert self.given is not None  # noqa: S101 - whoever calls this has looked
+        said = []
+        if unknown or prompt.content != self.given:
+            lift.client.prompts.update(prompt.id, content=self.given)
+            said.append(f"The text of {prompt.name!r} is the one that --text names now.")
+        if any(one.text != self.given for one in self.found):
+            said.append("The conversations begin with another system prompt than that; it was left aside.")
+        return said
+
+    def _give_versions(self, lift: Workspace, prompt: Prompt) -> list[str]:
+        timed = self._timed
+        for one in self.found:
+            _update(lift, prompt.id, one.text, one.first_at if timed else None)
+        if len(self.found) == 1:
+            return [f"The text of {prompt.name!r} is the system prompt that the conversations begin with."]
+        numbers = _version_numbers(lift, prompt.id)
+        which = [numbers[one.text] for one in self.found if one.text in numbers]
+        became = f"versions {_listed(which)}" if len(which) == len(self.found) else "one text after the other"
+        said = [
+            f"{self._many()}. They became {became} of {prompt.name!r}{self._first_days()}; the last one is live."
+        ]
+        if not timed:
+            said.append(
+                "The times of the conversations do not say when each came into use: they are in the order of the files, "
+                "and all of them live from now."
+            )
+        if self.found.overlapping:
+            said.append(
+                "An earlier one was still in use after a later one had begun, so time alone does not tell which text a "
+                "conversation had. If these are different prompts, import each under a name of its own."
+            )
+        return said
+
+    def _give_one_of_many(self, lift: Workspace, prompt: Prompt) -> list[str]:
+        main = self.found.main
+        assert main is not None  # noqa: S101 - there are many
+        _update(lift, prompt.id, main.text, None)
+        which = (
+            "the newest of them"
+            if main.conversations == 1
+            else f"the one of most conversations ({main.conversations} of {self.found.conversations})"
+        )
+        said = (
+            f"{self._many()}, too many for versions of one text: probably a template that was filled in for each. The "
+            f"text of {prompt.name!r} is {which}. Give it the template before you optimize: {_way_out(prompt)}"
+        )
+        return [said]
+
+    def _compared(self, lift: Workspace, prompt: Prompt) -> list[str]:
+        """Say where the prompt has another text than the conversations, which is kept."""
+        others = [one for one in self.found if one.text != prompt.content]
+        if not others or (len(self.found) > MOST_VERSIONS and len(others) < len(list(self.found))):
+            return []
+        versions = _version_numbers(lift, prompt.id)
+        strange = [one for one in others if one.text not in versions]
+        if not strange:
+            return []
+        which = "" if len(self.found) == 1 else f" in {len(strange)} of {len(self.found)} cases"
+        said = (
+            f"Warning: {prompt.name!r} keeps its text, but the conversations begin with another system prompt{which}. "
+            f"To take that: lift.client.prompts.update({prompt.id!r}, content=…), or {_way_out(prompt)}"
+        )
+        return [said]
+
+    @property
+    def _timed(self) -> bool:
+        """Whether times say when each text came into use; those of the future cannot be right."""
+        now = datetime.now(UTC)
+        return self.found.timed and all(one.first_at is None or one.first_at <= now for one in self.found)
+
+    def _many(self) -> str:
+        return f"The conversations begin with {len(self.found)} different system prompts"
+
+    def _first_days(self) -> str:
+        if not self._timed:
+            return ""
+        return f" (first seen {', '.join(f'{one.first_at:%Y-%m-%d}' for one in self.found)})"
+
+
+def _update(lift: Workspace, prompt_id: str, text: str, live_from: datetime | None) -> None:
+    """Give a prompt a text that was in use since a time, where that fits in with its other versions."""
+    if live_from is not None:
+        try:
+            lift.client.prompts.update(prompt_id, content=text, live_from=live_from)
+        except ValidationError as error:
+            if "liveFrom" not in error.details:
+                raise
+        else:
+            return
+    lift.client.prompts.update(prompt_id, content=text)
+
+
+def _version_numbers(lift: Workspace, prompt_id: str) -> dict[str, int]:
+    """Give the numbers of the newest versions by their texts; none where the service has no versions."""
+    try:
+        versions = lift.client.prompts.versions(prompt_id, limit=_VERSIONS_READ).data
+    except NotFound:
+        return {}
+    return {one.content: one.number for one in versions if one.content is not None}
+
+
+def _said_unknown(prompt: Prompt) -> list[str]:
+    nothing = f"The conversations have no system prompt, so the text of {prompt.name!r} is not known."
+    said = [f"{nothing} Give it before you optimize: {_way_out(prompt)}"]
+    if prompt.content_known is None:
+        said.append(
+            f"This service does not mark that, and would optimize what stands in for it: {prompt.content!r}"
+        )
+    return said
+
+
+def _way_out(prompt: Prompt) -> str:
+    return f"promptlift import --prompt {prompt.id} --text FILE"
+
+
+def _listed(numbers: list[int]) -> str:
+    *most, last = map(str, numbers)
+    return f"{', '.join(most)} and {last}"

@@ -1,0 +1,165 @@
+"""The system prompts that the conversations of an export begin with, in the order in which they came into use."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+__all__ = ["SystemPrompt", "SystemPrompts"]
+
+# A template filled in for every conversation gives as many texts as there are conversations. Of that many only some are
+# kept, the others are counted.
+KEPT_TEXTS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """One system prompt and the conversations that begin with it.
+
+    Attributes
+    ----------
+    text
+        As the source has it.
+    conversations
+        How many begin with it.
+    first_at, last_at
+        When the first and the last of them began; ``None`` where none has a time.
+    first_place, last_place
+        Which of all conversations with a system prompt these were, from 0, in the order in which they were read.
+    """
+
+    text: str
+    conversations: int
+    first_at: datetime | None
+    last_at: datetime | None
+    first_place: int
+    last_place: int
+
+    def joined(self, later: SystemPrompt) -> SystemPrompt:
+        """Give both as one, where ``later`` was read after this one."""
+        return replace(
+            self,
+            text=self.text or later.text,
+            conversations=self.conversations + later.conversations,
+            first_at=min(filter(None, (self.first_at, later.first_at)), default=None),
+            last_at=max(filter(None, (self.last_at, later.last_at)), default=None),
+            last_place=later.last_place,
+        )
+
+
+class SystemPrompts:
+    """Counts the system prompts of conversations by their text.
+
+    Examples
+    --------
+    >>> prompts = SystemPrompts()
+    >>> prompts.add("You help.", None)
+    >>> prompts.add("You help.", None)
+    >>> len(prompts), prompts.conversations
+    (1, 2)
+    >>> [prompt.text for prompt in prompts]
+    ['You help.']
+    """
+
+    def __init__(self) -> None:
+        # By hash; the text is empty where it is not kept.
+        self._found: dict[bytes, SystemPrompt] = {}
+        self._texts: set[bytes] = set()
+        self.conversations = 0
+
+    def __len__(self) -> int:
+        """Count the different texts."""
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[SystemPrompt]:
+        """Give the prompts in the order in which they came into use; of very many only some.
+
+        That is the order of the first conversations, by their times where every prompt has one, else as they were read.
+        """
+        kept = [self._found[key] for key in self._texts]
+        timed = self.timed
+        return iter(sorted(kept, key=lambda prompt: _start(prompt, timed=timed)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SystemPrompts) and self._found == other._found
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<SystemPrompts: {len(self)} in {self.conversations} conversations>"
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is known of every prompt when it came into use."""
+        return all(prompt.first_at is not None for prompt in self._found.values())
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether one prompt was still in use after the next one came into use."""
+        timed = self.timed
+        return any(_end(one, timed=timed) > _start(next_one, timed=timed) for one, next_one in pairwise(self))
+
+    @property
+    def main(self) -> SystemPrompt | None:
+        """The prompt of most conversations, of several the one in use last; ``None`` when there is none."""
+        timed = self.timed
+        return max(self, key=lambda prompt: (prompt.conversations, _end(prompt, timed=timed)), default=None)
+
+    def add(self, text: str, at: datetime | None) -> None:
+        """Count a conversation.
+
+        Parameters
+        ----------
+        text
+            Its system prompt.
+        at
+            When it began, if that is known.
+        """
+        place = self.conversations
+        self._take(SystemPrompt(text, 1, at, at, place, place))
+        self.conversations += 1
+
+    def merge(self, later: SystemPrompts) -> None:
+        """Add the counts of a file that was read after what is counted here."""
+        for key, prompt in sorted(later._found.items(), key=lambda item: item[1].first_place):
+            moved = replace(
+                prompt,
+                first_place=prompt.first_place + self.conversations,
+                last_place=prompt.last_place + self.conversations,
+            )
+            self._take(moved, key)
+        self.conversations += later.conversations
+
+    def _take(self, prompt: SystemPrompt, key: bytes | None = None) -> None:
+        key = key or hashlib.sha256(prompt.text.encode("utf-8", "surrogatepass")).digest()
+        known = self._found.get(key)
+        self._found[key] = prompt if known is None else known.joined(prompt)
+        if self._found[key].text:
+            self._texts.add(key)
+        if len(self._texts) > 2 * KEPT_TEXTS:
+            self._forget_texts()
+
+    def _forget_texts(self) -> None:
+        """Keep the texts of most conversations, of several the newest."""
+
+        def weight(key: bytes) -> tuple[int, int]:
+            return self._found[key].conversations, self._found[key].last_place
+
+        ordered = sorted(self._texts, key=weight, reverse=True)
+        for key in ordered[KEPT_TEXTS:]:
+            self._found[key] = replace(self._found[key], text="")
+        self._texts = set(ordered[:KEPT_TEXTS])
+
+
+def _start(prompt: SystemPrompt, *, timed: bool) -> Any:
+    return prompt.first_at if timed else prompt.first_place
+
+
+def _end(prompt: SystemPrompt, *, timed: bool) -> Any:
+    return prompt.last_at if timed else prompt.last_place

@@ -1,0 +1,260 @@
+"""Which prompt a name or an id means, asked of the service as seldom as can be."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.reading import RowsRead, list_page, read_prompts
+from promptlift.client.transport import Call, Task, query
+from promptlift.errors import ConfigError, IncompleteError, NotFound
+from promptlift.schema.naming import link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.client.transport import Transport
+
+    Row = dict[str, Any]
+
+Answer = TypeVar("Answer")
+
+# Ids of the embedded service, which nobody gives as a name.
+_OUR_IDS: Final = re.compile(r"prm_[0-9a-f]{24}")
+# Ids of any service. Names may look like this too.
+_MAY_BE_ID: Final = re.compile(r"(?=\S*\d)\S+")
+# Seconds for which the list of prompts is believed: somebody may give a second prompt the same name.
+_FRESH: Final = 30.0
+_MOST_NEAR: Final = 3
+_MOST_LISTED: Final = 20
+
+
+class PromptNames:
+    """The prompts of an account by name and id.
+
+    Parameters
+    ----------
+    transport
+        Asks the service.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._rows: list[Row] = []
+        self._read_at: float | None = None
+        # What was an id once stays one.
+        self._ids: set[str] = set()
+
+    def read(self) -> RowsRead:
+        """Read all prompts, and remember them.
+
+        Raises
+        ------
+        IncompleteError
+            When only a part could be read.
+        """
+        try:
+            read = read_prompts(self._transport, task=Task())
+        except IncompleteError as error:
+            if isinstance(error.fetched, RowsRead):
+                self._learn(error.fetched.rows)
+            raise
+        self._learn(read.rows)
+        return read
+
+    def find(self, given: str) -> str | None:
+        """Find the id of the prompt that a name or an id means; ``None`` when there is none.
+
+        Archived prompts count only when no other has the name.
+
+        Raises
+        ------
+        ConfigError
+            When nothing was given, or several prompts have the name; the message lists their ids.
+        """
+        _check_given(given)
+        if given in self._ids:
+            return given
+        if _OUR_IDS.fullmatch(given):
+            return given if self.is_there(given) else None
+        return self._find_listed(given)
+
+    def id_of_filter(self, given: str | None) -> str | None:
+        """Give the id to filter by; also that of a prompt which was deleted and whose conversations are still there.
+
+        An id of the embedded service is taken as it is: `check_empty` looks when the answer has no rows.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        """
+        if given is None:
+            return None
+        _check_given(given)
+        if given in self._ids or _OUR_IDS.fullmatch(given):
+            return given
+        found = self._find_listed(given)
+        if found is None and self._has_conversations(given):
+            self._ids.add(given)
+            return given
+        if found is None:
+            raise self.unknown(given)
+        return found
+
+    def check_empty(self, prompt_id: str) -> None:
+        """Refuse an empty answer for a prompt that is not there.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        """
+        if not self.is_there(prompt_id):
+            raise self.unknown(prompt_id)
+
+    def call(self, given: str, act: Callable[[str], Answer]) -> Answer:
+        """Do what the service refuses itself when there is no such prompt.
+
+        What may be an id is tried as one, so an id costs no request more; the list of prompts is asked for names, and
+        when the service knows no such id. Nothing was done then, so it can be done with the id that was meant.
+
+        Parameters
+        ----------
+        given
+            A name or an id.
+        act
+            Called with the id.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        """
+        _check_given(given)
+        if given not in self._ids and not _MAY_BE_ID.fullmatch(given):
+            found = self._find_listed(given)
+            if found is None and not self.is_there(given):
+                raise self.unknown(given)
+            return act(found or given)
+        try:
+            return act(given)
+        except NotFound as error:
+            # It may be a name, a prompt that was deleted since, or something else that is not there.
+            self._ids.discard(given)
+            found = self._find_listed(given)
+            if found == given or (found is None and self.is_there(given)):
+                raise
+            if found is None:
+                raise self.unknown(given) from error
+        return act(found)
+
+    @staticmethod
+    def is_our_id(given: str) -> bool:
+        """Whether a text is an id of the embedded service by its shape."""
+        return _OUR_IDS.fullmatch(given) is not None
+
+    def is_there(self, prompt_id: str) -> bool:
+        """Whether there is a prompt of this id."""
+        if prompt_id in self._ids:
+            return True
+        path = ENDPOINTS["prompts.get"].path_for(self._transport.config.scheme, prompt_id)
+        try:
+            self._transport.send(Call("GET", path, repeatable=True), Task())
+        except NotFound:
+            return False
+        self._ids.add(prompt_id)
+        return True
+
+    def near(self, given: str) -> list[str]:
+        """Give the names, with ids, of prompts that may have been meant."""
+        self._read_unless_fresh()
+        by_text: dict[str, list[Row]] = {}
+        for row in self._rows:
+            by_text.setdefault(_name(row).casefold(), []).append(row)
+            by_text.setdefault(row["id"], []).append(row)
+        wanted = given.strip().casefold()
+        close = difflib.get_close_matches(wanted, by_text, n=_MOST_NEAR)
+        close += [text for text in by_text if len(wanted) > 2 and wanted in text]
+        rows = {row["id"]: row for text in close for row in by_text[text]}
+        return [f"{_name(row)!r} ({row['id']})" for row in list(rows.values())[:_MOST_NEAR]]
+
+    def unknown(self, given: str) -> NotFound:
+        """Say that there is no such prompt, and which there are."""
+        near = self.near(given)
+        if near:
+            return NotFound(f"There is no prompt {given!r}. Did you mean {' or '.join(near)}?")
+        names = sorted({_name(row) for row in self._rows if _name(row)})
+        if not names:
+            return NotFound(
+                f"There is no prompt {given!r}. There are none yet; `promptlift import` makes them."
+            )
+        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        listed = ", ".join(repr(name) for name in names[:_MOST_LISTED])
+        return NotFound(
+            f"There is no prompt {given!r}. There are: {listed}{more}. lift.prompts() has their ids."
+        )
+
+    def _learn(self, rows: list[Row]) -> None:
+        self._rows = rows
+        self._ids.update(row["id"] for row in rows)
+        self._read_at = self._transport.clock.now()
+
+    def _read_unless_fresh(self) -> None:
+        if self._read_at is None or self._transport.clock.now() - self._read_at >= _FRESH:
+            with contextlib.suppress(IncompleteError):
+                self.read()
+
+    def _find_listed(self, given: str) -> str | None:
+        before = self._read_at
+        self._read_unless_fresh()
+        found = self._find_known(given)
+        if found is None and before is not None and before == self._read_at:
+            # It may have been made since the list was read.
+            self._read_at = None
+            self._read_unless_fresh()
+            found = self._find_known(given)
+        return found
+
+    def _find_known(self, given: str) -> str | None:
+        if given in self._ids:
+            return given
+        named = [row for row in self._rows if row.get("name") == given]
+        found = [row for row in named if row.get("status") != "archived"] or named
+        if len(found) > 1:
+            lines = [f"  {row['id']}  made {_made(row)}" for row in found]
+            raise ConfigError(
+                f"{len(found)} prompts have the name {given!r}. Give the id instead:\n" + "\n".join(lines)
+            )
+        return str(found[0]["id"]) if found else None
+
+    def _has_conversations(self, prompt_id: str) -> bool:
+        """Whether there are conversations of a prompt; a service that ignores the filter gives those of others."""
+        path = ENDPOINTS["conversations.list"].path
+        params = query(**{self._transport.config.scheme.link: prompt_id}, limit=1)
+        try:
+            data = self._transport.send(Call("GET", path, params, repeatable=True), Task()).data
+        except NotFound:
+            return False
+        rows, _, _ = list_page(data, f"GET {path}")
+        return any(link_of(row) == prompt_id for row in rows)
+
+
+def _check_given(given: Any) -> None:
+    if not isinstance(given, str) or not given.strip():
+        what = "is empty" if isinstance(given, str) or given is None else f"is a {type(given).__name__}"
+        raise ConfigError(
+            f"prompt_id {what}; it must be a prompt's name or id. lift.prompts() lists the prompts with both."
+        )
+
+
+def _name(row: Row) -> str:
+    name = row.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _made(row: Row) -> str:
+    return str(row.get("createdAt") or "at an unknown time")[:16].replace("T", " ")

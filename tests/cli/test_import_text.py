@@ -1,0 +1,376 @@
+"""The text of an imported prompt: its system prompts as versions, a file, or nothing, and then it says so."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+import typer
+
+from command_line import promptlift_command
+from promptlift.cli.commands import app
+from promptlift.cli.imports import run_import
+from promptlift.cli.target import Target
+from promptlift.errors import ConfigError, InvalidState, NotFound
+from service_process import wait_until
+from shared_data import SHARED, needs_shared
+
+EXPORTS = SHARED / "exports"
+# What each export begins with, by the source's own names in prompts.json, in the order of time or of the file.
+TEXTS_OF = {
+    "openai-finetune-simple.jsonl": ["tau2-airline", "tau2-retail", "sgd-wizard"],
+    "openai-finetune-tools.jsonl": ["tau2-airline", "tau2-retail"],
+    "sharegpt.json": ["tau2-airline", "tau2-retail", "sgd-wizard"],
+    "langfuse-observations.jsonl": ["tau2-retail", "tau2-airline"],
+    "langsmith-runs.jsonl": ["tau2-retail", "tau2-airline"],
+    "langsmith-runs.parquet": ["tau2-retail", "tau2-airline"],
+    "phoenix-spans.jsonl": ["tau2-retail", "tau2-airline"],
+    "phoenix-spans.parquet": ["tau2-retail", "tau2-airline"],
+}
+WITHOUT = ("chatgpt-conversations.json", "messages.csv", "messages.parquet", "plain/multiline/00.txt")
+FIRST, SECOND = "You help customers. \r\n ☎ {{name}}  ", "You help customers, and you are kind.\n"
+DAY = timedelta(days=1)
+OCTOBER = datetime(2026, 10, 1, 8, 30, tzinfo=UTC)
+_numbers = count(1)
+
+
+@pytest.fixture
+def name():
+    return f"Imported {next(_numbers)}"
+
+
+@pytest.fixture
+def imported(service, lift, name, tmp_path, monkeypatch, capsys):
+    """Import files, or records as one file, and give what was said."""
+    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
+
+    def run(*sources, text=None, prompt=name, dry_run=False):
+        files = []
+        for source in sources:
+            if isinstance(source, list):
+                file = tmp_path / f"{next(_numbers)}.jsonl"
+                file.write_text("".join(json.dumps(one) + "\n" for one in source), encoding="utf-8")
+                files.append(file)
+            else:
+                files.append(source)
+        given = None
+        if text is not None:
+            given = tmp_path / "prompt.txt"
+            given.write_bytes(text.encode())
+        run_import(
+            files,
+            prompt=prompt,
+            model=None,
+            text=given,
+            file_format=None,
+            dry_run=dry_run,
+            target=Target(base_url=service.base_url),
+        )
+        return capsys.readouterr().out
+
+    return run
+
+
+_salt = count(1)
+
+
+def talk(text=None, at=None):
+    """A conversation of its own that begins with a system prompt, at a time."""
+    said = [
+        {"role": "user", "content": f"Where is my order {next(_salt)}?"},
+        {"role": "assistant", "content": "Here."},
+    ]
+    if text is not None:
+        said.insert(0, {"role": "system", "content": text})
+    if at is not None:
+        for one in said:
+            one["timestamp"] = at.isoformat()
+    return {"messages": said}
+
+
+def texts(lift, name):
+    """Numbers, texts and times of the versions of a prompt, the first one first."""
+    table = lift.versions(name).sort_values("number")
+    return list(zip(table["number"], table["content"], table["created_at"], strict=True))
+
+
+def live(lift, name):
+    return lift.client.prompts.get(lift.prompt_id(name)).content
+
+
+@pytest.fixture(scope="module")
+def known_texts():
+    return {key: one["content"] for key, one in json.loads((SHARED / "prompts.json").read_text()).items()}
+
+
+@needs_shared
+@pytest.mark.parametrize("export", sorted(TEXTS_OF))
+def test_the_text_is_the_system_prompt_of_the_export(imported, lift, name, known_texts, export):
+    said = imported(EXPORTS / export)
+    expected = [known_texts[key] for key in TEXTS_OF[export]]
+    assert [text for _, text, _ in texts(lift, name)] == expected
+    assert live(lift, name) == expected[-1]
+    assert f"begin with {len(expected)} different system prompts" in said
+    numbers = {2: "1 and 2", 3: "1, 2 and 3"}[len(expected)]
+    assert f"They became versions {numbers} of '{name}'" in said
+    assert lift.client.prompts.get(lift.prompt_id(name)).content_known is True
+
+
+@needs_shared
+@pytest.mark.parametrize("export", WITHOUT)
+def test_without_a_system_prompt_the_text_is_not_known_and_not_optimized(imported, lift, name, export):
+    said = imported(EXPORTS / export)
+    prompt_id = lift.prompt_id(name)
+    assert f"promptlift import --prompt {prompt_id} --text FILE" in said
+    assert lift.client.prompts.get(prompt_id).content_known is False
+    prompts = lift.prompts().set_index("prompt_id")
+    assert prompts["content"].isna()[prompt_id]
+    with pytest.raises(InvalidState, match="is not known, so there is nothing to optimize") as refused:
+        lift.optimize(name)
+    assert f"promptlift import --prompt {prompt_id} --text FILE" in str(refused.value)
+    assert f"lift.client.prompts.update('{prompt_id}', content=…)" in str(refused.value)
+    assert len(lift.optimizations(name)) == 0
+
+
+def variants_of(lift, prompt_id):
+    """Trigger an optimization and stop it when its variants are written."""
+    begun = lift.optimize(prompt_id, variants=3, seed=1, wait=False)
+    wait_until(lambda: len(lift.variants(begun.id)) == 4, what="the variants are written")
+    variants = lift.variants(begun.id)
+    if lift.optimization(begun.id).status == "running":
+        lift.stop(begun.id)
+    return variants.sort_values("number")["content"].tolist()
+
+
+def begins_with(variant, original):
+    """The rehearsal keeps a text of several lines whole; one of its strategies puts a title before it."""
+    return variant.removeprefix("# Instructions\n\n").startswith(original.rstrip())
+
+
+@needs_shared
+@pytest.mark.parametrize("export", ["openai-finetune-tools.jsonl", "langsmith-runs.parquet"])
+def test_variants_of_an_imported_prompt_begin_with_it(imported, lift, name, known_texts, export):
+    imported(EXPORTS / export)
+    original, *variants = variants_of(lift, name)
+    assert original == known_texts[TEXTS_OF[export][-1]]
+    assert len(set(variants)) == 3
+    for variant in variants:
+        assert variant != original
+        assert begins_with(variant, original)
+
+
+def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
+    said = imported([talk(FIRST), talk(FIRST)])
+    assert live(lift, name) == FIRST
+    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
+    assert f"The text of '{name}' is the system prompt that the conversations begin with.\n" in said
+    original, *variants = variants_of(lift, name)
+    assert original == FIRST
+    assert [v for v in variants if not begins_with(v, FIRST)] == []
+
+
+def test_several_are_versions_in_the_order_of_time_and_live_from_their_first_conversation(
+    imported, lift, name
+):
+    later = OCTOBER + 14 * DAY
+    records = [
+        talk(SECOND, later + DAY),
+        talk(FIRST, OCTOBER),
+        talk(SECOND, later),
+        talk(FIRST, OCTOBER + DAY),
+    ]
+    said = imported(records)
+    assert texts(lift, name) == [(1, FIRST, OCTOBER), (2, SECOND, later)]
+    assert live(lift, name) == SECOND
+    assert (
+        f"The conversations begin with 2 different system prompts. They became versions 1 and 2 of '{name}' "
+        "(first seen 2026-10-01, 2026-10-15); the last one is live.\n"
+    ) in said
+    assert "still in use" not in said
+
+
+def test_the_timeline_counts_conversations_under_the_text_that_they_had(imported, lift, name):
+    from promptlift import analysis
+    from promptlift.local import wait_for_insights
+
+    later = OCTOBER + 14 * DAY
+    imported(
+        [talk(FIRST, OCTOBER + n * DAY) for n in range(3)] + [talk(SECOND, later + n * DAY) for n in range(2)]
+    )
+    wait_for_insights(lift, [name], progress=False)
+    timeline = analysis.prompt_timeline(lift.conversations(name, insights=True), versions=lift.versions(name))
+    counted = timeline["n"] + timeline["n_missing"] + timeline["n_in_progress"]
+    assert counted.tolist() == [3, 2]
+
+
+def test_texts_of_several_files_are_put_in_order_together(imported, lift, name):
+    later = OCTOBER + 20 * DAY
+    said = imported([talk(SECOND, later)], [talk(FIRST, OCTOBER)], [talk("Third.", later + DAY)])
+    assert texts(lift, name) == [(1, FIRST, OCTOBER), (2, SECOND, later), (3, "Third.", later + DAY)]
+    assert said.count("system prompts") == 1
+
+
+def test_without_times_they_are_in_the_order_of_the_file_and_that_is_said(imported, lift, name):
+    said = imported([talk(SECOND), talk(FIRST), talk(FIRST, OCTOBER)])
+    assert [row[:2] for row in texts(lift, name)] == [(1, SECOND), (2, FIRST)]
+    assert "in the order of the files" in said
+    assert "first seen" not in said
+
+
+def test_times_of_the_future_say_nothing(imported, lift, name):
+    ahead = datetime.now(UTC) + 30 * DAY
+    said = imported([talk(FIRST, OCTOBER), talk(SECOND, ahead)])
+    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
+    assert all(at <= datetime.now(UTC) for _, _, at in texts(lift, name))
+    assert "do not say when each came into use" in said
+
+
+def test_two_in_use_at_once_are_told_apart_from_one_after_the_other(imported, lift, name):
+    said = imported([talk((FIRST, SECOND)[n % 2], OCTOBER + n * DAY) for n in range(6)])
+    assert texts(lift, name) == [(1, FIRST, OCTOBER), (2, SECOND, OCTOBER + DAY)]
+    assert "still in use after a later one had begun" in said
+    assert "import each under a name of its own" in said
+
+
+def filled_in(number):
+    return f"You help customer {number} of ACME."
+
+
+def test_a_template_filled_in_for_each_makes_no_versions(imported, lift, name):
+    records = [talk(filled_in(n), OCTOBER + n * timedelta(hours=1)) for n in range(200)]
+    said = imported(records)
+    assert [row[:2] for row in texts(lift, name)] == [(1, filled_in(199))]
+    assert "begin with 200 different system prompts, too many for versions of one text" in said
+    assert f"The text of '{name}' is the newest of them." in said
+    assert f"promptlift import --prompt {lift.prompt_id(name)} --text FILE" in said
+    assert "system prompt" not in imported(records)
+
+
+def test_of_many_the_one_of_most_conversations_is_taken(imported, lift, name):
+    many = [talk(filled_in(n)) for n in range(150)]
+    said = imported([talk(FIRST), *many, talk(FIRST)])
+    assert live(lift, name) == FIRST
+    assert "the one of most conversations (2 of 152)" in said
+
+
+def test_five_are_versions_and_six_are_not(imported, lift, name):
+    imported([talk(filled_in(n), OCTOBER + n * DAY) for n in range(5)])
+    assert len(texts(lift, name)) == 5
+    imported([talk(filled_in(n), OCTOBER + n * DAY) for n in range(6)], prompt=f"{name}, six")
+    assert len(texts(lift, f"{name}, six")) == 1
+
+
+def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift, name):
+    made = lift.client.prompts.create(name=name, content=FIRST, llm_model="gpt-4o-mini")
+    said = imported([talk(FIRST)])
+    assert "system prompt" not in said
+    said = imported([talk(SECOND)])
+    assert (
+        f"Warning: '{name}' keeps its text, but the conversations begin with another system prompt. " in said
+    )
+    assert f"lift.client.prompts.update('{made.id}', content=…)" in said
+    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
+    lift.client.prompts.update(made.id, content="Edited.")
+    said = imported([talk(FIRST), talk("Edited."), talk(SECOND)])
+    assert "another system prompt in 1 of 3 cases" in said
+    assert live(lift, name) == "Edited."
+
+
+def test_the_same_import_again_says_nothing_of_the_text(imported, lift, name):
+    records = [talk(FIRST, OCTOBER), talk(SECOND, OCTOBER + DAY)]
+    imported(records)
+    before = texts(lift, name)
+    assert "system prompt" not in imported(records)
+    assert texts(lift, name) == before
+
+
+def test_a_prompt_of_unknown_text_gets_it_from_a_later_import(imported, lift, name):
+    imported([talk()])
+    with pytest.raises(InvalidState):
+        lift.optimize(name)
+    imported([talk(FIRST, OCTOBER)])
+    assert texts(lift, name) == [(1, FIRST, OCTOBER)]
+    assert variants_of(lift, name)[0] == FIRST
+
+
+def test_a_file_gives_the_text_and_the_system_prompts_are_left_aside(imported, lift, name):
+    given = "\ufeffYou are the template: {{customer}}.\r\n"
+    said = imported([talk(filled_in(1))], text=given)
+    assert texts(lift, name)[0][:2] == (1, given[1:])
+    assert f"The text of '{name}' is the one that --text names now.\n" in said
+    assert "another system prompt than that; it was left aside" in said
+    assert imported(text=given) == ""
+    assert len(texts(lift, name)) == 1
+
+
+def test_a_file_alone_gives_a_prompt_its_text(imported, lift, name):
+    imported([talk()])
+    prompt_id = lift.prompt_id(name)
+    said = imported(text=FIRST, prompt=prompt_id)
+    assert said == f"The text of '{name}' is the one that --text names now.\n"
+    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
+    imported(text=SECOND)
+    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
+
+
+@pytest.mark.parametrize(("raw", "words"), [(b" \n", "is empty"), (b"\xff\xfe\x00", "not UTF-8 text")])
+def test_a_file_that_is_no_text_is_refused_before_anything_is_logged(lift, tmp_path, raw, words):
+    file = tmp_path / "prompt.txt"
+    file.write_bytes(raw)
+    with pytest.raises(ConfigError, match=words):
+        run_import(
+            [],
+            prompt="Never",
+            model=None,
+            text=file,
+            file_format=None,
+            dry_run=False,
+            target=Target("http://x"),
+        )
+
+
+def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):
+    said = imported([talk(FIRST, OCTOBER), talk(SECOND, OCTOBER + DAY)], dry_run=True)
+    assert "System prompts of the conversations: 2 (first seen 2026-10-01, 2026-10-02)\n" in said
+    assert "the text of a new prompt would not be known" in imported([talk()], dry_run=True)
+    with pytest.raises(NotFound):
+        lift.prompt_id(name)
+
+
+def test_nothing_to_import_is_wrong_usage():
+    done = promptlift_command("import", "--prompt", "A")
+    assert done.returncode == 2
+    assert "give the exports to import" in done.stderr
+
+
+def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
+    before = len(lift.prompts())
+    with pytest.raises(NotFound, match="There is no prompt 'prm_0123456789abcdef01234567'"):
+        imported([talk()], prompt="prm_0123456789abcdef01234567")
+    assert len(lift.prompts()) == before
+
+
+def test_a_new_prompt_with_nearly_the_name_of_another_says_so(imported, lift, name):
+    made = lift.client.prompts.create(name=f"{name} assistant", content="c", llm_model="gpt-4o-mini")
+    said = imported([talk(FIRST)], prompt=f"{name} asistant")
+    assert f"in case you meant another: '{name} assistant' ({made.id})" in said
+
+
+def test_what_cannot_be_read_gives_no_text(imported, lift, name):
+    with pytest.raises(typer.Exit):
+        imported([{"messages": []}])
+    with pytest.raises(NotFound):
+        lift.prompt_id(name)
+
+
+def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
+    """``import``: here and in test_import; ``report``: tests/report/test_command.py."""
+    taken = {
+        command.callback.__name__
+        for command in app.registered_commands
+        if {"prompt", "prompts", "prompt_id"} & set(inspect.signature(command.callback).parameters)
+    }
+    assert taken == {"import_files", "report"}

@@ -1,0 +1,170 @@
+"""The system prompts of an export: found in every format, counted by text, in the order in which they came into use."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from promptlift import transcripts
+from promptlift.transcripts.system_prompts import KEPT_TEXTS, SystemPrompts
+
+PROMPT = "You help. \r\n ☎  "
+START = datetime(2026, 10, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TALK = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+SYSTEM = {"role": "system", "content": PROMPT}
+
+
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def langsmith(messages, **inputs):
+    return {
+        "id": "r1",
+        "run_type": "llm",
+        "trace_id": "t1",
+        "inputs": {"messages": messages, **inputs},
+        "outputs": {"messages": [TALK[1]]},
+        "extra": {"metadata": {"thread_id": "c1"}},
+        "end_time": "2026-10-01T00:00:00Z",
+    }
+
+
+RECORDS = {
+    "openai": {"messages": [SYSTEM, *TALK]},
+    "developer": {"messages": [{"role": "developer", "content": PROMPT}, *TALK]},
+    "parts": {"messages": [{"role": "system", "content": [{"type": "text", "text": PROMPT}]}, *TALK]},
+    "anthropic": {"system": PROMPT, "messages": TALK},
+    "anthropic blocks": {"system": [{"type": "text", "text": PROMPT}], "messages": TALK},
+    "sharegpt": {
+        "conversations": [
+            {"from": "system", "value": PROMPT},
+            {"from": "human", "value": "Hi"},
+            {"from": "gpt", "value": "Hello"},
+        ]
+    },
+    "sharegpt field": {
+        "system": PROMPT,
+        "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}],
+    },
+    "content": {"content": json.dumps({"messages": [SYSTEM, *TALK]})},
+    "trace": langsmith([SYSTEM, TALK[0]]),
+    "trace of anthropic": langsmith([TALK[0]], system=PROMPT),
+    "trace of responses": langsmith([TALK[0]], instructions=PROMPT),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(RECORDS))
+def test_the_system_prompt_is_found_as_it_stands(kind, tmp_path):
+    file = tmp_path / "export.jsonl"
+    file.write_text(lines(RECORDS[kind]), encoding="utf-8")
+    reading = transcripts.read(file)
+    assert reading.problems == []
+    assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 1)]
+
+
+def test_rows_have_one_too(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text(
+        "conversation_id,role,content,timestamp\n"
+        "c1,system,You help.,2026-10-01T00:00:00Z\nc1,user,Hi,2026-10-01T00:01:00Z\n"
+        "c2,user,Hi,2026-10-02T00:00:00Z\n"
+    )
+    (found,) = transcripts.read(file).system_prompts
+    assert (found.text, found.conversations, found.first_at) == ("You help.", 1, START)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        TALK,
+        [*TALK, SYSTEM],
+        [{"role": "tool", "content": "{}"}, *TALK],
+        [{"role": "system", "content": "[tool result] {}"}, *TALK],
+        [{"role": "system", "content": " \n"}, *TALK],
+        [{"role": "system", "content": "null \x00"}, *TALK],
+    ],
+)
+def test_what_is_no_system_prompt_is_not_taken_for_one(messages, tmp_path):
+    file = tmp_path / "export.jsonl"
+    file.write_text(lines({"messages": messages}), encoding="utf-8")
+    reading = transcripts.read(file)
+    assert len(reading.system_prompts) == 0
+    assert reading.system_prompts.main is None
+    assert not reading.system_prompts.overlapping
+
+
+def test_of_several_system_messages_the_first_is_the_prompt_and_that_is_noted(tmp_path):
+    file = tmp_path / "export.jsonl"
+    today = {"role": "system", "content": "Today is Monday."}
+    file.write_text(lines({"messages": [SYSTEM, today, *TALK]}, {"messages": [SYSTEM, *TALK]}))
+    reading = transcripts.read(file)
+    assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 2)]
+    assert any("several system messages" in note and note.endswith(": 1.") for note in reading.notes)
+
+
+def test_what_is_logged_is_as_before(tmp_path):
+    """Content and fingerprint make the idempotency key: another one would log everything a second time."""
+    file = tmp_path / "export.jsonl"
+    file.write_text(lines(RECORDS["openai"], RECORDS["anthropic"]), encoding="utf-8")
+    with_prompt, beside = transcripts.read(file).conversations
+    assert [m["role"] for m in json.loads(with_prompt.content)["messages"]] == ["system", "user", "assistant"]
+    assert [m["role"] for m in json.loads(beside.content)["messages"]] == ["user", "assistant"]
+    assert [one.fingerprint[:8] for one in (with_prompt, beside)] == ["ca739ec8", "57245474"]
+
+
+def counted(*items):
+    found = SystemPrompts()
+    for text, at in items:
+        found.add(text, at)
+    return found
+
+
+def test_they_come_in_the_order_of_their_first_conversations():
+    found = counted(("b", START + HOUR), ("a", START), ("b", START + 3 * HOUR), ("a", START + HOUR / 2))
+    assert [(one.text, one.first_at, one.last_at) for one in found] == [
+        ("a", START, START + HOUR / 2),
+        ("b", START + HOUR, START + 3 * HOUR),
+    ]
+    assert (len(found), found.conversations, found.timed, found.overlapping) == (2, 4, True, False)
+
+
+def test_one_without_a_time_makes_the_order_that_of_the_file():
+    found = counted(("b", START + HOUR), ("a", None), ("a", None))
+    assert [one.text for one in found] == ["b", "a"]
+    assert not found.timed
+    assert not found.overlapping
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_prompts_in_use_side_by_side_overlap(timed):
+    texts = ["a", "b", "a"]
+    found = counted(*((text, START + n * HOUR if timed else None) for n, text in enumerate(texts)))
+    assert found.overlapping
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3, 6])
+def test_files_one_after_the_other_count_like_one(cut):
+    items = [("b", START + HOUR), ("a", START), ("a", None), ("c", None), ("b", START), ("c", START)]
+    whole = counted(*items)
+    first, second = counted(*items[:cut]), counted(*items[cut:])
+    first.merge(second)
+    assert list(first) == list(whole)
+    assert first == whole
+    assert first.conversations == 6
+
+
+def test_very_many_texts_are_counted_and_few_of_them_kept():
+    found = SystemPrompts()
+    for number in range(2_000):
+        found.add("often" if number in (3, 1_500) else f"for customer {number}", START + number * HOUR)
+    assert len(found) == 1_999
+    assert len(list(found)) <= 2 * KEPT_TEXTS
+    assert (found.main.text, found.main.conversations, found.main.first_at) == ("often", 2, START + 3 * HOUR)
+    again = counted(("for customer 5", START))
+    found.merge(again)
+    assert len(found) == 1_999
+    assert found.main.text in ("often", "for customer 5")

@@ -1,0 +1,276 @@
+"""A prompt's name is taken wherever an id is, and what names no prompt is an error with near names."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from itertools import count
+
+import pandas as pd
+import pytest
+from foreign_service import KEY, ForeignService
+
+import promptlift
+from foreign_optimizations import OptimizationService
+from promptlift import plots, report
+from promptlift.errors import ConfigError, NotFound
+from promptlift.local import wait_for_insights
+from promptlift.workspace import Workspace
+
+MODEL = "gpt-4o-mini"
+RECORDS = [{"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks"} for n in range(3)]
+_numbers = count(1)
+
+
+def restore(lift, prompt):
+    versions = lift.client.prompts.versions(lift.prompt_id(NAME[0])).data
+    return lift.restore(prompt, versions[0].id).version_id
+
+
+def version_text(lift, prompt):
+    versions = lift.client.prompts.versions(lift.prompt_id(NAME[0])).data
+    return lift.version_text(prompt, versions[0].id)
+
+
+def optimize(lift, prompt):
+    begun = lift.optimize(prompt, variants=1, wait=False)
+    lift.stop(begun.id)
+    return begun.prompt_id
+
+
+def logged(lift, prompt):
+    result = lift.log(RECORDS, prompt_id=prompt)
+    return result.already_there
+
+
+def insights_view(lift, prompt):
+    return lift.prompt_insights(prompt).to_wire() | {"period": None}
+
+
+def overview(lift, prompt):
+    figure = plots.prompt_overview(lift, prompt)
+    return [text.get_text() for text in figure.texts][:1]
+
+
+def written(lift, prompt, folder):
+    return report.write(lift, prompt, folder / "r.md", clock=lambda: CLOCK).read_text(encoding="utf-8")
+
+
+# Each public call that takes a prompt, with what of its answer says which prompt it was.
+CALLS = {
+    "Workspace.prompt_id": lambda lift, one, _: lift.prompt_id(one),
+    "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
+    "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
+    "Workspace.insights": lambda lift, one, _: sorted(lift.insights(one)["conversation_id"]),
+    "Workspace.prompt_insights": lambda lift, one, _: insights_view(lift, one),
+    "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
+    "Workspace.log": lambda lift, one, _: logged(lift, one),
+    "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
+    "Workspace.variants": lambda lift, one, _: list(lift.variants(prompt_id=one).columns),
+    "Workspace.versions": lambda lift, one, _: list(lift.versions(one)["version_id"]),
+    "Workspace.optimize": lambda lift, one, _: optimize(lift, one),
+    "Workspace.restore": lambda lift, one, _: restore(lift, one),
+    "Workspace.actions": lambda lift, one, _: set(lift.actions(one)["prompt_id"]),
+    "Workspace.version_text": lambda lift, one, _: version_text(lift, one),
+    "plots.prompt_overview": lambda lift, one, _: overview(lift, one),
+    "report.write": written,
+    "local.wait_for_insights": lambda lift, one, _: wait_for_insights(lift, [one], progress=False),
+}
+NAME = [""]
+CLOCK = pd.Timestamp("2026-11-22T12:00:00Z").to_pydatetime()
+
+
+@pytest.fixture(scope="module")
+def prompt_id(service):
+    """A prompt with conversations that have insights, an optimization and an action."""
+    NAME[0] = f"Support assistant {next(_numbers)} of the names"
+    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
+        made = lift.client.prompts.create(name=NAME[0], content="You help.", llm_model=MODEL)
+        lift.log(RECORDS, prompt_id=made.id)
+        wait_for_insights(lift, [made.id], progress=False)
+        lift.stop(lift.optimize(made.id, variants=1, wait=False).id)
+    return made.id
+
+
+def takes_a_prompt(function):
+    return {"prompt_id", "prompt_ids", "prompt"} & set(inspect.signature(function).parameters)
+
+
+def test_no_public_call_that_takes_a_prompt_is_missing_here():
+    found = {
+        f"Workspace.{name}"
+        for name, method in inspect.getmembers(Workspace, inspect.isfunction)
+        if not name.startswith("_") and takes_a_prompt(method)
+    }
+    for room in ("plots", "report", "local", "widgets", "analysis", "samples", "transcripts"):
+        module = importlib.import_module(f"promptlift.{room}")
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value) and takes_a_prompt(value):
+                found.add(f"{room}.{name}")
+    assert found == set(CALLS)
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_a_name_is_taken_where_an_id_is(lift, prompt_id, call, tmp_path):
+    by_id = CALLS[call](lift, prompt_id, tmp_path)
+    by_name = CALLS[call](lift, NAME[0], tmp_path)
+    if call == "report.write":
+        assert NAME[0] in by_name
+    assert by_name == by_id
+    assert by_name is not None
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_a_typo_is_an_error_with_the_name_that_was_meant(lift, prompt_id, call, tmp_path):
+    typo = NAME[0].replace("assistant", "asistant")
+    with pytest.raises(NotFound) as refused:
+        CALLS[call](lift, typo, tmp_path)
+    assert f"There is no prompt {typo!r}. Did you mean " in str(refused.value)
+    assert f"{NAME[0]!r} ({prompt_id})" in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_an_id_that_is_not_there_is_an_error(lift, prompt_id, call, tmp_path):
+    missing = f"prm_{'0' * 24}"
+    with pytest.raises(NotFound, match=f"There is no prompt '{missing}'"):
+        CALLS[call](lift, missing, tmp_path)
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+@pytest.mark.parametrize("given", ["", "  "])
+def test_nothing_is_no_prompt(lift, call, given, tmp_path):
+    with pytest.raises((ConfigError, ValueError, NotFound)):
+        CALLS[call](lift, given, tmp_path)
+
+
+def test_a_name_of_two_prompts_is_refused_with_their_ids(service, lift):
+    name = f"Twin {next(_numbers)}"
+    ids = [lift.client.prompts.create(name=name, content="c", llm_model=MODEL).id for _ in range(2)]
+    with pytest.raises(
+        ConfigError, match=f"2 prompts have the name '{name}'. Give the id instead"
+    ) as refused:
+        lift.conversations(name)
+    assert all(one in str(refused.value) for one in ids)
+    lift.client.prompts.update(ids[0], status="archived")
+    with promptlift.connect(service.base_url, service.key) as fresh:
+        assert fresh.prompt_id(name) == ids[1]
+
+
+def test_a_prompt_made_a_moment_ago_is_found_by_its_name(lift):
+    lift.prompts()
+    name = f"New {next(_numbers)}"
+    made = lift.client.prompts.create(name=name, content="c", llm_model=MODEL)
+    assert lift.prompt_id(name) == made.id
+    assert len(lift.conversations(name)) == 0
+
+
+def test_a_filter_says_the_id(lift, prompt_id):
+    assert lift.conversations(NAME[0]).attrs["promptlift"]["filters"] == {"prompt_id": prompt_id}
+    assert lift.versions(NAME[0]).attrs["promptlift"]["filters"] == {"prompt_id": prompt_id}
+
+
+def test_conversations_of_a_deleted_prompt_stay_readable_by_its_id(service, lift):
+    name = f"Deleted {next(_numbers)}"
+    made = lift.client.prompts.create(name=name, content="c", llm_model=MODEL)
+    lift.log(RECORDS, prompt_id=name)
+    lift.client.prompts.delete(made.id)
+    assert len(lift.conversations(made.id)) == 3
+    with promptlift.connect(service.base_url, service.key) as fresh:
+        assert len(fresh.conversations(made.id)) == 3
+        with pytest.raises(NotFound):
+            fresh.conversations(name)
+        with pytest.raises(NotFound):
+            fresh.conversations(made.id, status="abandoned")
+
+
+def test_tables_know_prompts_by_their_ids(lift, prompt_id, tmp_path):
+    table = lift.conversations(prompt_id, insights=True)
+    for draw in (
+        lambda one: plots.prompt_overview(table, one),
+        lambda one: report.write(table, one, tmp_path / "r.md"),
+    ):
+        with pytest.raises(ValueError, match="The table has no row of prompt 'Support asistant'") as refused:
+            draw("Support asistant")
+        assert prompt_id in str(refused.value)
+    plots.prompt_overview(table, prompt_id)
+    plots.prompt_overview(table.head(0), "any")
+
+
+# Services of others
+
+
+def opened(service, **options):
+    return promptlift.connect(service.base_url, KEY, progress=False, **options)
+
+
+def test_an_id_costs_one_request_in_a_workspace_on_any_service():
+    with ForeignService() as service, opened(service) as lift:
+        service.fill(3)
+        for _ in range(3):
+            assert len(lift.conversations("p1")) == 3
+        assert [path for _, path, _ in service.seen] == ["/prompts", *["/conversations"] * 3]
+        service.seen.clear()
+        with pytest.raises(NotFound, match=r"There is no prompt 'q7'. There are: 'n'\. lift\.prompts\(\)"):
+            lift.conversations("q7")
+        assert len(service.seen) <= 3
+
+
+def test_a_service_that_ignores_the_filter_gives_no_foreign_rows_for_a_typo():
+    with ForeignService() as service, opened(service) as lift:
+        service.fill(3)
+        whole = service.answer
+        service.answer = lambda method, path, params, body: whole(
+            method, path, {name: value for name, value in params.items() if name != "promptId"}, body
+        )
+        with pytest.raises(NotFound):
+            lift.conversations("support2")
+
+
+def test_conversations_of_a_prompt_that_no_list_has_are_there_on_any_service():
+    with ForeignService() as service, opened(service) as lift:
+        service.insert(promptId="gone-1")
+        assert len(lift.conversations("gone-1")) == 1
+
+
+def test_an_id_on_our_service_costs_no_request_more(service, prompt_id):
+    with promptlift.connect(service.base_url, service.key) as fresh:
+        sent = []
+        send = fresh.client.transport.send
+        fresh.client.transport.send = lambda call, *more, **named: (
+            sent.append(call.label) or send(call, *more, **named)
+        )
+        assert len(fresh.conversations(prompt_id)) == 3
+        assert sent == ["GET /conversations"]
+
+
+def test_a_name_that_looks_like_an_id_triggers_one_optimization():
+    with OptimizationService() as service, opened(service) as lift:
+        rows = [{"id": "p1", "name": "support-2", "content": "c", "status": "active"}]
+        whole = service.answer
+        service.answer = lambda method, path, params, body: (
+            service.page(rows, params, ()) if path == "/prompts" else whole(method, path, params, body)
+        )
+        assert lift.optimize("support-2", wait=False).prompt_id == "p1"
+        assert len(service.optimizations) == 1
+        with pytest.raises(NotFound, match="Did you mean 'support-2'"):
+            lift.optimize("support-22", wait=False)
+        assert len(service.optimizations) == 1
+
+
+def test_names_are_believed_for_half_a_minute(monkeypatch):
+    from promptlift.workspace import prompt_names
+
+    rows = [{"id": "p1", "name": "Support", "status": "active"}]
+    with ForeignService() as service, opened(service) as lift:
+        whole = service.answer
+        service.answer = lambda method, path, params, body: (
+            service.page(rows, params, ()) if path == "/prompts" else whole(method, path, params, body)
+        )
+        assert [lift.prompt_id("Support") for _ in range(3)] == ["p1"] * 3
+        assert len(service.seen) == 1
+        rows.append({"id": "p2", "name": "Support", "status": "active"})
+        monkeypatch.setattr(prompt_names, "_FRESH", 0.0)
+        with pytest.raises(ConfigError, match="2 prompts have the name"):
+            lift.prompt_id("Support")
