@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import socket
 import sys
@@ -15,6 +16,8 @@ import uvicorn
 from promptlift.errors import ServiceStartError
 from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
+from promptlift.service.connections.acceptor import Acceptor
+from promptlift.service.connections.protocol import ClientConnection
 from promptlift.service.identifiers import new_key
 from promptlift.service.jobs import insights
 from promptlift.service.jobs.deployments import DeploymentJobs
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.service.connections.limits import ConnectionLimits
     from promptlift.service.settings import ServiceSettings
 
 _JOBS_AT_A_TIME = 4
@@ -125,10 +129,12 @@ def _run(
 
     config = uvicorn.Config(
         app,
+        http=ClientConnection,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=75,
+        timeout_keep_alive=math.ceil(settings.connections.idle),
         timeout_graceful_shutdown=10,
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -142,7 +148,9 @@ def _run(
     runs.start()
     deployments.start()
     try:
-        _Server(config, on_ready).run(sockets=[listener])
+        _Server(config, listener, settings.connections, on_ready).run(
+            sockets=[]
+        )  # uvicorn itself accepts nothing
     finally:
         log.close()
         deployments.stop()
@@ -153,14 +161,28 @@ def _run(
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    """uvicorn's server, with connections that are accepted and bounded here."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        limits: ConnectionLimits,
+        on_ready: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self._acceptor = Acceptor(self, listener, limits)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
+            self._acceptor.start()
             self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._acceptor.stop()
+        await super().shutdown(sockets=sockets)
 
 
 def _make_folder(settings: ServiceSettings) -> None:

@@ -11,6 +11,7 @@ import platformdirs
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import PlanName
+from promptlift.service.connections.limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +45,8 @@ class ServiceSettings:
         Model names that are valid for a prompt beside the catalogue.
     allow_private_networks
         Whether addresses that users give may lie on private networks.
+    connections
+        How many connections there may be, and how long their clients may take.
     """
 
     host: str = "127.0.0.1"
@@ -54,6 +57,7 @@ class ServiceSettings:
     api_key: str | None = field(default=None, repr=False)
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def __post_init__(self) -> None:
         if self.plan not in get_args(PlanName):
@@ -83,6 +87,7 @@ class ServiceSettings:
             ),
             "allow_private_networks": env.get("PROMPTLIFT_ALLOW_PRIVATE_NETWORKS", "").lower()
             in ("1", "true", "yes", "on"),
+            "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
         if env.get("PROMPTLIFT_DATA"):
             values["data"] = Path(env["PROMPTLIFT_DATA"]).expanduser()
