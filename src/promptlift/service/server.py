@@ -30,6 +30,7 @@ from promptlift.service.parts import Parts
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
+from promptlift.service.throttled_log import ThrottledHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -137,7 +138,7 @@ def _run(
         timeout_keep_alive=math.ceil(settings.connections.idle),
         timeout_graceful_shutdown=10,
     )
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[ThrottledHandler()])
     # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)

@@ -23,6 +23,9 @@ _LOG = logging.getLogger(__name__)
 # closed connections may still be open at its end.
 _AT_A_TIME = 16
 _CHECK_SECONDS = 1.0
+# A new client has this long to send its request before its connection may be closed for another one, so that
+# those who do nothing but connect cannot crowd out the others. As long nobody is accepted when there is no room.
+_GRACE_SECONDS = 0.1
 _NO_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -76,6 +79,7 @@ class Acceptor:
         if self._is_accepting:
             self._is_accepting = False
             self._loop.remove_reader(self._listener)
+            self._loop.call_later(_GRACE_SECONDS, self._resume)
 
     def _accept(self) -> None:
         if not self._keep_limit():
@@ -90,13 +94,13 @@ class Acceptor:
                     raise
                 _LOG.error("no connection can be accepted: %s", error.strerror)
                 self._make_room(1)
-                self._pause()  # until one is closed, or the next check
+                self._pause()
                 return
             self._open_on(accepted)
         self._keep_limit()
 
     def _keep_limit(self) -> bool:
-        """Close what is open beyond the limit; where all are at work, accept none until one of them is done."""
+        """Close what is open beyond the limit; where all are at work, accept none for a moment."""
         excess = len(self._open) - self._most
         if excess > 0 and self._make_room(excess) < excess:
             self._pause()
@@ -139,7 +143,11 @@ class Acceptor:
         """
         now = self._loop.time()
         connected = [one for one in self._open if one.is_connected]
-        waiting = [(since, one) for one in connected if (since := one.waits_since) is not None]
+        waiting = [
+            (since, one)
+            for one in connected
+            if (since := one.waits_since) is not None and now - since > _GRACE_SECONDS
+        ]
         chosen = heapq.nsmallest(count, waiting, key=itemgetter(0))
         if len(chosen) < count:
             behind = [(debt, one) for one in connected if (debt := one.debt(now)) is not None]
@@ -158,5 +166,4 @@ class Acceptor:
             if connection.is_connected:
                 connection.check(now, now - self._checked_at)
         self._checked_at = now
-        self._resume()
         self._timer = self._loop.call_later(self._check_seconds, self._check)
