@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-Kind = "Callable[[Client], Awaitable[None]]"
+    Kind = Callable[["Client"], Awaitable[bytes | None]]
 
 
 class Client:
@@ -58,28 +58,32 @@ class Client:
             await asyncio.sleep(0.2)
 
     def head(self, method: str = "GET", path: str = "/account", *, length: int | None = None) -> str:
-        lines = [f"{method} /api/v1{path} HTTP/1.1", f"Host: {self.host}", f"Authorization: Bearer {self.key}"]
+        lines = [
+            f"{method} /api/v1{path} HTTP/1.1",
+            f"Host: {self.host}",
+            f"Authorization: Bearer {self.key}",
+        ]
         if length is not None:
             lines += ["Content-Type: application/json", f"Content-Length: {length}"]
         return "\r\n".join(lines) + "\r\n\r\n"
 
 
-async def says_nothing(client: Client) -> None:
-    await client.read_to_the_end()
+async def says_nothing(client: Client) -> bytes:
+    return await client.read_to_the_end()
 
 
-async def sends_half_a_header(client: Client) -> None:
+async def sends_half_a_header(client: Client) -> bytes:
     await client.send(client.head()[:-10])
-    await client.read_to_the_end()
+    return await client.read_to_the_end()
 
 
 async def drips_headers(client: Client) -> None:
     await client.drip(client.head()[:-4] + "\r\nX: " + "y" * 10_000)
 
 
-async def sends_headers_and_no_body(client: Client) -> None:
+async def sends_headers_and_no_body(client: Client) -> bytes:
     await client.send(client.head("POST", "/prompts", length=1_000))
-    await client.read_to_the_end()
+    return await client.read_to_the_end()
 
 
 async def drips_a_body(client: Client) -> None:
@@ -87,10 +91,10 @@ async def drips_a_body(client: Client) -> None:
     await client.drip(" " * 100_000)
 
 
-async def is_silent_after_an_answer(client: Client) -> None:
+async def is_silent_after_an_answer(client: Client) -> bytes:
     await client.send(client.head())
     await client.read_answer()
-    await client.read_to_the_end()
+    return await client.read_to_the_end()
 
 
 async def never_reads(client: Client) -> None:
