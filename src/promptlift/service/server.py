@@ -18,7 +18,7 @@ from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
 from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection
-from promptlift.service.identifiers import new_key
+from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.jobs import insights
 from promptlift.service.jobs.deployments import DeploymentJobs
 from promptlift.service.jobs.engine import JobEngine
@@ -96,6 +96,11 @@ def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
     with database.write() as connection:
         account_id = first_account(connection, settings)
         if settings.api_key is not None:
+            if accounts.is_revoked(connection, settings.api_key):
+                raise ServiceStartError(
+                    f"The key in PROMPTLIFT_API_KEY ({shown_prefix(settings.api_key)}…) was revoked: set another one, "
+                    "or none to use the keys that there are"
+                )
             accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
         elif not accounts.keys(connection):
             made = new_key()
@@ -188,7 +193,7 @@ class _Server(uvicorn.Server):
 
 def _make_folder(settings: ServiceSettings) -> None:
     try:
-        settings.data.expanduser().mkdir(parents=True, exist_ok=True)
+        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ServiceStartError(
             f"The data folder {settings.data} cannot be used ({error.strerror or error}); choose another with --data"

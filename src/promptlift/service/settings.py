@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
+from urllib.parse import unquote
 
 import platformdirs
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 API_PATH = "/api/v1"
+DATABASE_NAME = "promptlift.db"
 
 
 def default_data_folder() -> Path:
@@ -101,8 +103,24 @@ class ServiceSettings:
     def resolved_database_url(self) -> str:
         """Address of the database; SQLite in the data folder unless one is given."""
         if self.database_url is None:
-            return f"sqlite:///{self.data.expanduser().resolve() / 'promptlift.db'}"
+            return f"sqlite:///{self.data.expanduser().resolve() / DATABASE_NAME}"
         for short in ("postgres://", "postgresql://"):
             if self.database_url.startswith(short):
                 return "postgresql+psycopg://" + self.database_url.removeprefix(short)
         return self.database_url
+
+    def sqlite_file(self) -> Path | None:
+        """Return the file of an SQLite database; ``None`` when the database is another one.
+
+        Raises
+        ------
+        ConfigError
+            The database is not in a file.
+        """
+        scheme, _, rest = self.resolved_database_url.partition("://")
+        if not scheme.startswith("sqlite"):
+            return None
+        name = unquote(rest.removeprefix("/").partition("?")[0].removeprefix("file:"))
+        if not name or name == ":memory:":
+            raise ConfigError("An SQLite database must be a file: use sqlite:////FOLDER/promptlift.db")
+        return Path(name).resolve()
