@@ -57,9 +57,10 @@ def start_service(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
             env: Mapping[str, str] | None = None,
             database: str | None = None,
             data: Path | None = None,
+            open_files: int | None = None,
         ) -> ServiceProcess:
             folder = data if data is not None else tmp_path / f"service-{next(numbers)}"
-            made = ServiceProcess(folder, plan=plan, env=env or {}, database=database)
+            made = ServiceProcess(folder, plan=plan, env=env or {}, database=database, open_files=open_files)
             ends.callback(lambda: made.process and made.kill())
             return made.start()
 

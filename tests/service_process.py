@@ -55,6 +55,8 @@ class ServiceProcess:
     port: int = 0
     base_url: str = ""
     process: subprocess.Popen[bytes] | None = None
+    # How many files the process may have open; ``None`` is as many as the tests.
+    open_files: int | None = None
 
     @property
     def pid(self) -> int:
@@ -67,11 +69,13 @@ class ServiceProcess:
 
     def start(self) -> ServiceProcess:
         """Start the process and wait for its ready line."""
-        self.data.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "promptlift", "serve", "--port", str(self.port)]
         command += ["--data", str(self.data), "--plan", self.plan]
         if self.database is not None:
             command += ["--database", self.database]
+        if self.open_files is not None:
+            command = ["sh", "-c", f'ulimit -n {self.open_files} && exec "$@"', "sh", *command]
         environment = clean_environment({"PROMPTLIFT_API_KEY": self.key, **self.env})
         start = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:

@@ -6,6 +6,7 @@ import pytest
 
 from agreement.optimizing import tiny
 from agreement.wire import OFFERED, SPECIFIED, body_for
+from promptlift.errors import ConfigError
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 from service_process import wait_until
@@ -102,9 +103,10 @@ def test_a_revoked_key_is_refused_soon(service, new_account, database):
     assert (shown.name, shown.revoked_at) == ("for a colleague", None)
     assert made.key not in repr(made)
     assert made.key not in str(keys.list_keys(settings))
-    assert keys.revoke_key(settings, made.prefix)
+    assert keys.revoke_key(settings, shown.id) == made.prefix
     wait_until(lambda: first.ask("GET", "/account").status == 401, what="the key is refused", seconds=2)
-    assert not keys.revoke_key(settings, made.prefix)
+    with pytest.raises(ConfigError, match="No valid key"):
+        keys.revoke_key(settings, shown.id)
     assert wire.ask("GET", "/account").status == 200
     (shown,) = [key for key in keys.list_keys(settings) if key.prefix == made.prefix]
     assert shown.revoked_at is not None

@@ -79,6 +79,8 @@ OFFERED = (
     "PATCH /personas/{id}",
     "DELETE /personas/{id}",
 )
+# These need no key, and lie beside the API.
+KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 
 
 def body_for(method: str, path: str) -> dict[str, Any] | None:

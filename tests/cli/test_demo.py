@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import urllib.request
@@ -23,6 +24,9 @@ from source_tree import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+EMPTY = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
 def check_demo(folder: Path, output: str) -> None:
@@ -139,6 +143,8 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
         "IdentityProvider": {"token": "t"},
     }
     config.write_text(json.dumps(settings))
+    folder.mkdir()
+    folder.chmod(0o755)
     log = tmp_path / "lab.log"
     with log.open("w") as output:
         process = subprocess.Popen(
@@ -171,6 +177,17 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
         wait_until(is_listed, what="JupyterLab answers")
         names = set(found)
         assert {"01-first-look.ipynb", "02-your-own-logs.ipynb"} <= names
+        # What is saved in JupyterLab shows conversations too.
+        saved = urllib.request.Request(
+            f"{server['url']}api/contents/saved.ipynb?token=t",
+            method="PUT",
+            data=json.dumps({"type": "notebook", "content": EMPTY}).encode(),
+        )
+        with urllib.request.urlopen(saved, timeout=30) as answer:
+            assert answer.status == 201
+        for path in (folder / "saved.ipynb", folder / "01-first-look.ipynb", data / "promptlift.db"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert f"may read the folder {folder} (mode 755)" in log.read_text()
         service_pid = DataFolder(data).read_record().pid
         assert is_running(service_pid)
     finally:

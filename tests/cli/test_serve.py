@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 
+import pytest
+
 import promptlift
 from command_line import failed_in_one_line, promptlift_command
 from promptlift.errors import InvalidApiKey
@@ -133,3 +135,103 @@ def test_a_short_key_in_the_environment_is_refused_without_showing_it(tmp_path):
     )
     assert "16" in failed_in_one_line(done)
     assert "secret-one" not in done.stdout + done.stderr
+
+
+def keys_of(data):
+    """Rows of `keys list`: prefix, id, name and the rest."""
+    listed = promptlift_command("keys", "list", "--data", data)
+    return [line.split() for line in listed.stdout.splitlines()[1:]]
+
+
+def test_at_most_eight_characters_of_a_key_are_kept_in_the_clear(tmp_path):
+    made = promptlift_command("keys", "create", "--data", tmp_path)
+    key = made.stdout.strip()
+    assert keys_of(tmp_path)[0][0] == key[:8]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert key[:8].encode() in kept
+    assert key[:9].encode() not in kept
+
+
+def test_a_prefix_that_two_keys_share_revokes_neither(start_service):
+    running = start_service()
+    sharing = [f"shared-prefix-{number}" + "x" * 30 for number in range(2)]
+    for key in sharing:
+        running.stop()
+        running.key = key
+        running.start()
+    prefix = sharing[0][:8]
+    ids = [row[1] for row in keys_of(running.data) if row[0] == prefix]
+    done = promptlift_command("keys", "revoke", prefix, "--data", running.data)
+    assert f"2 valid keys begin with {prefix}" in failed_in_one_line(done)
+    assert all(one in done.stderr for one in ids)
+    assert [row[-1] for row in keys_of(running.data)] == ["valid"] * 3
+    done = promptlift_command("keys", "revoke", ids[0], "--data", running.data)
+    assert done.returncode == 0
+    assert sorted(row[-1] for row in keys_of(running.data)) == ["revoked", "valid", "valid"]
+    # Only one has the prefix now, and a leaked key may be given as a whole.
+    assert promptlift_command("keys", "revoke", sharing[1], "--data", running.data).returncode == 0
+
+
+def test_a_service_with_a_revoked_key_does_not_start(start_service):
+    running = start_service()
+    running.stop()
+    assert promptlift_command("keys", "revoke", running.key, "--data", running.data).returncode == 0
+    done = promptlift_command(
+        "serve", "--port", 0, "--data", running.data, env={"PROMPTLIFT_API_KEY": running.key}
+    )
+    line = failed_in_one_line(done)
+    assert "was revoked" in line
+    assert running.key not in done.stderr
+
+
+def test_a_served_folder_is_refused_under_the_address_of_its_database_too(start_service, tmp_path):
+    first = start_service()
+    address = f"sqlite:///{first.data / 'promptlift.db'}"
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path / "other", "--database", address)
+    assert f"pid {first.pid}" in failed_in_one_line(done)
+    done = promptlift_command("serve", "--port", 0, "--data", first.data, "--database", address)
+    assert f"pid {first.pid}" in failed_in_one_line(done)
+    assert promptlift_command("keys", "list", "--database", address).returncode == 0
+    assert first.stop() == 0
+
+
+def test_a_folder_is_refused_while_its_database_is_served_by_its_address(start_service, tmp_path):
+    (tmp_path / "folder").mkdir(mode=0o700)
+    address = f"sqlite:///{tmp_path / 'folder' / 'promptlift.db'}"
+    first = start_service(database=address)
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path / "folder")
+    assert f"pid {first.pid}" in failed_in_one_line(done)
+
+
+def test_an_sqlite_file_of_another_name_takes_one_service_too(start_service, tmp_path):
+    address = f"sqlite:///{tmp_path / 'mine.sqlite'}"
+    start_service(database=address)
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path / "other", "--database", address)
+    assert "already serves" in failed_in_one_line(done)
+    # Its neighbour is another database.
+    start_service(database=f"sqlite:///{tmp_path / 'other.sqlite'}")
+
+
+@pytest.mark.parametrize("address", ["sqlite://", "sqlite:///:memory:"])
+def test_a_database_in_memory_is_refused(tmp_path, address):
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path, "--database", address)
+    assert "must be a file" in failed_in_one_line(done)
+
+
+@pytest.mark.parametrize(("host", "told"), [("0.0.0.0", True), ("127.0.0.1", False), ("::1", False)])
+def test_a_public_address_says_what_plain_http_means(tmp_path, host, told):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "promptlift", "serve", "--host", host, "--port", "0", "--data", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    for line in process.stdout:
+        if line.startswith(READY):
+            break
+    process.send_signal(signal.SIGTERM)
+    _, warnings = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert ("speaks plain HTTP" in warnings) is told
+    assert ("TLS" in warnings) is told

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import TYPE_CHECKING
 
 from promptlift.cli.leaving import leave_if_told, listen
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 __all__ = ["main"]
 
@@ -19,6 +24,9 @@ def main() -> None:
     from promptlift.errors import PromptliftError  # noqa: PLC0415
 
     listen()
+    # Conversations are in what is written here, in reports and in the notebooks of JupyterLab too.
+    os.umask(0o077)
+    warnings.showwarning = _show_warning
     try:
         app(prog_name="promptlift")
     except SystemExit:
@@ -34,6 +42,22 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Write our own warnings as a line for the user, and others as Python does."""
+    stream = file or sys.stderr
+    if category.__module__.startswith("promptlift."):
+        stream.write(f"promptlift: {message}\n")
+    else:
+        stream.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _fail(message: str) -> None:

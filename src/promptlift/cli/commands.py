@@ -100,14 +100,14 @@ def keys_list(data: Data = None, database: Database = None) -> None:
 
 @keys_app.command("revoke")
 def keys_revoke(
-    prefix: Annotated[str, typer.Argument(help="Prefix of the key, as `keys list` shows it.")],
+    key: Annotated[str, typer.Argument(help="Prefix or id of the key, as `keys list` shows them.")],
     data: Data = None,
     database: Database = None,
 ) -> None:
     """Make an API key invalid, at once and for ever."""
     from promptlift.cli.keys import revoke  # noqa: PLC0415
 
-    revoke(prefix, data=data, database=database)
+    revoke(key, data=data, database=database)
 
 
 @app.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from promptlift.errors import ConfigError
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 
@@ -40,10 +39,11 @@ def show(*, data: Path | None, database: str | None) -> None:
     if not known:
         sys.stdout.write("There are no keys yet: `promptlift keys create` makes one.\n")
         return
-    rows = [("prefix", "name", "account", "created", "last used", "state")]
+    rows = [("prefix", "id", "name", "account", "created", "last used", "state")]
     rows += [
         (
             key.prefix,
+            key.id,
             key.name,
             key.account,
             _day(key.created_at),
@@ -58,23 +58,22 @@ def show(*, data: Path | None, database: str | None) -> None:
         sys.stdout.write(f"{line.rstrip()}\n")
 
 
-def revoke(prefix: str, *, data: Path | None, database: str | None) -> None:
-    """Revoke a key by its prefix.
+def revoke(key: str, *, data: Path | None, database: str | None) -> None:
+    """Revoke a key.
 
     Parameters
     ----------
-    prefix
-        Prefix as `show` prints it.
+    key
+        Prefix or id as `show` prints it, or the whole key.
     data, database
         Which service.
 
     Raises
     ------
     ConfigError
-        No valid key has the prefix.
+        No valid key is meant, or several are.
     """
-    if not keys.revoke_key(_settings(data, database), prefix):
-        raise ConfigError(f"No valid key has the prefix {prefix!r}: `promptlift keys list` shows them.")
+    prefix = keys.revoke_key(_settings(data, database), key)
     sys.stdout.write(f"The key {prefix} is revoked.\n")
 
 

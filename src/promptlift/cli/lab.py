@@ -14,6 +14,7 @@ import typer
 import promptlift
 from promptlift.errors import ConfigError, MissingExtra
 from promptlift.local import DataFolder, ServiceUse
+from promptlift.local.privacy import warn_when_open
 
 
 def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
@@ -37,6 +38,7 @@ def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingExtra("JupyterLab", "lab")
+    warn_when_open(folder)
     for copied in copy_notebooks(folder):
         sys.stdout.write(f"Copied {copied}\n")
     use = ServiceUse(DataFolder(data))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
 from promptlift.local.folder import DataFolder, ServiceRecord
+from promptlift.local.locks import FileLock
+from promptlift.local.privacy import readable_by_others
 from promptlift.local.watch import end_when_unused
+from promptlift.service.settings import DATABASE_NAME, ServiceSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from promptlift.service.server import Ready
@@ -40,40 +46,98 @@ def run_service(
         Whether to end with the last user of the folder, and to keep the key off the output.
     """
     from promptlift.service.server import serve  # noqa: PLC0415  no other command needs the server
-    from promptlift.service.settings import ServiceSettings  # noqa: PLC0415
 
     settings = ServiceSettings.from_env(host=host, port=port, data=data, database_url=database, plan=plan)
-    folder = DataFolder(settings.data)
-    alone = settings.database_url is None
-    lock = folder.service_lock()
-    if alone and not lock.acquire(timeout=_LOCK_SECONDS):
-        raise ServiceStartError(_taken(folder))
+    served = _Served(settings)
+    served.lock()
 
     def on_ready(ready: Ready) -> None:
-        if alone:
-            started = datetime.now(UTC).isoformat()
-            folder.write_record(ServiceRecord(os.getpid(), ready.base_url, started, plan, while_used))
+        started = datetime.now(UTC).isoformat()
+        served.record(ServiceRecord(os.getpid(), ready.base_url, started, plan, while_used))
         if ready.new_key and not while_used:
             sys.stdout.write(f"New API key, shown this once: {ready.new_key}\n")
         sys.stdout.write(f"promptlift is ready at {ready.base_url}\n")
         sys.stdout.flush()
+        if not while_used:
+            _warn([_plain_http(ready.base_url), *served.open_to_others()])
 
     if while_used:
-        end_when_unused(folder)
+        end_when_unused(DataFolder(settings.data))
     # Being told to end is no failure of a service.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
     try:
         serve(settings, on_ready=on_ready)
     finally:
-        if alone:
-            folder.remove_record()
-            lock.release()
+        served.release()
 
 
-def _taken(folder: DataFolder) -> str:
-    record = folder.read_record()
-    who = f" (pid {record.pid}, at {record.base_url})" if record else ""
+class _Served:
+    """What no other service process may serve at the same time: nothing where the database is a server.
+
+    SQLite takes one service process a file, however the file is named: by its data folder or by its address.
+
+    Parameters
+    ----------
+    settings
+        Settings of the service.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._file = settings.sqlite_file()
+        self._folder: DataFolder | None = None
+        self._lock: FileLock | None = None
+        if self._file is not None and self._file.name == DATABASE_NAME:
+            self._folder = DataFolder(self._file.parent)
+            self._lock = self._folder.service_lock()
+        elif self._file is not None:
+            self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
+
+    def lock(self) -> None:
+        """Keep other services away; raise when there is one already."""
+        if self._lock is None:
+            return
+        try:
+            if self._lock.acquire(timeout=_LOCK_SECONDS):
+                return
+        except FileNotFoundError as error:
+            raise ServiceStartError(f"There is no folder {self._lock.path.parent}: make it first.") from error
+        record = self._folder.read_record() if self._folder else None
+        who = f" (pid {record.pid}, at {record.base_url})" if record else ""
+        what = self._folder.path if self._folder else self._file
+        raise ServiceStartError(
+            f"A service{who} already serves {what}. Use that one, stop it, or name another folder with --data."
+        )
+
+    def record(self, record: ServiceRecord) -> None:
+        """Say that the service is ready."""
+        if self._folder is not None:
+            self._folder.write_record(record)
+
+    def release(self) -> None:
+        """Let others serve it."""
+        if self._folder is not None:
+            self._folder.remove_record()
+        if self._lock is not None:
+            self._lock.release()
+
+    def open_to_others(self) -> list[str | None]:
+        """Say what other users of the machine may read of it."""
+        if self._folder is not None:
+            return [readable_by_others(self._folder.path)]
+        return [readable_by_others(self._file)] if self._file is not None else []
+
+
+def _plain_http(base_url: str) -> str | None:
+    host = urlsplit(base_url).hostname or ""
+    if ipaddress.ip_address(host).is_loopback:
+        return None
     return (
-        f"A service{who} already serves {folder.path}. Use that one, stop it, "
-        "or name another folder with --data."
+        f"Listening on {host} is open to the network, and speaks plain HTTP: whoever is on the way can read the keys "
+        "and the conversations. Put a server that speaks TLS before it, or listen on 127.0.0.1."
     )
+
+
+def _warn(problems: Iterable[str | None]) -> None:
+    for problem in filter(None, problems):
+        sys.stderr.write(f"promptlift: {problem}\n")
+    sys.stderr.flush()

@@ -80,7 +80,10 @@ class Ledger:
         self._fresh: list[tuple[str, str]] = []
         self._fresh_states: list[tuple[str, str, str]] = []
         with self._guard():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                # SQLite itself would make a file that others may read; its journals have the mode of the file.
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection = sqlite3.connect(path, timeout=5, isolation_level=None)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             _make_tables(self._connection)

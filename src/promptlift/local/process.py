@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
+from promptlift.local.privacy import warn_when_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,10 @@ _threads = threading.RLock()
 _children: list[subprocess.Popen[bytes]] = []
 # What a log says, in lower case, and what to do about it. The first that fits is said.
 _REMEDIES = (
+    (
+        "was revoked",
+        "The key of this folder was revoked: remove local.key, and the next start makes a new one.",
+    ),
     ("no space left", "The disk is full: make room, or name another data folder."),
     ("disk is full", "The disk is full: make room, or name another data folder."),
     ("disk i/o error", "The disk is full: make room, or name another data folder."),
@@ -70,6 +75,7 @@ class ServiceUse:
         self._plan = plan
         self._child: subprocess.Popen[bytes] | None = None
         self._lease: FileLock | None = None
+        warn_when_open(folder.path)
         with _held(folder):
             self._lease = folder.new_lease()
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from pathlib import Path
 
 from promptlift.errors import ConfigError, PromptliftError
@@ -45,6 +46,8 @@ def write_whole(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            part.chmod(stat.S_IMODE(target.stat().st_mode))  # who may read the one before may read this one
         part.replace(target)
     except OSError as error:
         raise PromptliftError(

@@ -19,11 +19,12 @@ from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.reviews import ReviewUpdate
 from promptlift.schema.settings import SettingsChange
 from promptlift.schema.versions import RestoreRequest
-from promptlift.service.failures import Refusal
+from promptlift.service.failures import STATUS_OF, Refusal
 from promptlift.service.gate import Gate
 from promptlift.service.routes import (
     account,
     conversations,
+    health,
     optimizations,
     personas,
     prompts,
@@ -71,7 +72,11 @@ def create_app(parts: Parts) -> Starlette:
         return answer(description())
 
     app = Starlette(
-        routes=[*endpoints.routes, Route("/openapi.json", openapi, methods=["GET"])],
+        routes=[
+            *endpoints.routes,
+            *health.routes(parts.database),
+            Route("/openapi.json", openapi, methods=["GET"]),
+        ],
         middleware=[Middleware(Gate, database=parts.database)],
         exception_handlers={HTTPException: _no_route, Refusal: _refused},
     )
@@ -126,4 +131,25 @@ def _describe(endpoints: Endpoints) -> dict[str, Any]:
         }
     components["securitySchemes"] = {"apiKey": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"apiKey": []}]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"]["default"] = _refused_by_the_server()
+    document["paths"] |= health.description()
     return document
+
+
+def _refused_by_the_server() -> dict[str, Any]:
+    """Describe the refusals of a request that never reached its endpoint."""
+    codes = (
+        "VALIDATION_ERROR",
+        "METHOD_NOT_ALLOWED",
+        "REQUEST_TIMEOUT",
+        "PAYLOAD_TOO_LARGE",
+        "URI_TOO_LONG",
+        "HEADERS_TOO_LARGE",
+    )
+    refused = ", ".join(f"{STATUS_OF[code]} {code}" for code in codes)
+    return {
+        "description": f"The request is not HTTP as it should be: {refused}",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}},
+    }

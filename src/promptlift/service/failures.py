@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sqlalchemy.exc import DBAPIError
+
+_LOG = logging.getLogger(__name__)
+
 # The specification leaves the status of some codes open; section 4 of the design decides them.
+# unspecified: the codes of refusals that are HTTP's own (405, 408, 414, 415, 431).
 STATUS_OF: dict[str, int] = {
     "VALIDATION_ERROR": 400,
     "INVALID_API_KEY": 401,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
+    "REQUEST_TIMEOUT": 408,
     "INVALID_STATE": 409,
     "PAYLOAD_TOO_LARGE": 413,
+    "URI_TOO_LONG": 414,
     "UNSUPPORTED_MEDIA_TYPE": 415,
     "LIMIT_EXCEEDED": 429,
     "RATE_LIMIT_EXCEEDED": 429,
+    "HEADERS_TOO_LARGE": 431,
     "INTERNAL_ERROR": 500,
     "SERVICE_UNAVAILABLE": 503,
 }
@@ -76,3 +85,12 @@ def quota(what: str, *, limit: int, used: int, reset_at: str) -> Refusal:
 def too_large(field: str, message: str) -> Refusal:
     """Something is over a size limit."""
     return Refusal("PAYLOAD_TOO_LARGE", message, details={field: message})
+
+
+def unavailable(error: DBAPIError) -> Refusal:
+    """The database is full, locked or gone. All requests log the same line, which the log writes once a second."""
+    _LOG.error("the database cannot be used: %s", str(error.orig).partition("\n")[0])
+    return Refusal(
+        "SERVICE_UNAVAILABLE",
+        "The service cannot use its database right now; send it again later",
+    )

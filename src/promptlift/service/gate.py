@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from promptlift.schema.limits import PLANS
 from promptlift.service import moment
-from promptlift.service.failures import Refusal
+from promptlift.service.failures import Refusal, unavailable
 from promptlift.service.identifiers import key_hash
 from promptlift.service.rules.pace import Pace
 from promptlift.service.settings import API_PATH
@@ -80,9 +80,17 @@ class KeyRing:
             and self._touched.get(caller.key_id, -_TOUCH_SECONDS) + _TOUCH_SECONDS <= self._clock()
         ):
             self._touched[caller.key_id] = self._clock()
-            with self._database.write() as connection:
-                accounts.touch_key(connection, caller.key_id)
+            self._touch(caller.key_id)
         return caller
+
+    def _touch(self, key_id: str) -> None:
+        try:
+            with self._database.write() as connection:
+                accounts.touch_key(connection, key_id)
+        except DBAPIError as error:
+            if not is_full_or_locked(error):
+                raise
+            unavailable(error)  # only logged: what reads can be answered all the same
 
     @staticmethod
     def _refusal(message: str) -> Refusal:
@@ -152,13 +160,7 @@ class Gate:
         if isinstance(error, Refusal):
             return refuse(error)
         if isinstance(error, DBAPIError) and is_full_or_locked(error):
-            _LOG.error("the database cannot be written: %s", error.orig)
-            return refuse(
-                Refusal(
-                    "SERVICE_UNAVAILABLE",
-                    "The service cannot write to its database right now; send it again later",
-                )
-            )
+            return refuse(unavailable(error))
         _LOG.error("a request failed", exc_info=error)
         return refuse(Refusal("INTERNAL_ERROR", "The service failed; its log says why"))
 

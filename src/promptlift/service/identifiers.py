@@ -9,7 +9,7 @@ from typing import Final
 
 KEY_START = "plk_"
 # The start of a key that lists show; too short to guess the rest from.
-SHOWN_CHARS = 10
+_SHOWN_CHARS = 8
 
 
 _ID_BYTES: Final = 12
@@ -47,6 +47,15 @@ def new_id(kind: str) -> str:
 def new_key() -> str:
     """An API key with 256 random bits."""
     return KEY_START + secrets.token_urlsafe(32)
+
+
+def shown_prefix(key: str) -> str:
+    """Return the start of a key that is stored as it is and shown in lists: at most 8 characters, and a quarter.
+
+    >>> shown_prefix("plk_" + 43 * "x"), shown_prefix("a short key of 22 char")
+    ('plk_xxxx', 'a sho')
+    """
+    return key[: min(_SHOWN_CHARS, len(key) // 4)]
 
 
 def key_hash(key: str) -> str:

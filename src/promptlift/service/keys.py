@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptlift.errors import ConfigError
 from promptlift.service import moment
-from promptlift.service.identifiers import SHOWN_CHARS, new_key
+from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.server import first_account
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
@@ -30,6 +31,7 @@ class NewKey:
 class KeyInfo:
     """A key as lists show it. Times are ISO 8601 UTC or ``None``."""
 
+    id: str
     prefix: str
     name: str
     account: str
@@ -46,7 +48,7 @@ def create_key(settings: ServiceSettings, *, name: str) -> NewKey:
             # The plan of an account that is there is not this command's to change.
             account_id = accounts.first(connection) or first_account(connection, settings)
             accounts.add_key(connection, account_id, key, name=name)
-    return NewKey(key, key[:SHOWN_CHARS])
+    return NewKey(key, shown_prefix(key))
 
 
 def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
@@ -54,27 +56,45 @@ def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
     with _opened(settings) as database, database.read() as connection:
         return [
             KeyInfo(
-                row.prefix,
-                row.name,
-                row.account_id,
-                moment.wire(row.created_at),
-                moment.wire(row.last_used_at),
-                moment.wire(row.revoked_at),
+                id=row.id,
+                prefix=row.prefix,
+                name=row.name,
+                account=row.account_id,
+                created_at=moment.wire(row.created_at),
+                last_used_at=moment.wire(row.last_used_at),
+                revoked_at=moment.wire(row.revoked_at),
             )
             for row in accounts.keys(connection)
         ]
 
 
-def revoke_key(settings: ServiceSettings, prefix: str) -> bool:
-    """Revoke the key whose shown prefix is given; ``False`` when no living key has it."""
+def revoke_key(settings: ServiceSettings, name: str) -> str:
+    """Revoke the one valid key whose shown prefix, id or whole text is given; return its prefix.
+
+    Raises
+    ------
+    ConfigError
+        No valid key is meant, or several are; nothing is revoked then.
+    """
     with _opened(settings) as database, database.write() as connection:
-        return accounts.revoke(connection, prefix) > 0
+        meant = accounts.valid_keys_named(connection, name)
+        if not meant:
+            # What was given may be the whole text of a key: it is not repeated.
+            raise ConfigError("No valid key has this prefix or id: `promptlift keys list` shows them.")
+        if len(meant) > 1:
+            lines = [f"  {row.id}  {row.name}  made {moment.wire(row.created_at)}" for row in meant]
+            raise ConfigError(
+                f"{len(meant)} valid keys begin with {name}. Nothing was revoked; give the id of one instead:\n"
+                + "\n".join(lines)
+            )
+        accounts.revoke(connection, meant[0].id)
+        return str(meant[0].prefix)
 
 
 @contextmanager
 def _opened(settings: ServiceSettings) -> Iterator[Database]:
     if settings.database_url is None:
-        settings.data.expanduser().mkdir(parents=True, exist_ok=True)
+        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(settings.resolved_database_url)
     try:
         database.migrate()

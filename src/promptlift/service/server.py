@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import socket
 import sys
@@ -15,7 +16,9 @@ import uvicorn
 from promptlift.errors import ServiceStartError
 from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
-from promptlift.service.identifiers import new_key
+from promptlift.service.connections.acceptor import Acceptor
+from promptlift.service.connections.protocol import ClientConnection
+from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.jobs import insights
 from promptlift.service.jobs.deployments import DeploymentJobs
 from promptlift.service.jobs.engine import JobEngine
@@ -27,12 +30,14 @@ from promptlift.service.parts import Parts
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
+from promptlift.service.throttled_log import ThrottledHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
+    from promptlift.service.connections.limits import ConnectionLimits
     from promptlift.service.settings import ServiceSettings
 
 _JOBS_AT_A_TIME = 4
@@ -91,6 +96,11 @@ def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
     with database.write() as connection:
         account_id = first_account(connection, settings)
         if settings.api_key is not None:
+            if accounts.is_revoked(connection, settings.api_key):
+                raise ServiceStartError(
+                    f"The key in PROMPTLIFT_API_KEY ({shown_prefix(settings.api_key)}…) was revoked: set another one, "
+                    "or none to use the keys that there are"
+                )
             accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
         elif not accounts.keys(connection):
             made = new_key()
@@ -125,13 +135,15 @@ def _run(
 
     config = uvicorn.Config(
         app,
+        http=ClientConnection,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=75,
+        timeout_keep_alive=math.ceil(settings.connections.idle),
         timeout_graceful_shutdown=10,
     )
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[ThrottledHandler()])
     # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
@@ -142,7 +154,9 @@ def _run(
     runs.start()
     deployments.start()
     try:
-        _Server(config, on_ready).run(sockets=[listener])
+        _Server(config, listener, settings.connections, on_ready).run(
+            sockets=[]
+        )  # uvicorn itself accepts nothing
     finally:
         log.close()
         deployments.stop()
@@ -153,19 +167,33 @@ def _run(
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+    """uvicorn's server, with connections that are accepted and bounded here."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        limits: ConnectionLimits,
+        on_ready: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self._acceptor = Acceptor(self, listener, limits)
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
+            self._acceptor.start()
             self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._acceptor.stop()
+        await super().shutdown(sockets=sockets)
 
 
 def _make_folder(settings: ServiceSettings) -> None:
     try:
-        settings.data.expanduser().mkdir(parents=True, exist_ok=True)
+        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ServiceStartError(
             f"The data folder {settings.data} cannot be used ({error.strerror or error}); choose another with --data"

@@ -6,16 +6,19 @@ import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
+from urllib.parse import unquote
 
 import platformdirs
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import PlanName
+from promptlift.service.connections.limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 API_PATH = "/api/v1"
+DATABASE_NAME = "promptlift.db"
 
 
 def default_data_folder() -> Path:
@@ -44,6 +47,8 @@ class ServiceSettings:
         Model names that are valid for a prompt beside the catalogue.
     allow_private_networks
         Whether addresses that users give may lie on private networks.
+    connections
+        How many connections there may be, and how long their clients may take.
     """
 
     host: str = "127.0.0.1"
@@ -54,6 +59,7 @@ class ServiceSettings:
     api_key: str | None = field(default=None, repr=False)
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def __post_init__(self) -> None:
         if self.plan not in get_args(PlanName):
@@ -83,6 +89,7 @@ class ServiceSettings:
             ),
             "allow_private_networks": env.get("PROMPTLIFT_ALLOW_PRIVATE_NETWORKS", "").lower()
             in ("1", "true", "yes", "on"),
+            "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
         if env.get("PROMPTLIFT_DATA"):
             values["data"] = Path(env["PROMPTLIFT_DATA"]).expanduser()
@@ -96,8 +103,24 @@ class ServiceSettings:
     def resolved_database_url(self) -> str:
         """Address of the database; SQLite in the data folder unless one is given."""
         if self.database_url is None:
-            return f"sqlite:///{self.data.expanduser().resolve() / 'promptlift.db'}"
+            return f"sqlite:///{self.data.expanduser().resolve() / DATABASE_NAME}"
         for short in ("postgres://", "postgresql://"):
             if self.database_url.startswith(short):
                 return "postgresql+psycopg://" + self.database_url.removeprefix(short)
         return self.database_url
+
+    def sqlite_file(self) -> Path | None:
+        """Return the file of an SQLite database; ``None`` when the database is another one.
+
+        Raises
+        ------
+        ConfigError
+            The database is not in a file.
+        """
+        scheme, _, rest = self.resolved_database_url.partition("://")
+        if not scheme.startswith("sqlite"):
+            return None
+        name = unquote(rest.removeprefix("/").partition("?")[0].removeprefix("file:"))
+        if not name or name == ":memory:":
+            raise ConfigError("An SQLite database must be a file: use sqlite:////FOLDER/promptlift.db")
+        return Path(name).resolve()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agreement.wire import Wire, open_account
+from agreement.wire import Wire, description, open_account
 from promptlift.service.store.database import Database
 
 HEAD = "Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
@@ -95,6 +95,52 @@ def test_garbage_is_refused_or_dropped_and_the_service_goes_on(wire, garbage):
     status = status_of(talk(wire, garbage, hang_up=True))
     assert status is None or 400 <= status < 500
     assert is_well(wire)
+
+
+GET = b"GET /api/v1/account HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST /api/v1/prompts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
+LONG = b"y" * 33_554_432
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"hello\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (b"GET /api/v1/account HTTP/9.9\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (GET + b"no colon\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (GET + b"X-Name: a\x00b\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (GET + b"X-Na\x00me: ab\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (b"GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (POST + b"Content-Length: ten\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n\r\n", 400, "VALIDATION_ERROR"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400, "VALIDATION_ERROR"),
+        (GET + b"X: " + LONG + b"\r\n\r\n", 431, "HEADERS_TOO_LARGE"),
+        (GET + b"X: y\r\n" * 100_000 + b"\r\n", 431, "HEADERS_TOO_LARGE"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + LONG, 431, "HEADERS_TOO_LARGE"),
+        (b"GET /" + LONG + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414, "URI_TOO_LONG"),
+    ],
+    ids=lambda value: repr(value[:40]) if isinstance(value, bytes) else None,
+)
+def test_what_the_server_itself_refuses_has_the_error_body_of_the_api(wire, sent, status, code):
+    received = talk(wire, sent.replace(b"{key}", wire.key.encode()))
+    assert status_of(received) == status
+    assert b"content-type: application/json" in received
+    assert error_of(received)["code"] == code
+    assert set(error_of(received)) <= {"code", "message", "details"}
+    operation = description(wire.base_url)["paths"]["/api/v1/account"]["get"]
+    assert f"{status} {code}" in operation["responses"]["default"]["description"]
+    assert is_well(wire)
+
+
+def test_garbage_after_a_request_is_refused_after_its_answer(wire):
+    received = talk(wire, f"GET /api/v1/account HTTP/1.1\r\n{HEAD}\r\n", b"hello\r\n\r\n")
+    assert re.findall(rb"HTTP/1\.1 (\d+)", received) == [b"200", b"400"]
+
+
+def test_an_upgrade_is_answered_as_http(wire):
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+    received = talk(wire, f"GET /api/v1/account HTTP/1.1\r\n{HEAD}{upgrade}\r\n", b"\x81\x00")
+    assert status_of(received) == 200
 
 
 def test_a_body_that_never_comes_to_its_end_is_let_go(wire):

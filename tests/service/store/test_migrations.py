@@ -6,13 +6,16 @@ import sqlite3
 import subprocess
 import sys
 import time
+from importlib import import_module
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from sqlalchemy import inspect, text
 
 from promptlift.errors import ConfigError, ServiceStartError
+from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import metadata
 
@@ -51,6 +54,17 @@ def everything(database):
             name: sorted(map(repr, connection.exec_driver_sql(f'SELECT * FROM "{name}"')))
             for name in inspect(connection).get_table_names()
         }
+
+
+def test_the_prefixes_of_keys_are_shortened(filled):
+    """Ten characters of a key were kept in the clear once."""
+    shorter = import_module("promptlift.service.store.migrations.versions.0009_shorter_key_prefixes")
+    with filled.database.write() as connection:
+        accounts.add_key(connection, filled.account, "plk_" + "k" * 43, name="mine")
+        connection.exec_driver_sql("UPDATE api_keys SET prefix = 'plk_abcdef'")
+        with Operations.context(MigrationContext.configure(connection)):
+            shorter.upgrade()
+        assert {row.prefix for row in accounts.keys(connection)} == {"plk_abcd"}
 
 
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):

@@ -251,7 +251,7 @@ def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
         accounts.add_key(connection, filled.account, key, name="mine")
         accounts.add_key(connection, filled.account, key, name="the same again")
         (row,) = accounts.keys(connection)
-        assert (row.name, row.prefix, row.account_id) == ("mine", key[:10], filled.account)
+        assert (row.name, row.prefix, row.account_id) == ("mine", key[:8], filled.account)
         assert key not in str(connection.exec_driver_sql("SELECT * FROM api_keys").all())
         caller = accounts.find_caller(connection, key)
         assert caller is not None
@@ -259,8 +259,12 @@ def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
         assert accounts.find_caller(connection, key + "k") is None
         accounts.touch_key(connection, caller.key_id)
         assert accounts.keys(connection)[0].last_used_at is not None
-        assert accounts.revoke(connection, key[:10]) == 1
-        assert accounts.revoke(connection, key[:10]) == 0
+        assert not accounts.is_revoked(connection, key)
+        for name in (key[:8], row.id, key):
+            assert [meant.id for meant in accounts.valid_keys_named(connection, name)] == [row.id]
+        accounts.revoke(connection, row.id)
+        assert accounts.valid_keys_named(connection, row.id) == []
+        assert accounts.is_revoked(connection, key)
         assert accounts.find_caller(connection, key) is None
 
 

@@ -20,7 +20,7 @@ from promptlift.schema import limits
 from promptlift.service import moment
 from promptlift.service.actions import conversation_updates
 from promptlift.service.actions.conversation_updates import Update, Updated
-from promptlift.service.failures import Refusal, not_found, quota
+from promptlift.service.failures import Refusal, not_found, quota, unavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversations, events, prompts, usage
 from promptlift.service.store.conversation_updates import content_hash
@@ -350,10 +350,7 @@ def _refusal_of(error: Exception) -> Refusal:
             "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
         )
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
-        _LOG.error("a conversation could not be kept: %s", error.orig)
-        return Refusal(
-            "SERVICE_UNAVAILABLE", "The service cannot write to its database right now; send it again later"
-        )
+        return unavailable(error)
     _LOG.exception("a conversation could not be kept", exc_info=error)
     return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
 

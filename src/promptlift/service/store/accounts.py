@@ -11,7 +11,7 @@ from sqlalchemy import func, insert, select, update
 
 from promptlift.schema.settings import Settings
 from promptlift.service import moment
-from promptlift.service.identifiers import SHOWN_CHARS, key_hash, new_id
+from promptlift.service.identifiers import key_hash, new_id, shown_prefix
 from promptlift.service.store.tables import accounts, api_keys
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> 
             id=new_id("key"),
             account_id=account_id,
             name=name,
-            prefix=key[:SHOWN_CHARS],
+            prefix=shown_prefix(key),
             hash=digest,
             created_at=moment.now(),
         )
@@ -107,17 +107,27 @@ def keys(connection: Connection) -> Sequence[AnyRow]:
     return connection.execute(select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)).all()
 
 
-def revoke(connection: Connection, prefix_or_id: str) -> int:
-    """Revoke the keys whose shown prefix or id is given; gives how many."""
-    result = connection.execute(
-        update(api_keys)
+def is_revoked(connection: Connection, key: str) -> bool:
+    """Whether a key was revoked."""
+    revoked_at = select(api_keys.c.revoked_at).where(api_keys.c.hash == key_hash(key))
+    return connection.scalar(revoked_at) is not None
+
+
+def valid_keys_named(connection: Connection, name: str) -> Sequence[AnyRow]:
+    """Return the valid keys whose shown prefix, id or whole text is given, oldest first."""
+    return connection.execute(
+        select(api_keys.c.id, api_keys.c.prefix, api_keys.c.name, api_keys.c.created_at)
         .where(
-            (api_keys.c.prefix == prefix_or_id) | (api_keys.c.id == prefix_or_id),
+            (api_keys.c.prefix == name) | (api_keys.c.id == name) | (api_keys.c.hash == key_hash(name)),
             api_keys.c.revoked_at.is_(None),
         )
-        .values(revoked_at=moment.now())
-    )
-    return result.rowcount
+        .order_by(api_keys.c.created_at, api_keys.c.id)
+    ).all()
+
+
+def revoke(connection: Connection, key_id: str) -> None:
+    """Make a key invalid."""
+    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=moment.now()))
 
 
 def lock(connection: Connection, account_id: str) -> None:

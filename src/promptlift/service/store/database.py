@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import create_engine, event
@@ -144,6 +145,11 @@ class Database:
             raise ServiceStartError(
                 f"The database {make_url(self.url).render_as_string(hide_password=True)} cannot be opened: {reason}"
             ) from error
+
+    def version(self) -> str | None:
+        """Return the version of the tables as the database has it now."""
+        with self.read() as connection:
+            return MigrationContext.configure(connection).get_current_revision()
 
     def close(self) -> None:
         """Close all connections."""
