@@ -121,7 +121,7 @@ def _run(
     models = Models.from_env(judge.client)
     runs = OptimizationJobs(database, models, worker=executor)
     deployments = DeploymentJobs(database, models, runs.rooms, worker=executor)
-    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.list_models))
+    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.served))
 
     config = uvicorn.Config(
         app,

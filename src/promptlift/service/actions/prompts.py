@@ -9,13 +9,12 @@ import orjson
 from promptlift.schema import limits
 from promptlift.service import moment
 from promptlift.service.actions import deployments, optimizations
-from promptlift.service.failures import invalid, not_found, quota
+from promptlift.service.failures import not_found, quota
 from promptlift.service.identifiers import new_id
-from promptlift.service.rules.models import problem_of
 from promptlift.service.store import accounts, events, prompts, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -60,15 +59,14 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
     return row
 
 
-def create(database: Database, caller: Caller, body: PromptCreate, models: Iterable[str]) -> AnyRow:
-    """Add a prompt and give its row.
+def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
+    """Add a prompt, whose model is known to be valid, and give its row.
 
     Raises
     ------
     Refusal
-        ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` for the plan.
+        ``LIMIT_EXCEEDED`` for the plan.
     """
-    _check_model(body.llm_model, models)
     now = moment.now()
     with database.write() as connection:
         _check_quota(connection, caller, now)
@@ -101,18 +99,15 @@ def update(
     scheme: Scheme,
     prompt_id: str,
     body: PromptUpdate,
-    models: Iterable[str],
 ) -> AnyRow:
     """Change the provided fields of a prompt and give its row.
 
     Raises
     ------
     Refusal
-        ``NOT_FOUND``, ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` when an archived prompt comes back.
+        ``NOT_FOUND``, ``LIMIT_EXCEEDED`` when an archived prompt comes back.
     """
     changes = body.model_dump(exclude_unset=True)
-    if "llm_model" in changes:
-        _check_model(changes["llm_model"], models)
     if "tags" in changes:
         changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
     with database.write() as connection:
@@ -172,9 +167,3 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     if used >= limit:
         reset_at = moment.wire(moment.billing_period(now)[1]) or ""
         raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
-
-
-def _check_model(name: str, models: Iterable[str]) -> None:
-    problem = problem_of(name, models)
-    if problem is not None:
-        raise invalid({"llmModel": problem}, "Unknown model name")

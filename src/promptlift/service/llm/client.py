@@ -35,6 +35,9 @@ __all__ = ["ChatAnswer", "ChatClient", "Purpose"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
+# A list that takes longer is of no use to whoever waits for it: it is asked for again soon enough.
+MODELS_SECONDS: Final = 5.0
+_ONCE: Final = RetryPolicy(attempts=1, answers=1)
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 AGAIN_TEMPERATURE: Final = 0.7
 
@@ -197,14 +200,16 @@ class ChatClient:
             raise
 
     def models(self) -> list[str]:
-        """List the models that the endpoint serves.
+        """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.
 
         Raises
         ------
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        reply = self._tries.send("GET", "/models", purpose="models", job=NO_JOB, policy=self._policy)
+        reply = self._tries.send(
+            "GET", "/models", purpose="models", job=NO_JOB, policy=_ONCE, seconds=MODELS_SECONDS
+        )
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)

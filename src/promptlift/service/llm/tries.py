@@ -65,8 +65,14 @@ class Tries:
         job: JobView,
         policy: RetryPolicy,
         body: dict[str, Any] | None = None,
+        seconds: float | None = None,
     ) -> Reply:
         """Send until there is an answer that is not worth another try.
+
+        Parameters
+        ----------
+        seconds
+            For each try; as long as answers for the purpose usually take when ``None``.
 
         Raises
         ------
@@ -82,10 +88,10 @@ class Tries:
             reply: Reply | None = None
             try:
                 with job.place():
-                    seconds = self._patience.seconds(purpose, timeouts=timeouts)
+                    allowed = seconds or self._patience.seconds(purpose, timeouts=timeouts)
                     begun = time.monotonic()
                     reply = self._transport.send(
-                        method, path, purpose=purpose, job=job, seconds=seconds, body=body
+                        method, path, purpose=purpose, job=job, seconds=allowed, body=body
                     )
             except NoAnswer as error:
                 job.check()
@@ -97,7 +103,7 @@ class Tries:
                 problem = self._safe(problem)
             job.told(problem)
             if problem is None and reply is not None:
-                if reply.status == 200:
+                if reply.status == 200 and seconds is None:
                     self._patience.told(purpose, time.monotonic() - begun)
                 return reply
             retry_after = None if reply is None else reply.retry_after
