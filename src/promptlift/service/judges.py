@@ -27,6 +27,8 @@ class Chosen:
         Conversations to judge side by side.
     client
         The endpoint; ``None`` without one.
+    trial
+        The same judge, asking its model once and not again; ``None`` where nothing is asked.
     served
         The models that the endpoint serves; ``None`` without one.
     """
@@ -34,6 +36,7 @@ class Chosen:
     judge: Judge
     at_a_time: int
     client: ChatClient | None = None
+    trial: Judge | None = None
     served: ServedModels | None = None
 
     def close(self) -> None:
@@ -55,4 +58,5 @@ def choose() -> Chosen:
     client = ChatClient(settings)
     served = ServedModels(client.models)
     served.refresh()  # so that the list is there when the first prompt is made
-    return Chosen(LlmJudge(client, settings.model), _MODEL_CALLS, client, served)
+    judge, trial = LlmJudge(client, settings.model), LlmJudge(client.once(), settings.model)
+    return Chosen(judge, _MODEL_CALLS, client, trial, served)

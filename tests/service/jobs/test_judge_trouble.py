@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,7 @@ JUDGEMENT = {
     "issues": [{"title": "Late delivery", "severity": "high", "evidence": None}],
 }
 COUNT = 20
+AT_ONCE = 8
 
 
 class Model:
@@ -35,12 +37,17 @@ class Model:
 
     def __init__(self) -> None:
         self.say: Callable[[], Say] = lambda: completion(json.dumps(JUDGEMENT))
+        self.hangs: threading.Event | None = None
         self.endpoint = StubEndpoint(self._answer)
 
     def _answer(self, asked: Asked) -> Say:
-        if asked.method == "GET":
-            return Say({"object": "list", "data": [{"id": "stub"}]})
-        return self.say()
+        said = Say({"object": "list", "data": [{"id": "stub"}]}) if asked.method == "GET" else self.say()
+        said.hang = self.hangs
+        return said
+
+    def probes(self) -> int:
+        """How often it was asked what models it has."""
+        return sum(asked.method == "GET" for asked in self.endpoint.asked)
 
     def judged(self) -> int:
         """How many transcripts it was asked to judge."""
@@ -85,17 +92,24 @@ def without_insights(lift: Workspace) -> int:
     return page.pagination.total
 
 
+def judged_soon(lift: Workspace) -> None:
+    """Ten seconds are promised; the rest is for a machine that is busy."""
+    wait_until(lambda: without_insights(lift) == 0, what="every conversation judged", seconds=15)
+
+
 def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace, model: Model) -> None:
     model.say = lambda: Say({"error": {"message": "no such key"}}, status=401)
     _, ids = log(lift, COUNT)
-    wait_until(lambda: model.judged() >= COUNT, what="the model was asked and refused")
+    wait_until(lambda: model.judged() >= AT_ONCE + 2, what="the model was asked, refused, and tried again")
+    # Those that were on their way when it was noticed, and then one at a time.
+    assert model.judged() < COUNT
     assert without_insights(lift) == COUNT
     with pytest.raises(NotFound, match="not ready yet"):
         lift.client.conversations.insights(ids[0])
 
     model.say = lambda: completion(json.dumps(JUDGEMENT))
     refused = model.judged()
-    wait_until(lambda: without_insights(lift) == 0, what="every conversation judged")
+    judged_soon(lift)
     table = lift.conversations(insights=True)
     assert set(table["analyser"]) == {"llm:stub"}
     assert table["task_completed"].eq(False).all()
@@ -103,6 +117,31 @@ def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace,
     used: Any = lift.client.usage.get().tokens.used
     assert used == COUNT * 15
     assert model.judged() - refused >= COUNT
+
+
+def test_the_backlog_goes_on_soon_after_a_long_outage(lift: Workspace, model: Model) -> None:
+    model.say = lambda: Say({"error": {"message": "overloaded"}}, status=401)
+    log(lift, 1)
+    # Pauses that grow with each try would be twenty seconds by now.
+    wait_until(lambda: model.judged() >= 4, what="the model was away for a while")
+    model.say = lambda: completion(json.dumps(JUDGEMENT))
+    judged_soon(lift)
+
+
+def test_requests_that_a_hanging_model_lost_are_made_again_when_it_is_back(
+    lift: Workspace, model: Model
+) -> None:
+    never = threading.Event()
+    model.hangs = never
+    log(lift, COUNT)
+    wait_until(lambda: model.judged() >= AT_ONCE, what="the model hangs")
+    probes = model.probes()
+    wait_until(lambda: model.probes() > probes, what="the silence is noticed")
+    model.hangs = None
+    # What was asked before is still not answered.
+    judged_soon(lift)
+    assert not never.is_set()
+    never.set()
 
 
 def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Workspace, model: Model) -> None:

@@ -25,6 +25,7 @@ from promptlift.service import moment
 from promptlift.service.engine.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.jobs.engine import job, job_id, step
+from promptlift.service.jobs.judge_watch import JudgeWatch
 from promptlift.service.store import accounts, conversations, events, judging, usage
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.engine.judge import Judge, Judgement
     from promptlift.service.jobs.engine import JobEngine
+    from promptlift.service.jobs.judge_watch import Probe
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -47,9 +49,13 @@ SWEEP_SECONDS = 2.0
 CLEAN_EVERY = 300  # sweeps
 # A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
 FORGOTTEN_AFTER = 30 * 60 * moment.SECOND
-# A model that cannot be reached is asked again after 5 s, 10 s, 20 s … and at last every ten minutes.
+# A conversation for which the model alone does not answer is tried again after 5 s, 10 s, 20 s … and at last every ten
+# minutes.
 FIRST_PAUSE = 5 * moment.SECOND
 LONGEST_PAUSE = 600 * moment.SECOND
+# What was put off because the model is away comes back when it answers again; after this time also by itself, should the
+# process that would see to it have died.
+AWAY_PAUSE = 60 * moment.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
 
@@ -139,6 +145,10 @@ class InsightJobs:
         Reads one transcript at a time.
     at_a_time
         Conversations that are judged side by side.
+    trial
+        The same judge, asking once and not again; ``judge`` when ``None``.
+    probe
+        The endpoint of the judge's model; ``None`` without one.
 
     Attributes
     ----------
@@ -146,10 +156,21 @@ class InsightJobs:
         Says whether requests are coming in right now; set by whoever takes them.
     """
 
-    def __init__(self, database: Database, engine: JobEngine, judge: Judge, *, at_a_time: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        engine: JobEngine,
+        judge: Judge,
+        *,
+        at_a_time: int,
+        trial: Judge | None = None,
+        probe: Probe | None = None,
+    ) -> None:
         self._database = database
         self._engine = engine
         self._judge = judge
+        self._trial = trial or judge
+        self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.is_busy: Callable[[], bool] = lambda: False
@@ -163,12 +184,19 @@ class InsightJobs:
         global _running  # noqa: PLW0603 - jobs are plain functions and find their process here
         _running = self
         self._sweeper.start()
+        self._model.start()
 
     def stop(self) -> None:
         """Stop looking for waiting conversations."""
         self._ending.set()
+        self._model.stop()
         self._sweeper.join(timeout=10)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def waits_because(self) -> str | None:
+        """Why no conversation is judged now; ``None`` when nothing keeps the model from it."""
+        return self._model.reason
 
     @contextmanager
     def announcing(self) -> Iterator[None]:
@@ -196,8 +224,13 @@ class InsightJobs:
         """Step: take waiting conversations."""
         # Before the write lock is asked for: whoever writes from here on submits a job of its own.
         self._announced = False
+        places = self._model.places(CLAIM)
+        if not places:
+            return []
         with self._database.write() as connection:
-            return judging.claim(connection, worker, limit=CLAIM, now=moment.now())
+            claimed = judging.claim(connection, worker, limit=places, now=moment.now())
+        self._model.claimed(claimed)
+        return claimed
 
     def judge(self, worker: str, conversation_ids: Sequence[str]) -> int:
         """Step: judge some of the claimed conversations; gives how many got insights."""
@@ -224,20 +257,31 @@ class InsightJobs:
         judged = []
         for row in rows:
             self._give_way()
+            if not self._model.begin(row.id):
+                with self._database.write() as connection:
+                    judging.release(connection, worker, row.id)
+                continue
+            judge = self._trial if self._model.is_trial(row.id) else self._judge
             try:
                 transcript = parse_content(row.content.decode())
-                judgement = self._judge.judge(
+                judgement = judge.judge(
                     transcript, objective=row.objective, exclusions=exclusions[row.account_id] or None
                 )
             except JudgeUnavailable as error:
                 self._wait(worker, row, error)
+                continue
             except (JudgeFailed, TranscriptError) as error:
                 self._give_up_or_again(worker, row, error)
+                # Without a cause it was found before the model was asked.
+                answered = isinstance(error, JudgeFailed) and error.__cause__ is not None
             except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
                 _LOG.exception("the judge failed on conversation %s", row.id)
                 self._give_up_or_again(worker, row, JudgeFailed(f"the judge failed: {type(error).__name__}"))
+                answered = False
             else:
                 judged.append(_Judged(row, judgement, new_id("ins"), moment.now()))
+                answered = True
+            (self._model.answered if answered else self._model.untested)(row.id)
         return judged
 
     def _give_way(self) -> None:
@@ -246,11 +290,26 @@ class InsightJobs:
             time.sleep(GIVE_WAY_SECONDS)
 
     def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
-        asked = int((error.retry_after or 0) * moment.SECOND)
-        pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+        """Put a conversation off. What a model that is away does to it is no attempt of its own."""
+        alone = self._model.alone(row.id)
+        pause = AWAY_PAUSE
+        if alone:
+            asked = int((error.retry_after or 0) * moment.SECOND)
+            pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+        after = moment.now() + pause
         with self._database.write() as connection:
-            judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=_said(error))
+            judging.put_back(connection, worker, [row.id], after=after, problem=_said(error), counts=alone)
             self._count_tokens(connection, row, error.tokens)
+        self._model.unanswered(row.id, _said(error), retry_after=error.retry_after)
+
+    def _make_trial(self, conversation_id: str | None) -> None:
+        self._go_on_with([] if conversation_id is None else [conversation_id])
+
+    def _go_on_with(self, conversation_ids: Sequence[str]) -> None:
+        """Have conversations judged that were put off, and those that wait in line."""
+        with self._database.write() as connection:
+            judging.make_due(connection, conversation_ids, now=moment.now())
+            self._engine.submit_in(connection, QUEUE, JOB)
 
     def _give_up_or_again(self, worker: str, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
         _LOG.warning("conversation %s could not be judged: %s", row.id, error)
@@ -293,6 +352,8 @@ class InsightJobs:
             late = judging.waiting(connection, now=moment.now() - int(SWEEP_SECONDS * moment.SECOND))
             holders = judging.claimants(connection)
         gone = [holder for holder in holders if self._engine.status(holder) != "living"]
+        if self._model.away:  # a job would find that nothing may be judged now
+            late = 0
         if not late and not gone:
             return
         with self._database.write() as connection:

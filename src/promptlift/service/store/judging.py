@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
+# Ids of one statement: databases bound the number of its parameters.
+_AT_ONCE = 500
+
 
 def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
     """Take waiting conversations for one job, oldest first.
@@ -98,9 +101,21 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
 
 
 def put_back(
-    connection: Connection, worker: str, conversation_ids: Sequence[str], *, after: int, problem: str
+    connection: Connection,
+    worker: str,
+    conversation_ids: Sequence[str],
+    *,
+    after: int,
+    problem: str,
+    counts: bool = True,
 ) -> None:
-    """Let conversations wait again because the judge cannot be reached; not before ``after``."""
+    """Let conversations wait again because the judge cannot be reached; not before ``after``.
+
+    Parameters
+    ----------
+    counts
+        Whether this was an attempt: not when the model is away for everybody.
+    """
     connection.execute(
         update(conversations)
         .where(
@@ -112,7 +127,7 @@ def put_back(
             judging="pending",
             claimed_by=None,
             judge_after=after,
-            judge_attempts=conversations.c.judge_attempts + 1,
+            judge_attempts=conversations.c.judge_attempts + int(counts),
             judge_problem=problem,
         )
     )
@@ -182,13 +197,28 @@ def release_forgotten(connection: Connection, *, before: int) -> int:
     ).rowcount
 
 
-def release(connection: Connection, worker: str) -> int:
-    """Take conversations away from a job that ended without judging them."""
+def release(connection: Connection, worker: str, conversation_id: str | None = None) -> int:
+    """Take conversations, or one of them, away from a job that did not judge them."""
+    wanted = [conversations.c.judging == "claimed", conversations.c.claimed_by == worker]
+    if conversation_id is not None:
+        wanted.append(conversations.c.id == conversation_id)
     return connection.execute(
-        update(conversations)
-        .where(and_(conversations.c.judging == "claimed", conversations.c.claimed_by == worker))
-        .values(judging="pending", claimed_by=None)
+        update(conversations).where(and_(*wanted)).values(judging="pending", claimed_by=None)
     ).rowcount
+
+
+def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
+    """Let waiting conversations be judged now instead of after their pause."""
+    for start in range(0, len(conversation_ids), _AT_ONCE):
+        connection.execute(
+            update(conversations)
+            .where(
+                conversations.c.id.in_(conversation_ids[start : start + _AT_ONCE]),
+                conversations.c.judging == "pending",
+                conversations.c.judge_after > now,
+            )
+            .values(judge_after=now)
+        )
 
 
 def unfinished(connection: Connection) -> int:
