@@ -18,6 +18,7 @@ DTYPES = {
         "started_at": UTC_US,
         "llm_model": "str",
         "company_name": "str",
+        "insights_error": "str",
         "content": "str",
         "sentiment": "category",
         "sentiment_score": "float64",

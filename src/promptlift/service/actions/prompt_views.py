@@ -9,9 +9,11 @@ import orjson
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import moment
-from promptlift.service.store import aggregates, optimizations
+from promptlift.service.store import aggregates, judging, optimizations
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from promptlift.service.store.database import Database
@@ -19,12 +21,20 @@ if TYPE_CHECKING:
 
 TOP_ISSUES = 10
 RECOMMENDATIONS = 3
+REASONS = 5
 
 
-def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
-    """The prompt status view, over all its conversations."""
+def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None = None) -> dict[str, Any]:
+    """The prompt status view, over all its conversations.
+
+    Parameters
+    ----------
+    waits_because
+        Why no conversation is judged now, where something keeps the model from it.
+    """
     with database.read() as connection:
         figures = aggregates.totals(connection, prompt.account_id, prompt_id=prompt.id)
+        judged = judging.counts(connection, prompt.account_id, prompt.id)
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
     # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
@@ -40,8 +50,23 @@ def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
             "taskCompletionRate": _percent(figures.task_completed, figures.judged),
             "avgSentiment": figures.sentiment,
         },
+        "insights": _insight_counts(judged, waits_because),
         "lastOptimized": moment.wire(last),
     }
+
+
+def _insight_counts(rows: Sequence[AnyRow], waits_because: str | None) -> dict[str, Any]:
+    """How many conversations have insights, wait for them or failed, and why."""
+    counts = Counter[str]()
+    reasons = Counter[str]()
+    for row in rows:
+        state = "ready" if row.has_insights else "failed" if row.judging == "failed" else "waiting"
+        counts[state] += row.n
+        why = row.judge_problem or (waits_because if state == "waiting" else None)
+        if state != "ready" and why:
+            reasons[why] += row.n
+    told = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS)]
+    return {**{name: counts[name] for name in ("ready", "waiting", "failed")}, "reasons": told}
 
 
 def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:

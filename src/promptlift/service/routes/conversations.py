@@ -176,8 +176,11 @@ class _Conversations:
                     limit=limit,
                     offset=offset,
                 )
+            waits = self._parts.jobs.waits_because
             return {
-                "data": [_item(row, with_insights=with_insights, with_content=with_content) for row in rows],
+                "data": [
+                    _item(row, waits, with_insights=with_insights, with_content=with_content) for row in rows
+                ],
                 "pagination": {"total": total, "limit": limit, "offset": offset},
             }
 
@@ -190,7 +193,12 @@ class _Conversations:
         row = await self._row(request)
         return answer(
             {
-                **_item(row, with_insights=bool(with_insights), with_content=True),
+                **_item(
+                    row,
+                    self._parts.jobs.waits_because,
+                    with_insights=bool(with_insights),
+                    with_content=True,
+                ),
                 "idempotencyKey": row.idempotency_key,
             }
         )
@@ -232,7 +240,9 @@ def _link(body: ConversationCreate) -> tuple[str, str]:
     return prompt_id, scheme
 
 
-def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, Any]:
+def _item(
+    row: AnyRow, waits_because: str | None, *, with_insights: bool, with_content: bool
+) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": row.id,
         # unspecified: which link an answer carries when the request names no scheme. Both.
@@ -242,6 +252,7 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
         "llmModel": row.llm_model,
         "companyName": row.company_name,
         "hasInsights": row.has_insights,
+        "insightsError": _insights_error(row, waits_because),
         "createdAt": moment.wire(row.created_at),
         "startedAt": moment.wire(row.started_at),
         "endedAt": moment.wire(row.ended_at),
@@ -251,6 +262,14 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
     if with_insights:
         item["insights"] = None if row.document is None else orjson.Fragment(row.document)
     return item
+
+
+def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
+    """Why insights are not there, or not yet; ``None`` when there is nothing to say."""
+    if row.judging == "failed":
+        return str(row.judge_problem)
+    why = row.judge_problem or waits_because
+    return f"Not yet: {why}" if row.judging != "done" and why else None
 
 
 def _not_judged(row: AnyRow) -> Refusal:

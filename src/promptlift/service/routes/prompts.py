@@ -212,7 +212,12 @@ class _Prompts:
         row = await run_in_threadpool(
             prompts.get, self._database, caller_of(request), self._scheme, path_id(request)
         )
-        return answer(await run_in_threadpool(prompt_views.status_view, self._database, row))
+        waits_because = self._parts.jobs.waits_because
+        return answer(
+            await run_in_threadpool(
+                lambda: prompt_views.status_view(self._database, row, waits_because=waits_because)
+            )
+        )
 
     async def insights(self, request: Request) -> Response:
         query = Query(request)

@@ -174,6 +174,16 @@ def ask_again(
     ).rowcount
 
 
+def counts(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+    """How many conversations of a prompt have insights or not, by their state and what kept them from being judged."""
+    of = (conversations.c.has_insights, conversations.c.judging, conversations.c.judge_problem)
+    return connection.execute(
+        select(*of, func.count().label("n"))
+        .where(conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id)
+        .group_by(*of)
+    ).all()
+
+
 def waiting(connection: Connection, *, now: int) -> int:
     """How many conversations are due and claimed by nobody."""
     statement = select(func.count()).where(
