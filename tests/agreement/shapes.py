@@ -84,6 +84,13 @@ STATUS_VIEW = {
         "avgSentiment": maybe(number),
     },
     "lastOptimized": maybe(time),
+    # Beyond the specification:
+    "insights": {
+        "ready": count,
+        "waiting": count,
+        "failed": count,
+        "reasons": listed({"reason": text, "count": count}),
+    },
 }
 INSIGHTS_VIEW = {
     "period": {"days": count, "from": time, "to": time},
@@ -139,6 +146,7 @@ CONVERSATION_LISTED = {
     **CONVERSATION_CREATED,
     "promptId": text,
     "hasInsights": flag,
+    "insightsError": maybe(text),
     # Beyond the specification:
     "agentId": text,
     "llmModel": maybe(text),

@@ -19,6 +19,7 @@ DTYPES = {
         "llm_model": "str",
         "company_name": "str",
         "source_id": "str",
+        "insights_error": "str",
         "content": "str",
         "sentiment": "category",
         "sentiment_score": "float64",

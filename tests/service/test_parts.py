@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, cast
 
 import pytest
 
+from promptlift.service.failures import Refusal
+from promptlift.service.llm.served import ServedModels
 from promptlift.service.parts import Parts
 from promptlift.service.settings import ServiceSettings
 
@@ -17,39 +20,48 @@ def asked():
 
 @pytest.fixture
 def parts(asked, tmp_path):
-    def list_models():
+    def read():
         asked.append(1)
         return ["served-7b"]
 
     nobody = cast("Any", None)
     settings = ServiceSettings(data=tmp_path, models=("ours",))
-    return Parts(settings, nobody, nobody, nobody, nobody, nobody, list_models)
+    return Parts(settings, nobody, nobody, nobody, nobody, nobody, ServedModels(read))
+
+
+def check(parts, name):
+    """What is wrong with a name; ``None`` when it is valid."""
+    try:
+        asyncio.run(parts.check_model(name))
+    except Refusal as refusal:
+        return refusal.details["llmModel"]
+    return None
 
 
 @pytest.mark.parametrize("wanted", ["gpt-4o", "ours"])
 def test_the_endpoint_is_not_asked_for_a_name_that_is_known_anyway(parts, asked, wanted):
-    assert parts.model_names(wanted) == ("ours",)
+    assert check(parts, wanted) is None
     assert asked == []
 
 
-def test_the_endpoint_is_asked_once_a_minute_for_other_names(parts, asked):
-    assert parts.model_names("served-7b") == ("ours", "served-7b")
-    assert parts.model_names("another") == ("ours", "served-7b")
+def test_what_the_endpoint_serves_is_valid_and_near_names_of_it_are_offered(parts, asked):
+    assert check(parts, "served-7b") is None
+    assert "did you mean served-7b?" in check(parts, "served-7")
     assert asked == [1]
 
 
-def test_a_dead_endpoint_leaves_the_other_names(parts, asked, caplog):
+def test_a_dead_endpoint_leaves_the_other_names_and_the_answer_says_why(parts):
     def fail():
-        asked.append(1)
-        raise ConnectionError("nobody there")
+        raise ConnectionError("nobody there.")
 
-    parts.list_models = fail
-    assert parts.model_names("served-7b") == ("ours",)
-    assert parts.model_names("served-7b") == ("ours",)
-    assert asked == [1]
-    assert "does not list its models: nobody there" in caplog.text
+    parts.served = ServedModels(fail)
+    assert check(parts, "ours") is None
+    problem = check(parts, "served-7b")
+    assert "could not be read just now (nobody there); if it serves this one, try again" in problem
+    assert "PROMPTLIFT_MODELS" in problem
 
 
 def test_without_an_endpoint_there_are_the_operators_names(parts):
-    parts.list_models = None
-    assert parts.model_names("served-7b") == ("ours",)
+    parts.served = None
+    assert check(parts, "ours") is None
+    assert "could not be read" not in check(parts, "served-7b")

@@ -33,6 +33,7 @@ CONVERSATIONS: Final = (
     Column("llm_model", "text"),
     Column("company_name", "text"),
     Column("source_id", "text"),
+    Column("insights_error", "text"),
 )
 CONTENT: Final = (Column("content", "text"),)
 INSIGHT_VALUES: Final = (
@@ -92,6 +93,7 @@ _WIRE_NAMES: Final = {
     "sentiment_score": "sentimentScore",
     "task_completed": "taskCompleted",
     "insights_at": "createdAt",
+    "insights_error": "insightsError",
 }
 
 
@@ -170,6 +172,19 @@ def analyser_of(frame: pd.DataFrame) -> str | None:
         return None
     kinds = {str(name).split(":", 1)[0] for name in frame["analyser"].dropna().unique()}
     return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else None
+
+
+def insights_errors(frame: pd.DataFrame) -> dict[str, int]:
+    """Count why conversations of a table have no insights, the most frequent reason first.
+
+    Counted are conversations without insights for which the service says why.
+    """
+    if "insights_error" not in frame:
+        return {}
+    said = frame["insights_error"]
+    if "has_insights" in frame:
+        said = said[~frame["has_insights"].astype("boolean").fillna(value=False)]
+    return {str(reason): int(count) for reason, count in said.dropna().value_counts().items()}
 
 
 def _columns_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) -> dict[str, list[Any]]:

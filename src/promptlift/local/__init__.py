@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from promptlift.errors import ConfigError
 from promptlift.local.folder import DataFolder
 from promptlift.local.process import ServiceUse
-from promptlift.local.sampling import log_samples, wait_for_insights
+from promptlift.local.sampling import InsightsMissing, log_samples, wait_for_insights
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.workspace import Workspace
 
-__all__ = ["DataFolder", "ServiceUse", "local", "log_samples", "wait_for_insights"]
+__all__ = ["DataFolder", "InsightsMissing", "ServiceUse", "local", "log_samples", "wait_for_insights"]
 
 PLANS = ("free", "pro", "enterprise")
 

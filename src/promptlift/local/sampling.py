@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from promptlift.errors import IncompleteError
+from promptlift.errors import IncompleteError, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +16,12 @@ if TYPE_CHECKING:
 
     from promptlift.workspace import Workspace
 
-_EVERY_SECONDS = 0.3
+_EVERY_SECONDS: Final = 0.3
+# A wait pauses for so many times as long as its question took.
+_SHARE: Final = 4.0
+_REASONS: Final = 3
+_LOOK_AT_THE_LOG: Final = "Look at service.log in the data folder of the service."
+_AGAIN: Final = "Ask for them again with lift.client.conversations.regenerate_insights(conversation_id)."
 
 
 def log_samples(lift: Workspace, *, ending: date | None = None) -> dict[str, str]:
@@ -55,10 +63,16 @@ def _make_prompt(lift: Workspace, body: dict[str, object]) -> str:
     return lift.client.prompts.create(**{wire_names.get(name, name): body[name] for name in body}).id  # type: ignore[arg-type]
 
 
+class InsightsMissing(UserWarning):
+    """Some conversations that were waited for could not be judged. The message says how many, and why."""
+
+
 def wait_for_insights(
     lift: Workspace, prompt_ids: Iterable[str], *, patience: float = 60.0, progress: bool = True
 ) -> int:
-    """Wait until every conversation of some prompts has its insights.
+    """Wait until every conversation of some prompts has its insights, or could not be judged.
+
+    Only counts are asked for, however many conversations there are.
 
     Parameters
     ----------
@@ -74,40 +88,101 @@ def wait_for_insights(
     Returns
     -------
     int
-        Conversations that have insights: all of them.
+        Conversations that have insights.
 
     Raises
     ------
     IncompleteError
-        Nothing new came for `patience` seconds; ``fetched`` is the number of those that have insights.
+        Nothing new came for `patience` seconds, or not one conversation could be judged; ``fetched`` is the number of
+        those that have insights.
+
+    Warns
+    -----
+    InsightsMissing
+        Some conversations could not be judged, and why.
     """
     from tqdm.auto import tqdm  # noqa: PLC0415  only a wait needs it
 
     wanted = list(prompt_ids)
     deadline = time.monotonic() + patience
+    known = 0
     with tqdm(desc="insights", unit=" conversations", disable=not progress, leave=False) as bar:
         while True:
-            judged, total = _count(lift, wanted)
-            if judged > bar.n:
+            asked = time.monotonic()
+            found = _count(lift, wanted)
+            took = time.monotonic() - asked
+            if found.ready + found.failed > known:
                 deadline = time.monotonic() + patience
-            bar.total = total
-            bar.update(judged - bar.n)
-            if judged == total:
-                return total
+            bar.total = found.total
+            bar.update(found.ready + found.failed - known)
+            known = found.ready + found.failed
+            if not found.waiting:
+                return _ended(found)
             if time.monotonic() > deadline:
                 raise IncompleteError(
-                    f"{judged} of {total} conversations have insights, and no other came for {patience:.0f} s. "
-                    "Look at service.log in the data folder of the service.",
-                    fetched=judged,
+                    f"{found.ready} of {found.total} conversations have insights, and no other came for "
+                    f"{patience:.0f} s. {found.reason or _LOOK_AT_THE_LOG}",
+                    fetched=found.ready,
                 )
-            time.sleep(_EVERY_SECONDS)
+            # The wait takes at most a fifth of what the service can do.
+            time.sleep(max(_EVERY_SECONDS, _SHARE * took))
 
 
-def _count(lift: Workspace, prompt_ids: list[str]) -> tuple[int, int]:
-    """Count the conversations with insights, and all."""
-    judged = total = 0
-    for prompt_id in prompt_ids:
-        has_insights = lift.conversations(prompt_id)["has_insights"]
-        judged += int(has_insights.fillna(value=False).sum())
-        total += len(has_insights)
-    return judged, total
+@dataclass(frozen=True)
+class _Counts:
+    """Conversations with insights, without them so far, and without them for good."""
+
+    ready: int = 0
+    waiting: int = 0
+    failed: int = 0
+    reasons: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def total(self) -> int:
+        return self.ready + self.waiting + self.failed
+
+    @property
+    def reason(self) -> str:
+        """Why conversations have no insights, the most frequent reason first; empty where the service does not say."""
+        return "; ".join(f"{reason} ({count:,})" for reason, count in self.reasons[:_REASONS])
+
+    def __add__(self, other: _Counts) -> _Counts:
+        reasons = Counter(dict(self.reasons)) + Counter(dict(other.reasons))
+        return _Counts(
+            self.ready + other.ready,
+            self.waiting + other.waiting,
+            self.failed + other.failed,
+            tuple(reasons.most_common()),
+        )
+
+
+def _count(lift: Workspace, prompt_ids: list[str]) -> _Counts:
+    return sum((_count_of(lift, prompt_id) for prompt_id in prompt_ids), _Counts())
+
+
+def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
+    """Ask for the counts of one prompt: two totals where the service does not give them at once."""
+    try:
+        said = lift.client.prompts.status(prompt_id).insights
+    except NotFound:  # the agent scheme has no such view
+        said = None
+    if said is not None:
+        reasons = tuple((one.reason, one.count) for one in said.reasons)
+        return _Counts(said.ready, said.waiting, said.failed, reasons)
+    ready, total = (
+        lift.client.conversations.list(prompt_id=prompt_id, has_insights=kind, limit=1).pagination
+        for kind in (True, None)
+    )
+    if ready is None or total is None:
+        raise IncompleteError("The service does not say how many conversations it has.", fetched=0)
+    return _Counts(ready.total, max(0, total.total - ready.total))
+
+
+def _ended(found: _Counts) -> int:
+    if not found.failed:
+        return found.ready
+    said = f"{found.failed:,} of {found.total:,} conversations could not be judged: {found.reason}."
+    if not found.ready:
+        raise IncompleteError(f"{said} {_AGAIN}", fetched=0)
+    warnings.warn(f"{said} They count as not judged everywhere. {_AGAIN}", InsightsMissing, stacklevel=3)
+    return found.ready

@@ -87,7 +87,7 @@ def compose(
         subtitle=_subtitle(material, len(table)),
         facts=tuple(_facts(material, window, overview)),
         notices=(
-            *explanations.notices(material, analyser, period=window.words),
+            *explanations.notices(material, analyser, period=window.words, redacted=redacted),
             *rehearsal_notice(material),
         ),
         headlines=tuple(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import promptlift
+from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
-from promptlift.report.redaction import REDACTION_NOTE
+from promptlift.report.redaction import REDACTION_NOTE, redact
 from promptlift.report.wording import moment, plural
 from promptlift.schema.inert import one_line
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["completeness", "footer", "how_measured", "how_to_read", "notices"]
 
 _FEW: Final = 30
+_REASONS: Final = 3
+_REASON_CHARS: Final = 300
 _ANALYSERS: Final = {
     "lexicon": "The insights come from the built-in word-list analyser, without a language model. It is a rough guide: "
     "it counts words and signs of an end, and does not understand what was said. Compare prompts with it rather than "
@@ -29,7 +32,9 @@ _ANALYSERS: Final = {
 }
 
 
-def notices(material: Material, analyser: str | None, *, period: str = "") -> tuple[Notice, ...]:
+def notices(
+    material: Material, analyser: str | None, *, period: str = "", redacted: bool = False
+) -> tuple[Notice, ...]:
     """Sentences that stand before the numbers."""
     table, said = material.conversations, []
     if material.provenance.complete is False:
@@ -49,7 +54,30 @@ def notices(material: Material, analyser: str | None, *, period: str = "") -> tu
         said.append(Notice("note", words))
     if analyser in _ANALYSERS:
         said.append(Notice("note", _ANALYSERS[analyser]))
+    said += _unjudged(table, redacted=redacted)
     return tuple(said)
+
+
+def _unjudged(table: pd.DataFrame, *, redacted: bool) -> list[Notice]:
+    """Why conversations have no insights, as far as the service says it."""
+    errors = insights_errors(table)
+    if not errors:
+        return []
+    # What a model's endpoint says may quote what was sent to it.
+    reasons = [
+        redact(one_line(reason, _REASON_CHARS)) if redacted else one_line(reason, _REASON_CHARS)
+        for reason in errors
+    ]
+    told = "; ".join(
+        f"{reason.rstrip('.')} ({n:,})"
+        for reason, n in list(zip(reasons, errors.values(), strict=True))[:_REASONS]
+    )
+    rest = sum(list(errors.values())[_REASONS:])
+    more = f"; for other reasons ({rest:,})" if rest else ""
+    words = (
+        f"{plural(sum(errors.values()), 'conversation')} without insights, because they could not be judged: "
+    )
+    return [Notice("warning", f"{words}{told}{more}.")]
 
 
 def how_to_read(*, compared: bool) -> Section:

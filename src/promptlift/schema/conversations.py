@@ -28,6 +28,8 @@ class Conversation(LinkedModel):
     """The conversation's id in the tool that it came from. Our service keeps it, others may not."""
     has_insights: bool | None = None
     insights: Insights | None = None
+    insights_error: str | None = None
+    """Why there are no insights, or not yet. Our service gives it, others may not."""
     created_at: UtcTime | None = None
     started_at: UtcTime | None = None
     """First message time, else the time of the log request. Our service gives it, others may not."""

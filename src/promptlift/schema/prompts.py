@@ -103,6 +103,25 @@ class StatusMetrics(ApiModel):
     """Mean sentiment score, -1 to 1; ``None`` when there are none."""
 
 
+class MissingReason(ApiModel):
+    """Why conversations have no insights, and how many."""
+
+    reason: str
+    count: int
+
+
+class InsightCounts(ApiModel):
+    """How far the insights of a prompt's conversations are."""
+
+    ready: int
+    waiting: int
+    """Without insights so far; they come, or their conversation fails."""
+    failed: int
+    """Could not be judged, as often as it was tried. They can be asked for again."""
+    reasons: list[MissingReason] = Field(default_factory=list)
+    """Why conversations wait or failed, where it is known, the most frequent first."""
+
+
 class PromptStatusView(ApiModel):
     """Answer of ``GET /prompts/:id/status``."""
 
@@ -111,6 +130,8 @@ class PromptStatusView(ApiModel):
     status: str
     optimization_state: str
     metrics: StatusMetrics
+    insights: InsightCounts | None = None
+    """Beyond the specification: our service gives it, others may not."""
     last_optimized: UtcTime | None = None
 
 

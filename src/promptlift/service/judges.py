@@ -10,10 +10,9 @@ from promptlift.service.engine.judge_process import LexiconProcess
 from promptlift.service.llm import LlmSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptlift.service.engine.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
+    from promptlift.service.llm.served import ServedModels
 
 # Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
 _MODEL_CALLS = 8
@@ -29,16 +28,17 @@ class Chosen:
         Conversations to judge side by side.
     client
         The endpoint; ``None`` without one.
+    trial
+        The same judge, asking its model once and not again; ``None`` where nothing is asked.
+    served
+        The models that the endpoint serves; ``None`` without one.
     """
 
     judge: BatchJudge
     at_a_time: int
-    client: ChatClient | None
-
-    @property
-    def list_models(self) -> Callable[[], list[str]] | None:
-        """Asks the endpoint for its model names; ``None`` without an endpoint."""
-        return None if self.client is None else self.client.models
+    client: ChatClient | None = None
+    trial: BatchJudge | None = None
+    served: ServedModels | None = None
 
     def close(self) -> None:
         """Close the connections to the endpoint, or end the process of the built-in analyser."""
@@ -49,13 +49,17 @@ class Chosen:
 
 
 def choose() -> Chosen:
-    """Choose by ``PROMPTLIFT_LLM_BASE_URL`` and ``PROMPTLIFT_LLM_MODEL``."""
+    """Choose by ``PROMPTLIFT_LLM_BASE_URL`` and ``PROMPTLIFT_LLM_MODEL``; begins to read the endpoint's models."""
     settings = LlmSettings.from_env()
     if settings is None:
-        return Chosen(LexiconProcess(), 1, None)
+        return Chosen(LexiconProcess(), 1)
     # Loaded only here: a service without a model needs neither the HTTP client nor the memory for it.
     from promptlift.service.engine.llm_judge import LlmJudge  # noqa: PLC0415
     from promptlift.service.llm.client import ChatClient  # noqa: PLC0415
+    from promptlift.service.llm.served import ServedModels  # noqa: PLC0415
 
     client = ChatClient(settings)
-    return Chosen(OneByOne(LlmJudge(client, settings.model)), _MODEL_CALLS, client)
+    served = ServedModels(client.models)
+    served.refresh()  # so that the list is there when the first prompt is made
+    judge, trial = (OneByOne(LlmJudge(asked, settings.model)) for asked in (client, client.once()))
+    return Chosen(judge, _MODEL_CALLS, client, trial, served)

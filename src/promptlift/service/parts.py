@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from dataclasses import dataclass, field
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlift.service.rules.models import problem_of
+from promptlift.service.failures import invalid
+from promptlift.service.rules.models import is_known, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptlift.service.actions.conversation_log import ConversationLog
     from promptlift.service.jobs.insights import InsightJobs
     from promptlift.service.jobs.optimizations import OptimizationJobs
+    from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
 
-_LOG = logging.getLogger(__name__)
-_MODELS_MEMORY_SECONDS = 60.0
+# Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
+# the threads that every other request needs.
+_NEAR_NAMES = ThreadPoolExecutor(max_workers=1, thread_name_prefix="near-names")
 
 
 @dataclass
@@ -29,8 +30,8 @@ class Parts:
 
     Attributes
     ----------
-    list_models
-        Asks the configured endpoint for its model names; ``None`` without an endpoint.
+    served
+        The models that the configured endpoint serves; ``None`` without an endpoint.
     """
 
     settings: ServiceSettings
@@ -39,21 +40,27 @@ class Parts:
     log: ConversationLog
     models: Models
     optimizations: OptimizationJobs
-    list_models: Callable[[], list[str]] | None = None
-    _models: tuple[float, tuple[str, ...]] = field(default=(-1e9, ()), init=False)
+    served: ServedModels | None = None
 
-    def model_names(self, wanted: str) -> tuple[str, ...]:
-        """Model names that are valid beside the catalogue: the operator's and the endpoint's.
+    async def check_model(self, wanted: str) -> None:
+        """Check the name of a prompt's model: in the catalogue, the operator's, or one that the endpoint serves.
 
-        The endpoint is asked only when ``wanted`` is not known without it, so a slow one holds up nobody else.
+        The endpoint is asked only for a name that is not known without it, and in the background: a request never
+        waits for it in a thread, and is answered from what is known when the endpoint is slow.
+
+        Raises
+        ------
+        Refusal
+            ``VALIDATION_ERROR`` under ``llmModel``; says so when the endpoint's list could not be read.
         """
-        if self.list_models is None or problem_of(wanted, self.settings.models) is None:
-            return self.settings.models
-        asked_at, names = self._models
-        if time.monotonic() - asked_at > _MODELS_MEMORY_SECONDS:
-            try:
-                names = tuple(self.list_models())
-            except Exception as error:  # noqa: BLE001 - a dead endpoint must not stop the work on prompts
-                _LOG.warning("the language model endpoint does not list its models: %s", error)
-            self._models = (time.monotonic(), names)
-        return self.settings.models + names
+        names, doubt = frozenset(self.settings.models), None
+        if is_known(wanted, names):
+            return
+        if self.served is not None:
+            served = await self.served.find(wanted)
+            names, doubt = names | served.names, served.doubt
+            if is_known(wanted, names):
+                return
+        loop = asyncio.get_running_loop()
+        problem = await loop.run_in_executor(_NEAR_NAMES, problem_of, wanted, names, doubt)
+        raise invalid({"llmModel": problem}, "Unknown model name")

@@ -126,12 +126,14 @@ def _run(
     executor = "serve" if database.is_sqlite else address
     engine = JobEngine(database, executor=executor)
     judge = choose()
-    jobs = InsightJobs(database, engine, judge.judge, at_a_time=judge.at_a_time)
+    jobs = InsightJobs(
+        database, engine, judge.judge, at_a_time=judge.at_a_time, trial=judge.trial, probe=judge.client
+    )
     log = ConversationLog(database, jobs)
     models = Models.from_env(judge.client)
     runs = OptimizationJobs(database, models, worker=executor)
     deployments = DeploymentJobs(database, models, runs.rooms, worker=executor)
-    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.list_models))
+    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.served))
 
     config = uvicorn.Config(
         app,

@@ -226,7 +226,7 @@ class ConversationBrowser(TwinWidget):
             "judged": self._catalogue.has_judgements,
             "choices": self._catalogue.choices(),
             "kept": "" if kept is None else one_line(kept.name, 60),
-            "note": browser_twin.note_of(self._analyser, blind=self._catalogue.blind),
+            "note": browser_twin.note_of(self._analyser, self._catalogue),
         }
 
     def _static(self) -> Markup:

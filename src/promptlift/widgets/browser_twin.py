@@ -42,9 +42,13 @@ _NOTES: Final = {
 }
 
 
-def note_of(analyser: str | None, *, blind: bool) -> str:
-    """Give the sentence that belongs under everything a word list has judged."""
-    return "" if blind else _NOTES.get(str(analyser), "")
+def note_of(analyser: str | None, catalogue: Catalogue) -> str:
+    """Give the sentences that belong under judgements: of a word list, and of conversations that could not be judged."""
+    if catalogue.blind:
+        return ""
+    count, reason = catalogue.unjudged()
+    unjudged = f"{count:,} without insights, because they could not be judged: {reason}" if count else ""
+    return " ".join(filter(None, (_NOTES.get(str(analyser), ""), unjudged)))
 
 
 def draw(
@@ -71,7 +75,7 @@ def draw(
         parts.append(_open(catalogue, labels, shown))
     if len(labels):
         parts.append(_labels(labels))
-    note = note_of(analyser, blind=catalogue.blind)
+    note = note_of(analyser, catalogue)
     if note:
         parts.append(paragraph(note, soft=True))
     parts.append(

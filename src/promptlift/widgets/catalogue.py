@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from promptlift.analysis.reading import collect, names_of, require
 from promptlift.errors import TranscriptError
+from promptlift.frames import insights_errors
 from promptlift.frames.contents import messages_of
 from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.schema.insights import SENTIMENTS
@@ -32,7 +33,7 @@ _MESSAGE_CHARS: Final = 20_000
 _TITLE_CHARS: Final = 90
 _ISSUES_OFFERED: Final = 100
 _KNOWN: Final = (
-    "status", "created_at", "started_at", "llm_model", "content", "sentiment", "sentiment_score", "task_completed",
+    "status", "has_insights", "insights_error", "created_at", "started_at", "llm_model", "content", "sentiment", "sentiment_score", "task_completed",
     "topics", "summary", "issues", "analyser",
 )  # fmt: skip
 _WORDS: Final = re.compile(r'"([^"]+)"|(\S+)')
@@ -191,6 +192,7 @@ class Catalogue:
                 ("Issues", "; ".join(one_line(one, 120) for one in _titles(values.get("issues"))[:8])),
                 ("Topics", ", ".join(one_line(one, 60) for one in _titles(values.get("topics"))[:8])),
                 ("Judged by", one_line(_string(values.get("analyser")), 60)),
+                ("No insights", one_line(_string(values.get("insights_error")), 300)),
             ]
         return [(name, value) for name, value in known if value]
 
@@ -209,6 +211,11 @@ class Catalogue:
             return messages_of(content), ""
         except TranscriptError as error:
             return [], f"The transcript cannot be read: {one_line(error, 300)}"
+
+    def unjudged(self) -> tuple[int, str]:
+        """Give how many conversations have no insights for a reason that is known, and the most frequent reason."""
+        errors = insights_errors(self.frame)
+        return sum(errors.values()), one_line(next(iter(errors), ""), 300)
 
     # What can be chosen.
 

@@ -84,8 +84,9 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, prompt_id, status, has_insights, created_at, started_at, llm_model, company_name; with
-            ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed, topics,
+            conversation_id, prompt_id, status, has_insights, created_at, started_at, llm_model, company_name,
+            insights_error (why there are no insights, or not yet; ``attrs["promptlift"]["insights_errors"]`` counts
+            the reasons); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed, topics,
             summary, issues, insights_at, analyser. Times are UTC.
 
         Raises

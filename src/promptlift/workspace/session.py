@@ -134,6 +134,7 @@ def stamped(
         "analyser": frames().analyser_of(frame),
         "deleted_meanwhile": rows.dropped,
         "warnings": warnings,
+        **({"insights_errors": frames().insights_errors(frame)} if "insights_error" in frame else {}),
         **about,
         **rows.facts,
     }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import moment
-from promptlift.service.store import aggregates, optimizations
+from promptlift.service.store import aggregates, judging, optimizations
 from promptlift.service.store.conversation_counts import SEVERITIES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from promptlift.service.store.aggregates import IssueCount, Totals
@@ -19,12 +22,20 @@ if TYPE_CHECKING:
 
 TOP_ISSUES = 10
 RECOMMENDATIONS = 3
+REASONS = 5
 
 
-def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
-    """The prompt status view, over all its conversations."""
+def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None = None) -> dict[str, Any]:
+    """The prompt status view, over all its conversations.
+
+    Parameters
+    ----------
+    waits_because
+        Why no conversation is judged now, where something keeps the model from it.
+    """
     with database.read() as connection:
         figures = aggregates.totals(connection, prompt.account_id, prompt.id)
+        troubles = judging.troubles(connection, prompt.account_id, prompt.id)
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
     # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
@@ -40,8 +51,22 @@ def status_view(database: Database, prompt: AnyRow) -> dict[str, Any]:
             "taskCompletionRate": _percent(figures.task_completed, figures.judged),
             "avgSentiment": figures.sentiment,
         },
+        "insights": _insight_counts(figures, troubles, waits_because),
         "lastOptimized": moment.wire(last),
     }
+
+
+def _insight_counts(figures: Totals, troubles: Sequence[AnyRow], waits_because: str | None) -> dict[str, Any]:
+    """How many conversations have insights, wait for them or failed, and why."""
+    reasons = Counter[str]()
+    for row in troubles:
+        reasons[row.judge_problem] += row.n
+    failed = sum(row.n for row in troubles if row.judging == "failed")
+    if waits_because is not None:
+        reasons[waits_because] += figures.total - figures.scored - reasons.total()
+    told = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS) if count]
+    waiting = figures.total - figures.scored - failed
+    return {"ready": figures.scored, "waiting": waiting, "failed": failed, "reasons": told}
 
 
 def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:

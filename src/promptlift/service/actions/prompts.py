@@ -11,11 +11,10 @@ from promptlift.service import moment
 from promptlift.service.actions import deployments, optimizations
 from promptlift.service.failures import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
-from promptlift.service.rules.models import problem_of
 from promptlift.service.store import accounts, events, prompts, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -62,15 +61,14 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
     return row
 
 
-def create(database: Database, caller: Caller, body: PromptCreate, models: Iterable[str]) -> AnyRow:
-    """Add a prompt and give its row.
+def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
+    """Add a prompt, whose model is known to be valid, and give its row.
 
     Raises
     ------
     Refusal
-        ``VALIDATION_ERROR`` for an unknown model, ``LIMIT_EXCEEDED`` for the plan.
+        ``LIMIT_EXCEEDED`` for the plan.
     """
-    _check_model(body.llm_model, models)
     now = moment.now()
     with database.write() as connection:
         _check_quota(connection, caller, now)
@@ -104,7 +102,6 @@ def update(
     scheme: Scheme,
     prompt_id: str,
     body: PromptUpdate,
-    models: Iterable[str],
 ) -> AnyRow:
     """Change the provided fields of a prompt and give its row.
 
@@ -113,14 +110,12 @@ def update(
     Raises
     ------
     Refusal
-        ``NOT_FOUND``, ``VALIDATION_ERROR`` for an unknown model or a text that was live before the one that is now,
-        ``LIMIT_EXCEEDED`` when an archived prompt comes back.
+        ``NOT_FOUND``, ``VALIDATION_ERROR`` for a text that was live before the one that is now, ``LIMIT_EXCEEDED`` when
+        an archived prompt comes back.
     """
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
     if "content" in changes:
         changes["content_known"] = True
-    if "llm_model" in changes:
-        _check_model(changes["llm_model"], models)
     if "tags" in changes:
         changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
     with database.write() as connection:
@@ -202,9 +197,3 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     if used >= limit:
         reset_at = moment.wire(moment.billing_period(now)[1]) or ""
         raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
-
-
-def _check_model(name: str, models: Iterable[str]) -> None:
-    problem = problem_of(name, models)
-    if problem is not None:
-        raise invalid({"llmModel": problem}, "Unknown model name")

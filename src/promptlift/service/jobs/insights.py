@@ -19,19 +19,21 @@ import orjson
 from sqlalchemy.exc import SQLAlchemyError
 
 from promptlift.service import moment
-from promptlift.service.engine.judge import Judgement, JudgeRequest, JudgeUnavailable
+from promptlift.service.engine.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.jobs.engine import job, job_id, step
+from promptlift.service.jobs.judge_watch import JudgeWatch
 from promptlift.service.store import accounts, conversations, events, judging, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
     from promptlift.errors import TranscriptError
-    from promptlift.service.engine.judge import BatchJudge, JudgeFailed
+    from promptlift.service.engine.judge import BatchJudge
     from promptlift.service.jobs.engine import JobEngine
+    from promptlift.service.jobs.judge_watch import Probe
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -45,9 +47,13 @@ SWEEP_SECONDS = 2.0
 CLEAN_EVERY = 300  # sweeps
 # A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
 FORGOTTEN_AFTER = 30 * 60 * moment.SECOND
-# A model that cannot be reached is asked again after 5 s, 10 s, 20 s … and at last every ten minutes.
+# A conversation for which the model alone does not answer is tried again after 5 s, 10 s, 20 s … and at last every ten
+# minutes.
 FIRST_PAUSE = 5 * moment.SECOND
 LONGEST_PAUSE = 600 * moment.SECOND
+# What was put off because the model is away comes back when it answers again; after this time also by itself, should the
+# process that would see to it have died.
+AWAY_PAUSE = 60 * moment.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
 
@@ -124,7 +130,7 @@ class _Judged:
 
 
 class InsightJobs:
-    """Lets insights come to be.
+    """Run insight jobs.
 
     Parameters
     ----------
@@ -134,20 +140,29 @@ class InsightJobs:
         Derives the insights.
     at_a_time
         Conversations that are judged side by side.
-
-    Attributes
-    ----------
-    is_busy
-        Says whether requests are coming in right now; set by whoever takes them.
+    trial
+        The same judge, asking once and not again; ``judge`` when ``None``.
+    probe
+        The endpoint of the judge's model; ``None`` without one.
     """
 
-    def __init__(self, database: Database, engine: JobEngine, judge: BatchJudge, *, at_a_time: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        engine: JobEngine,
+        judge: BatchJudge,
+        *,
+        at_a_time: int,
+        trial: BatchJudge | None = None,
+        probe: Probe | None = None,
+    ) -> None:
         self._database = database
         self._engine = engine
         self._judge = judge
+        self._trial = trial or judge
+        self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
-        self.is_busy: Callable[[], bool] = lambda: False
         self._announced = False
         self._mine = threading.local()
         self._ending = threading.Event()
@@ -158,12 +173,19 @@ class InsightJobs:
         global _running  # noqa: PLW0603 - jobs are plain functions and find their process here
         _running = self
         self._sweeper.start()
+        self._model.start()
 
     def stop(self) -> None:
         """Stop looking for waiting conversations."""
         self._ending.set()
+        self._model.stop()
         self._sweeper.join(timeout=10)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def waits_because(self) -> str | None:
+        """Why no conversation is judged now; ``None`` when nothing keeps the model from it."""
+        return self._model.reason
 
     @contextmanager
     def announcing(self) -> Iterator[None]:
@@ -191,8 +213,13 @@ class InsightJobs:
         """Step: take waiting conversations."""
         # Before the write lock is asked for: whoever writes from here on submits a job of its own.
         self._announced = False
+        places = self._model.places(CLAIM)
+        if not places:
+            return []
         with self._database.write() as connection:
-            return judging.claim(connection, worker, limit=CLAIM, now=moment.now())
+            claimed = judging.claim(connection, worker, limit=places, now=moment.now())
+        self._model.claimed(claimed)
+        return claimed
 
     def judge(self, worker: str, conversation_ids: Sequence[str]) -> int:
         """Step: judge some of the claimed conversations; gives how many got insights."""
@@ -215,26 +242,56 @@ class InsightJobs:
             self._engine.submit_in(connection, QUEUE, JOB, job=f"{worker}+")
 
     def _judge_all(self, worker: str, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
+        rows = [row for row in rows if self._may_begin(worker, row)]
         requests = [
             JudgeRequest(row.id, row.content.decode(), row.objective, exclusions[row.account_id] or None)
             for row in rows
         ]
         judged = []
-        for row, outcome in zip(rows, self._judge.judge_all(requests), strict=True):
+        judge = self._trial if any(self._model.is_trial(row.id) for row in rows) else self._judge
+        for row, outcome in zip(rows, judge.judge_all(requests), strict=True):
+            if isinstance(outcome, JudgeUnavailable):
+                self._wait(worker, row, outcome)
+                continue
+            answered = True
             if isinstance(outcome, Judgement):
                 judged.append(_Judged(row, outcome, new_id("ins"), moment.now()))
-            elif isinstance(outcome, JudgeUnavailable):
-                self._wait(worker, row, outcome)
             else:
                 self._give_up_or_again(worker, row, outcome)
+                # Without a cause it was found before the model was asked.
+                answered = isinstance(outcome, JudgeFailed) and outcome.__cause__ is not None
+            (self._model.answered if answered else self._model.untested)(row.id)
         return judged
 
-    def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
-        asked = int((error.retry_after or 0) * moment.SECOND)
-        pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+    def _may_begin(self, worker: str, row: AnyRow) -> bool:
+        """Whether a conversation goes to the judge now; else it is given back."""
+        if self._model.begin(row.id):
+            return True
         with self._database.write() as connection:
-            judging.put_back(connection, worker, [row.id], after=moment.now() + pause, problem=_said(error))
+            judging.release(connection, worker, row.id)
+        return False
+
+    def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
+        """Put a conversation off. What a model that is away does to it is no attempt of its own."""
+        alone = self._model.alone(row.id)
+        pause = AWAY_PAUSE
+        if alone:
+            asked = int((error.retry_after or 0) * moment.SECOND)
+            pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+        after = moment.now() + pause
+        with self._database.write() as connection:
+            judging.put_back(connection, worker, [row.id], after=after, problem=_said(error), counts=alone)
             self._count_tokens(connection, row, error.tokens)
+        self._model.unanswered(row.id, _said(error), retry_after=error.retry_after)
+
+    def _make_trial(self, conversation_id: str | None) -> None:
+        self._go_on_with([] if conversation_id is None else [conversation_id])
+
+    def _go_on_with(self, conversation_ids: Sequence[str]) -> None:
+        """Have conversations judged that were put off, and those that wait in line."""
+        with self._database.write() as connection:
+            judging.make_due(connection, conversation_ids, now=moment.now())
+            self._engine.submit_in(connection, QUEUE, JOB)
 
     def _give_up_or_again(self, worker: str, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
         _LOG.warning("conversation %s could not be judged: %s", row.id, error)
@@ -277,6 +334,8 @@ class InsightJobs:
             late = judging.waiting(connection, now=moment.now() - int(SWEEP_SECONDS * moment.SECOND))
             holders = judging.claimants(connection)
         gone = [holder for holder in holders if self._engine.status(holder) != "living"]
+        if self._model.away:  # a job would find that nothing may be judged now
+            late = 0
         if not late and not gone:
             return
         with self._database.write() as connection:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pydantic import BaseModel
 from pydantic import ValidationError as PydanticError
 
+from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 
 if TYPE_CHECKING:
@@ -106,7 +107,10 @@ def model_names(document: Any) -> list[str]:
     if not isinstance(entries, list):
         raise LlmBadAnswer("The language model's endpoint answered with something else than a list of models")
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
-    return [name for name in names if isinstance(name, str) and name]
+    # A name that no prompt could have is of no use, and would be quoted in errors.
+    return [
+        name for name in names if isinstance(name, str) and 0 < len(name) <= NAME_CHARS and name.isprintable()
+    ]
 
 
 def error_text(document: Any) -> str:

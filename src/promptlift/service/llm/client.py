@@ -20,7 +20,7 @@ from promptlift.service.llm.patience import Patience
 from promptlift.service.llm.port import ChatAnswer, Parsed, Purpose, check_purpose
 from promptlift.service.llm.retry import RetryPolicy
 from promptlift.service.llm.transport import Transport
-from promptlift.service.llm.tries import NO_JOB, Tries
+from promptlift.service.llm.tries import ASKED_ONCE, NO_JOB, ONE_TRY, Tries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +35,8 @@ __all__ = ["ChatAnswer", "ChatClient", "Purpose"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
+# A list that takes longer is of no use to whoever waits for it: it is asked for again soon enough.
+MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 AGAIN_TEMPERATURE: Final = 0.7
 
@@ -149,6 +151,18 @@ class ChatClient:
         """Give a view that works for ``job``: counted, limited and cancelled with it, over the same connections."""
         return _View(self._answer, job)
 
+    def once(self) -> ChatModel:
+        """Give a view that asks once: no answer, and one that does not fit, are told without another try."""
+        return _View(self._answer, ASKED_ONCE)
+
+    def reachable(self) -> bool:
+        """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
+        return self._tries.reaches("/models", purpose="models", seconds=MODELS_SECONDS)
+
+    def cut_older_than(self, moment: float) -> int:
+        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
+        return self._tries.cut_older_than(moment)
+
     def _answer(
         self, messages: Sequence[Mapping[str, str]], purpose: Purpose, wanted: _Wanted, job: JobView
     ) -> ChatAnswer[Any]:
@@ -197,14 +211,16 @@ class ChatClient:
             raise
 
     def models(self) -> list[str]:
-        """List the models that the endpoint serves.
+        """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.
 
         Raises
         ------
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        reply = self._tries.send("GET", "/models", purpose="models", job=NO_JOB, policy=self._policy)
+        reply = self._tries.send(
+            "GET", "/models", purpose="models", job=NO_JOB, policy=ONE_TRY, seconds=MODELS_SECONDS
+        )
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)

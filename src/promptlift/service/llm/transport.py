@@ -62,7 +62,7 @@ class Transport:
         self._heads: dict[tuple[str, str, str], bytes] = {}
         self._lock = threading.Lock()
         self._kept: list[Line] = []
-        self._cuts: dict[object, Callable[[], None]] = {}
+        self._cuts: dict[object, tuple[float, Callable[[], None]]] = {}
         self._closed = False
 
     def send(
@@ -116,10 +116,18 @@ class Transport:
         with self._lock:
             self._closed = True
             kept, self._kept = self._kept, []
-            for cut in self._cuts.values():
+            for _, cut in self._cuts.values():
                 cut()
         for line in kept:
             line.close()
+
+    def cut_older_than(self, moment: float) -> int:
+        """End requests that were begun before a time of ``time.monotonic``: they have no answer. Gives how many."""
+        with self._lock:
+            old = [cut for begun, cut in self._cuts.values() if begun < moment]
+            for cut in old:
+                cut()
+        return len(old)
 
     def _head(self, method: str, path: str, purpose: str) -> bytes:
         head = self._heads.get((method, path, purpose))
@@ -181,7 +189,7 @@ class Transport:
         with self._lock:
             if self._closed:
                 raise NoAnswer("the client was closed")
-            self._cuts[mark] = cut
+            self._cuts[mark] = (time.monotonic(), cut)
         try:
             yield
         finally:

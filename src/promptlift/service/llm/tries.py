@@ -12,7 +12,7 @@ from promptlift.service.llm.answers import completion_problem, error_text
 from promptlift.service.llm.dial import NoAnswer
 from promptlift.service.llm.dialect import names_the_shape
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import RETRIED_STATUSES
+from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy
 from promptlift.service.llm.transport import TooSlow
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from promptlift.service.llm.patience import Patience
     from promptlift.service.llm.port import JobView
-    from promptlift.service.llm.retry import RetryPolicy
     from promptlift.service.llm.transport import Reply, Transport
 
-__all__ = ["NO_JOB", "Tries"]
+__all__ = ["ASKED_ONCE", "NO_JOB", "ONE_TRY", "Tries"]
 
 
 class Tries:
@@ -65,8 +64,14 @@ class Tries:
         job: JobView,
         policy: RetryPolicy,
         body: dict[str, Any] | None = None,
+        seconds: float | None = None,
     ) -> Reply:
         """Send until there is an answer that is not worth another try.
+
+        Parameters
+        ----------
+        seconds
+            For each try; as long as answers for the purpose usually take when ``None``.
 
         Raises
         ------
@@ -82,10 +87,10 @@ class Tries:
             reply: Reply | None = None
             try:
                 with job.place():
-                    seconds = self._patience.seconds(purpose, timeouts=timeouts)
+                    allowed = seconds or self._patience.seconds(purpose, timeouts=timeouts)
                     begun = time.monotonic()
                     reply = self._transport.send(
-                        method, path, purpose=purpose, job=job, seconds=seconds, body=body
+                        method, path, purpose=purpose, job=job, seconds=allowed, body=body
                     )
             except NoAnswer as error:
                 job.check()
@@ -97,7 +102,7 @@ class Tries:
                 problem = self._safe(problem)
             job.told(problem)
             if problem is None and reply is not None:
-                if reply.status == 200:
+                if reply.status == 200 and seconds is None:
                     self._patience.told(purpose, time.monotonic() - begun)
                 return reply
             retry_after = None if reply is None else reply.retry_after
@@ -111,6 +116,18 @@ class Tries:
                     "Check PROMPTLIFT_LLM_BASE_URL and that the endpoint is up.",
                     retry_after=retry_after,
                 )
+
+    def reaches(self, path: str, *, purpose: str, seconds: float) -> bool:
+        """Whether a request has any answer within its time; it is made once."""
+        try:
+            self._transport.send("GET", path, purpose=purpose, job=NO_JOB, seconds=seconds)
+        except NoAnswer:
+            return False
+        return True
+
+    def cut_older_than(self, moment: float) -> int:
+        """End tries that were begun before a time of ``time.monotonic``; each is made again as its policy says."""
+        return self._transport.cut_older_than(moment)
 
     def _closed_within(self, seconds: float, job: JobView) -> bool:
         """Pause between two tries; tell whether the client was closed meanwhile."""
@@ -130,7 +147,8 @@ class Tries:
 class _NoJob:
     """For a call that belongs to no job: nothing counts it, limits it or cancels it."""
 
-    policy = None
+    def __init__(self, policy: RetryPolicy | None = None) -> None:
+        self.policy = policy
 
     def place(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -149,6 +167,8 @@ class _NoJob:
 
 
 NO_JOB: Final = _NoJob()
+ONE_TRY: Final = RetryPolicy(attempts=1, answers=1)
+ASKED_ONCE: Final = _NoJob(ONE_TRY)
 
 
 def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:

@@ -192,7 +192,8 @@ class _Conversations:
                 if_content_hash=body.if_content_hash,
             )
         )
-        return answer(_item(updated.row, with_insights=False, with_content=False))
+        waits = self._parts.jobs.waits_because
+        return answer(_item(updated.row, waits, with_insights=False, with_content=False))
 
     async def lookup(self, request: Request) -> Response:
         body = await read_body(request, ConversationLookup)
@@ -240,8 +241,11 @@ class _Conversations:
                     limit=limit,
                     offset=offset,
                 )
+            waits = self._parts.jobs.waits_because
             return {
-                "data": [_item(row, with_insights=with_insights, with_content=with_content) for row in rows],
+                "data": [
+                    _item(row, waits, with_insights=with_insights, with_content=with_content) for row in rows
+                ],
                 "pagination": {"total": total, "limit": limit, "offset": offset},
             }
 
@@ -254,7 +258,12 @@ class _Conversations:
         row = await self._row(request)
         return answer(
             {
-                **_item(row, with_insights=bool(with_insights), with_content=True),
+                **_item(
+                    row,
+                    self._parts.jobs.waits_because,
+                    with_insights=bool(with_insights),
+                    with_content=True,
+                ),
                 "idempotencyKey": row.idempotency_key,
             }
         )
@@ -312,7 +321,9 @@ def _link(body: ConversationCreate) -> tuple[str, str]:
     return prompt_id, scheme
 
 
-def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, Any]:
+def _item(
+    row: AnyRow, waits_because: str | None, *, with_insights: bool, with_content: bool
+) -> dict[str, Any]:
     item: dict[str, Any] = {
         "id": row.id,
         # unspecified: which link an answer carries when the request names no scheme. Both.
@@ -323,6 +334,7 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
         "companyName": row.company_name,
         "sourceId": row.source_id,
         "hasInsights": row.has_insights,
+        "insightsError": _insights_error(row, waits_because),
         "createdAt": moment.wire(row.created_at),
         "startedAt": moment.wire(row.started_at),
         "endedAt": moment.wire(row.ended_at),
@@ -332,6 +344,14 @@ def _item(row: AnyRow, *, with_insights: bool, with_content: bool) -> dict[str, 
     if with_insights:
         item["insights"] = None if row.document is None else orjson.Fragment(row.document)
     return item
+
+
+def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
+    """Why insights are not there, or not yet; ``None`` when there is nothing to say."""
+    if row.judging == "failed":
+        return str(row.judge_problem)
+    why = row.judge_problem or waits_because
+    return f"Not yet: {why}" if row.judging != "done" and why else None
 
 
 def _not_judged(row: AnyRow) -> Refusal:

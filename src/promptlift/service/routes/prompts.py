@@ -185,8 +185,8 @@ class _Prompts:
 
     async def create(self, request: Request) -> Response:
         body = await read_body(request, PromptCreate)
-        models = await run_in_threadpool(self._parts.model_names, body.llm_model)
-        row = await run_in_threadpool(prompts.create, self._database, caller_of(request), body, models)
+        await self._parts.check_model(body.llm_model)
+        row = await run_in_threadpool(prompts.create, self._database, caller_of(request), body)
         return answer(prompts.wire(row, _CREATED), 201)
 
     async def get(self, request: Request) -> Response:
@@ -197,11 +197,11 @@ class _Prompts:
 
     async def update(self, request: Request) -> Response:
         body = await read_body(request, PromptUpdate)
-        wanted = body.llm_model
-        models = () if wanted is None else await run_in_threadpool(self._parts.model_names, wanted)
+        if body.llm_model is not None:
+            await self._parts.check_model(body.llm_model)
         caller, prompt_id = caller_of(request), path_id(request)
         row = await run_in_threadpool(
-            lambda: prompts.update(self._database, caller, self._scheme, prompt_id, body=body, models=models)
+            lambda: prompts.update(self._database, caller, self._scheme, prompt_id, body=body)
         )
         return answer(prompts.wire(row, _UPDATED))
 
@@ -215,7 +215,12 @@ class _Prompts:
         row = await run_in_threadpool(
             prompts.get, self._database, caller_of(request), self._scheme, path_id(request)
         )
-        return answer(await run_in_threadpool(prompt_views.status_view, self._database, row))
+        waits_because = self._parts.jobs.waits_because
+        return answer(
+            await run_in_threadpool(
+                lambda: prompt_views.status_view(self._database, row, waits_because=waits_because)
+            )
+        )
 
     async def insights(self, request: Request) -> Response:
         query = Query(request)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Container
 
 # Common names of chat models. What an endpoint lists and PROMPTLIFT_MODELS come on top.
 CATALOGUE: Final = frozenset(
@@ -120,7 +120,16 @@ CATALOGUE: Final = frozenset(
 )
 
 
-def problem_of(name: str, extra: Iterable[str] = ()) -> str | None:
+# An endpoint may list thousands of names; near ones are looked for among so many of them.
+_COMPARED: Final = 1_000
+
+
+def is_known(name: str, extra: Container[str] = ()) -> bool:
+    """Whether a model name is valid: in the catalogue, or one of those that are valid beside it."""
+    return name in CATALOGUE or name in extra
+
+
+def problem_of(name: str, extra: Collection[str] = (), doubt: str | None = None) -> str | None:
     """Say what is wrong with a model name, with near names; ``None`` when it is valid.
 
     Parameters
@@ -129,10 +138,18 @@ def problem_of(name: str, extra: Iterable[str] = ()) -> str | None:
         Model name of a prompt.
     extra
         Names that are valid beside the catalogue.
+    doubt
+        Why more names may be valid than are known here, as a clause: the endpoint's list could not be read.
     """
-    known = CATALOGUE | set(extra)
-    if name in known:
+    if is_known(name, extra):
         return None
-    near = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    compared = [*CATALOGUE, *sorted(extra)[:_COMPARED]]
+    near = get_close_matches(name.lower(), compared, n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}?" if near else "GET /openapi.json names the catalogue;"
-    return f"Unknown model name; {hint} PROMPTLIFT_MODELS adds names of your own"
+    unread = (
+        f"The models of the language model endpoint could not be read just now ({doubt}); if it serves this one, try "
+        "again in a few seconds. "
+        if doubt
+        else ""
+    )
+    return f"Unknown model name; {hint} {unread}PROMPTLIFT_MODELS adds names of your own"

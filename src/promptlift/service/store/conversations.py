@@ -29,6 +29,8 @@ _LISTED = (
     conversations.c.prompt_id,
     conversations.c.status,
     conversations.c.has_insights,
+    conversations.c.judging,
+    conversations.c.judge_problem,
     conversations.c.llm_model,
     conversations.c.company_name,
     conversations.c.source_id,

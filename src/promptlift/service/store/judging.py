@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
+# Ids of one statement: databases bound the number of its parameters.
+_AT_ONCE = 500
+
 
 # Written out: SQLite finds rows by the index of those that are not done only when the query says the word itself.
 _PENDING = conversations.c.judging == literal_column("'pending'")
@@ -107,9 +110,21 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
 
 
 def put_back(
-    connection: Connection, worker: str, conversation_ids: Sequence[str], *, after: int, problem: str
+    connection: Connection,
+    worker: str,
+    conversation_ids: Sequence[str],
+    *,
+    after: int,
+    problem: str,
+    counts: bool = True,
 ) -> None:
-    """Let conversations wait again because the judge cannot be reached; not before ``after``."""
+    """Let conversations wait again because the judge cannot be reached; not before ``after``.
+
+    Parameters
+    ----------
+    counts
+        Whether this was an attempt: not when the model is away for everybody.
+    """
     connection.execute(
         update(conversations)
         .where(
@@ -121,7 +136,7 @@ def put_back(
             judging="pending",
             claimed_by=None,
             judge_after=after,
-            judge_attempts=conversations.c.judge_attempts + 1,
+            judge_attempts=conversations.c.judge_attempts + int(counts),
             judge_problem=problem,
         )
     )
@@ -168,6 +183,21 @@ def ask_again(
     ).rowcount
 
 
+def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+    """Count the conversations of a prompt without insights that could not be judged so far, by state and reason."""
+    of = (conversations.c.judging, conversations.c.judge_problem)
+    return connection.execute(
+        select(*of, func.count().label("n"))
+        .where(
+            conversations.c.account_id == account_id,
+            conversations.c.prompt_id == prompt_id,
+            conversations.c.judge_problem.is_not(None),
+            conversations.c.has_insights.is_(False),
+        )
+        .group_by(*of)
+    ).all()
+
+
 def waiting(connection: Connection, *, now: int) -> int:
     """How many conversations are due and claimed by nobody, counted no further than `MANY`."""
     some = select(conversations.c.seq).where(_PENDING, conversations.c.judge_after <= now).limit(MANY)
@@ -189,13 +219,28 @@ def release_forgotten(connection: Connection, *, before: int) -> int:
     ).rowcount
 
 
-def release(connection: Connection, worker: str) -> int:
-    """Take conversations away from a job that ended without judging them."""
+def release(connection: Connection, worker: str, conversation_id: str | None = None) -> int:
+    """Take conversations, or one of them, away from a job that did not judge them."""
+    wanted = [_CLAIMED, conversations.c.claimed_by == worker]
+    if conversation_id is not None:
+        wanted.append(conversations.c.id == conversation_id)
     return connection.execute(
-        update(conversations)
-        .where(and_(_CLAIMED, conversations.c.claimed_by == worker))
-        .values(judging="pending", claimed_by=None)
+        update(conversations).where(and_(*wanted)).values(judging="pending", claimed_by=None)
     ).rowcount
+
+
+def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
+    """Let waiting conversations be judged now instead of after their pause."""
+    for start in range(0, len(conversation_ids), _AT_ONCE):
+        connection.execute(
+            update(conversations)
+            .where(
+                conversations.c.id.in_(conversation_ids[start : start + _AT_ONCE]),
+                conversations.c.judging == "pending",
+                conversations.c.judge_after > now,
+            )
+            .values(judge_after=now)
+        )
 
 
 def unfinished(connection: Connection) -> int:

@@ -150,6 +150,13 @@ conversations = Table(
         sqlite_where=text("source_id IS NOT NULL"),
         postgresql_where=text("source_id IS NOT NULL"),
     ),
+    # What could not be judged is rare, and asked for with its reasons.
+    Index(
+        "ix_conversations_account_id_prompt_id_judging",
+        *("account_id", "prompt_id", "judging"),
+        sqlite_where=text("judge_problem IS NOT NULL"),
+        postgresql_where=text("judge_problem IS NOT NULL"),
+    ),
     Index(
         "ix_conversations_judging",
         "judging",

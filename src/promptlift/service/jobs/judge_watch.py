@@ -1,0 +1,220 @@
+"""Whether the model that judges can be reached: work stops while it cannot, and goes on soon after it can again.
+
+While the model is away no conversation is sent to it but one at a time, as a trial. A trial is made only when the
+endpoint answers a cheap probe, so an endpoint that hangs or is down costs one short request every few seconds, however
+many conversations wait. The first answer ends the pause for all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["JudgeWatch", "Probe"]
+
+_LOG = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 0.5
+# Between two looks at an endpoint that is away; a probe takes at most five seconds more.
+PAUSE_SECONDS: Final = 3.0
+# An endpoint may ask for a longer pause, but not for one that nobody would wait out.
+LONGEST_PAUSE_SECONDS: Final = 600.0
+# A trial is made after so long even if the probe has no answer: not every endpoint has what the probe asks for.
+TRIAL_ANYWAY_SECONDS: Final = 30.0
+# After so long without an outcome a trial is taken for lost: its job died.
+TRIAL_SECONDS: Final = 150.0
+# Requests under way for so long, with no answer to any other, are a reason to probe.
+SILENCE_SECONDS: Final = 10.0
+
+
+class Probe(Protocol):
+    """What the watch asks of the endpoint."""
+
+    def reachable(self) -> bool:
+        """Whether the endpoint answers at all; takes a few seconds at most."""
+
+    def cut_older_than(self, moment: float) -> int:
+        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
+
+
+class JudgeWatch:
+    """Decide how many conversations may go to the judge, from what became of the last ones.
+
+    Parameters
+    ----------
+    probe
+        The endpoint; ``None`` for a judge that needs none and is never away.
+    make_trial
+        Has one waiting conversation judged: the one of this id, or any when ``None``.
+    go_on
+        Has all waiting conversations judged; given are the ids of those that were put off.
+    clock
+        Seconds; that of ``time.monotonic`` unless a test brings its own.
+    """
+
+    def __init__(
+        self,
+        probe: Probe | None,
+        *,
+        make_trial: Callable[[str | None], None],
+        go_on: Callable[[Sequence[str]], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._probe = probe
+        self._make_trial = make_trial
+        self._go_on = go_on
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._away = False
+        self._reason: str | None = None
+        self._put_off: dict[str, None] = {}
+        self._begun: dict[str, float] = {}
+        self._answered_at = -float("inf")
+        self._next_look = 0.0
+        self._next_probe = 0.0
+        self._last_trial = 0.0
+        self._silent_since: float | None = None
+        self._open = False
+        self._trial: str | None = None
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="judge-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look after the endpoint."""
+        if self._probe is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking."""
+        self._ending.set()
+
+    @property
+    def away(self) -> bool:
+        """Whether the model cannot be reached, as far as is known."""
+        return self._away
+
+    @property
+    def reason(self) -> str | None:
+        """Why conversations wait; ``None`` while the model answers."""
+        return self._reason if self._away else None
+
+    def places(self, limit: int) -> int:
+        """Give how many conversations may be claimed: one for a trial while the model is away, and only when it is due."""
+        with self._lock:
+            if not self._away:
+                return limit
+            opened, self._open = self._open, False
+            return int(opened)
+
+    def claimed(self, conversation_ids: Sequence[str]) -> None:
+        """Note what was claimed: while the model is away the first of them is the trial."""
+        with self._lock:
+            if self._away:
+                self._trial = conversation_ids[0] if conversation_ids else None
+                if not conversation_ids:
+                    self._next_look = self._clock()
+
+    def begin(self, conversation_id: str) -> bool:
+        """Note that a conversation goes to the judge; says whether it may."""
+        with self._lock:
+            if self._away and conversation_id != self._trial:
+                return False
+            self._begun[conversation_id] = self._clock()
+            return True
+
+    def is_trial(self, conversation_id: str) -> bool:
+        """Whether this conversation is the trial: then the model is asked once and not again."""
+        return self._away and conversation_id == self._trial
+
+    def answered(self, conversation_id: str) -> None:
+        """Note that the model answered, whatever it said."""
+        with self._lock:
+            self._begun.pop(conversation_id, None)
+            self._answered_at = self._clock()
+            self._silent_since = None
+            was_away, self._away = self._away, False
+            put_off, self._put_off = list(self._put_off), {}
+            self._trial = None
+        if was_away:
+            _LOG.warning("the language model answers again: insights go on")
+            self._go_on(put_off)
+
+    def untested(self, conversation_id: str) -> None:
+        """Note that a conversation came to its end without the model having been asked."""
+        with self._lock:
+            self._begun.pop(conversation_id, None)
+            if conversation_id == self._trial:
+                self._trial = None
+                self._next_look = self._clock()
+
+    def alone(self, conversation_id: str) -> bool:
+        """Whether others were answered while this conversation was not: then the trouble is its own."""
+        if self._probe is None:
+            return True
+        with self._lock:
+            return not self._away and self._answered_at >= self._begun.get(conversation_id, self._clock())
+
+    def unanswered(self, conversation_id: str, reason: str, *, retry_after: float | None = None) -> None:
+        """Note that the model did not answer for a conversation that was put off because of it."""
+        with self._lock:
+            began = self._begun.pop(conversation_id, self._clock())
+            if self._probe is None or (not self._away and self._answered_at >= began):
+                return
+            news = not self._away or conversation_id == self._trial
+            if not self._away:
+                _LOG.warning("the language model cannot be reached, insights wait: %s", reason)
+                self._last_trial = self._clock()
+            self._away, self._reason = True, reason
+            self._put_off[conversation_id] = None
+            if news:  # not so what was on its way before: it must not end a trial
+                self._open, self._trial = False, None
+                pause = min(max(PAUSE_SECONDS, retry_after or 0.0), LONGEST_PAUSE_SECONDS)
+                self._next_look = self._clock() + pause
+
+    def look(self) -> None:
+        """Look after the endpoint if it is time."""
+        now = self._clock()
+        with self._lock:
+            due = self._away and now >= self._next_look
+            oldest = min(self._begun.values(), default=now)
+            quiet = now - max(oldest, self._answered_at) >= SILENCE_SECONDS and now >= self._next_probe
+            self._next_probe = now + PAUSE_SECONDS if due or quiet else self._next_probe
+        if self._probe is None or not (due or quiet):
+            return
+        reachable = self._probe.reachable()
+        if not reachable:
+            with self._lock:
+                # Only what was begun before this can be lost with it.
+                self._silent_since = self._silent_since or now
+                self._next_look = max(self._next_look, self._clock() + PAUSE_SECONDS)
+        elif self._silent_since is not None:
+            # It was gone and nothing was answered since: what it was asked before may never be answered.
+            self._probe.cut_older_than(self._silent_since)
+            self._silent_since = None
+        if due and (reachable or now - self._last_trial >= TRIAL_ANYWAY_SECONDS):
+            self._open_trial()
+
+    def _open_trial(self) -> None:
+        with self._lock:
+            if not self._away:
+                return
+            self._open = True
+            self._last_trial = self._clock()
+            self._next_look = self._last_trial + TRIAL_SECONDS
+            # The one put off first; it goes to the end of the line, so that no single one is tried for ever.
+            chosen = next(iter(self._put_off), None)
+            if chosen is not None:
+                self._put_off[chosen] = self._put_off.pop(chosen)
+        self._make_trial(chosen)
+
+    def _watch(self) -> None:
+        while not self._ending.wait(TICK_SECONDS):
+            try:
+                self.look()
+            except Exception:  # noqa: BLE001 - a full disk, say: the next look may fare better
+                _LOG.exception("the language model's endpoint could not be looked after")

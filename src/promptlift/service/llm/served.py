@@ -1,0 +1,115 @@
+"""Which models the endpoint serves: asked in the background, so that no request of a client waits for a model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["ServedModels", "ServedNames"]
+
+_LOG = logging.getLogger(__name__)
+
+# A list is asked for again when a name is not on it and it is older than this; so is one that could not be read.
+REMEMBERED_SECONDS: Final = 10.0
+# How long a request with an unknown name is kept open for a list that is on its way. No thread waits meanwhile. An
+# endpoint nearby answers in milliseconds; what takes longer is there for the next request.
+GRACE_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServedNames:
+    """What is known about the models of the endpoint.
+
+    Attributes
+    ----------
+    names
+        Of the last list that could be read.
+    doubt
+        Why the list may lack a name that the endpoint serves, as a clause; ``None`` when it was read just now.
+    """
+
+    names: frozenset[str] = frozenset()
+    doubt: str | None = None
+
+
+class ServedModels:
+    """The endpoint's list of models, read by one thread at a time and remembered, failures too.
+
+    A list that was read once stays valid until a newer one replaces it, whatever becomes of the endpoint.
+
+    Parameters
+    ----------
+    read
+        Asks the endpoint; bounded in time by itself. Raises whatever it likes.
+    clock
+        Seconds on a steady clock.
+    """
+
+    def __init__(
+        self, read: Callable[[], Iterable[str]], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._reading: Future[None] | None = None
+        self._names: frozenset[str] = frozenset()
+        self._problem: str | None = None
+        self._asked_at = -float("inf")
+
+    def refresh(self) -> Future[None] | None:
+        """Have the list read in the background unless it was read, or could not be read, just now.
+
+        Returns
+        -------
+        Future or None
+            Done when the list was read or could not be; ``None`` when there is nothing to wait for.
+        """
+        with self._lock:
+            if self._reading is not None:
+                return self._reading
+            if self._clock() - self._asked_at < REMEMBERED_SECONDS:
+                return None
+            reading = self._reading = Future()
+        threading.Thread(
+            target=self._look, args=(reading,), name="promptlift-llm-models", daemon=True
+        ).start()
+        return reading
+
+    async def find(self, wanted: str) -> ServedNames:
+        """Give the names that are known, after a short wait for a list that may hold ``wanted``.
+
+        A name that is known is answered at once. For another one the list is read in the background, and the
+        coroutine, not a thread, waits for it for at most ``GRACE_SECONDS``.
+        """
+        if wanted not in self._names and (reading := self.refresh()) is not None:
+            await asyncio.wait([asyncio.wrap_future(reading)], timeout=GRACE_SECONDS)
+        return self.known()
+
+    def known(self) -> ServedNames:
+        """Give what is known now."""
+        with self._lock:
+            if self._reading is not None:
+                return ServedNames(self._names, "it has not answered yet")
+            return ServedNames(self._names, self._problem)
+
+    def _look(self, reading: Future[None]) -> None:
+        names, problem = None, None
+        try:
+            names = frozenset(self._read())
+        except Exception as error:  # noqa: BLE001 - a dead endpoint must not stop the work on prompts
+            problem = str(error).rstrip(".") or type(error).__name__
+            _LOG.warning("the language model endpoint does not list its models: %s", error)
+        with self._lock:
+            self._names = self._names if names is None else names
+            self._problem = problem
+            self._asked_at = self._clock()
+            self._reading = None
+        reading.set_result(None)
