@@ -17,10 +17,11 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from promptlift import __version__
+from promptlift.client.config import is_loopback
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from promptlift.client.config import ClientConfig
 
@@ -34,11 +35,14 @@ _IDLE_SECONDS: Final = 2.0
 class LineFailed(Exception):
     """No complete answer came. ``reason`` is fit for a message."""
 
-    def __init__(self, reason: str, *, cut_off: bool = False, too_large: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, cut_off: bool = False, too_large: bool = False, too_slow: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.cut_off = cut_off
         self.too_large = too_large
+        self.too_slow = too_slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class LineFactory:
         self.headers_with_body["content-type"] = "application/json"
         self.context: ssl.SSLContext | bool = httpx.create_ssl_context() if parts.scheme == "https" else False
         self.proxy = _proxy_for(parts.scheme, parts.hostname or "")
+        self.read_timeout = config.read_timeout
+        self.floor_rate = config.floor_rate
         self.timeout: dict[str, float | None] = {
             "connect": config.connect_timeout,
             "read": config.read_timeout,
@@ -83,7 +89,7 @@ class LineFactory:
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
-    if host in ("localhost", "127.0.0.1", "::1"):
+    if is_loopback(host):
         return None
     proxies = getproxies()
     address = proxies.get(scheme) or proxies.get("all")
@@ -106,6 +112,8 @@ class Lane:
         self._socket: Any = None
         self._used_at = float("-inf")
         self._ended = False
+        self._began = 0.0
+        self._received = 0
         self._traced = {"timeout": shared.timeout, "trace": self._trace}
         self._untraced = {"timeout": shared.timeout}
         self._urls: dict[str, httpx.URL] = {}
@@ -154,7 +162,8 @@ class Lane:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
         # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
-        fresh = self._socket is None or time.monotonic() - self._used_at > _IDLE_SECONDS
+        self._began, self._received = time.monotonic(), 0
+        fresh = self._socket is None or self._began - self._used_at > _IDLE_SECONDS
         extensions = self._traced if fresh else self._untraced
         request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
         response = self._transport.handle_request(request)
@@ -191,9 +200,33 @@ class Lane:
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._socket = info["return_value"].get_extra_info("socket")
+            stream = info["return_value"]
+            self._socket = stream.get_extra_info("socket")
+            stream.read = self._in_time(stream.read)
             if self._ended:
                 self._shut()
+
+    def _in_time(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        """Bound the time of a whole answer: a timeout of every read alone never ends one that drips.
+
+        An answer has the read timeout, and on top the time that its bytes take at the floor rate. It counts from
+        the request on, headers too.
+        """
+        shared = self._shared
+
+        def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
+            allowed = shared.read_timeout + self._received / shared.floor_rate
+            left = allowed - (time.monotonic() - self._began)
+            if left <= 0:
+                raise LineFailed(
+                    f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up",
+                    too_slow=True,
+                )
+            data = read(max_bytes, left if timeout is None else min(timeout, left))
+            self._received += len(data)
+            return data
+
+        return read_in_time
 
 
 def _read(response: httpx.Response) -> bytes:

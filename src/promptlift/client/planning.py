@@ -26,7 +26,7 @@ class ReadPlan:
     requests
         Requests that the read will make, at most.
     requests_per_minute
-        Pace of the plan; ``None`` when nothing is limited.
+        Pace of the plan; ``None`` when nothing is limited or the plan is unknown.
     minutes
         Time that the pace alone takes.
     """
@@ -40,7 +40,7 @@ class ReadPlan:
         pace = (
             f"{self.requests_per_minute} requests a minute"
             if self.requests_per_minute
-            else "no limit of requests"
+            else "no known limit of requests"
         )
         time = "under a minute" if self.minutes < 1 else f"about {self.minutes:.0f} minutes"
         return f"{self.rows} rows, {self.requests} requests, {time} ({pace})"

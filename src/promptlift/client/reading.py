@@ -71,10 +71,17 @@ class Wanted:
 
 
 def ask_plan(transport: Transport, task: Task | None = None) -> None:
-    """Learn the request rate from the account's plan, once, when no header has told it."""
-    if transport.pace.known:
+    """Learn the request rate from the account's plan, once, when no header has told it.
+
+    The plan is a help and no condition: a key that may not read the account, or a service without one, leaves the
+    rate unknown, and the pace learns it from refusals.
+    """
+    if transport.pace.known or transport.pace.asked:
         return
-    account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+    try:
+        account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+    except ApiError:
+        account = None
     plan = account.get("plan") if isinstance(account, dict) else None
     name = plan.get("name") if isinstance(plan, dict) else None
     rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}

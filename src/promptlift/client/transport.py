@@ -218,6 +218,12 @@ class Transport:
     def _line_error(self, failure: LineFailed, call: Call) -> ApiError:
         if failure.too_large:
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
+        if failure.too_slow:
+            return ConnectionFailed(
+                f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or look at the "
+                "network and at what is between here and the service",
+                request=call.label,
+            )
         if failure.cut_off:
             return UnexpectedResponse(
                 f"The answer of {self.config.base_url} ended before it was complete ({failure.reason})",
