@@ -233,7 +233,7 @@ def test_an_answer_that_drips_is_given_up(service, answer):
 
     service.fault = lambda _m, _p, _c: drip
     once = RetryPolicy(first_patience=0.0)
-    told = pytest.raises(ConnectionFailed, match="too slowly|timed out")
+    told = pytest.raises(ConnectionFailed, match=r"too slowly|timed out")
     with Client(impatient, transport=Transport(impatient, policy=once)) as client, told:
         client.account.get()
     assert len(sent) < len(answer)

@@ -109,7 +109,7 @@ class Lane:
                 max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP_ALIVE_SECONDS
             ),
         )
-        self._socket: Any = None
+        self._stream: Any = None
         self._used_at = float("-inf")
         self._ended = False
         self._began = 0.0
@@ -133,6 +133,8 @@ class Lane:
             return self._exchange(method, target, body)
         except LineFailed as error:
             failure = error
+        except httpx.DecodingError as error:
+            failure = LineFailed(f"it cannot be unpacked: {_reason(error)}", cut_off=True)
         except httpx.RemoteProtocolError as error:
             failure = LineFailed(_reason(error), cut_off="without sending a response" not in str(error))
         except (
@@ -161,19 +163,27 @@ class Lane:
             if "?" not in target and len(self._urls) < 16:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
-        # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
         self._began, self._received = time.monotonic(), 0
-        fresh = self._socket is None or self._began - self._used_at > _IDLE_SECONDS
+        # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
+        stream = self._stream
+        fresh = (
+            stream is None
+            or self._began - self._used_at > _IDLE_SECONDS
+            or stream.get_extra_info("is_readable")  # closed by the service
+        )
         extensions = self._traced if fresh else self._untraced
         request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
         response = self._transport.handle_request(request)
         try:
+            if not self._received:
+                # What lay behind the last answer on the same connection answers nothing that was asked.
+                raise LineFailed("an answer was there before the request", cut_off=True)
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
             response.close()
             self._used_at = time.monotonic()
             if response.headers.get("connection", "").lower() == "close":
-                self._socket = None
+                self._stream = None
 
     def cut(self) -> None:
         """End the request that is under way in another thread, at once; also one that is still connecting."""
@@ -186,22 +196,21 @@ class Lane:
         return self
 
     def _shut(self) -> None:
-        line = self._socket
-        if line is not None:
+        stream = self._stream
+        if stream is not None:
             with contextlib.suppress(OSError, ValueError):
                 # Not the TLS socket's own shutdown: it would pull the session away from the reading thread.
-                socket.socket.shutdown(line, socket.SHUT_RDWR)
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Give the connection up; the next request opens another."""
-        self._socket = None
+        self._stream = None
         with contextlib.suppress(Exception):
             self._transport.close()
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            stream = info["return_value"]
-            self._socket = stream.get_extra_info("socket")
+            self._stream = stream = info["return_value"]
             stream.read = self._in_time(stream.read)
             if self._ended:
                 self._shut()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.paging import PAGE_ROWS, overlap_for
+from promptlift.client.paging import PAGE_ROWS, overlap_for, pages_for
 from promptlift.client.reading import ask_plan, list_page
 from promptlift.client.transport import Call
 
@@ -51,11 +51,13 @@ def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> R
     ask_plan(transport)
     path = ENDPOINTS["conversations.list"].path
     params = {**read.params(), "limit": "1", "offset": "0"}
-    rows, total, _ = list_page(transport.send(Call("GET", path, params, repeatable=True)).data, f"GET {path}")
+    data = transport.send(Call("GET", path, params, repeatable=True)).data
+    page = list_page(data, f"GET {path}", params)
+    total = page.total
     overlap = overlap_for(total, PAGE_ROWS)
-    requests = 1 + -(-max(0, total - PAGE_ROWS) // (PAGE_ROWS - overlap))
-    if rows:
-        row = rows[0]
+    requests = pages_for(total, PAGE_ROWS, overlap)
+    if page.rows:
+        row = page.rows[0]
         content = wanted.content and "content" not in row
         insights = wanted.insights and "insights" not in row
         requests += total * (content + insights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from promptlift.client.crew import Crew
 from promptlift.client.endpoints import ENDPOINTS
@@ -11,9 +11,10 @@ from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport, query
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema.limits import PLANS
+from promptlift.schema.naming import LINKS, link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from promptlift.client.lane import Lane
 
@@ -88,25 +89,76 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
     transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
 
 
-def list_page(data: Any, label: str) -> tuple[list[Row], int, int | None]:
-    """Take rows, total and effective limit out of a decoded list answer.
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """Rows of one answer, and what it says about the list."""
+
+    rows: list[Row]
+    total: int
+    limit: int | None
+
+
+def list_page(data: Any, label: str, params: Mapping[str, str]) -> ListPage:
+    """Take a page out of a decoded list answer.
+
+    Parameters
+    ----------
+    params
+        What was asked for; an answer that shows it answers something else is refused.
 
     Raises
     ------
     UnexpectedResponse
-        When it is not a page of a list.
+        When it is not a page of this list.
     """
     rows = data.get("data") if isinstance(data, dict) else None
     pagination = data.get("pagination") if isinstance(data, dict) else None
     total = pagination.get("total") if isinstance(pagination, dict) else None
-    if not isinstance(rows, list) or not isinstance(total, int) or isinstance(total, bool):
+    if not isinstance(rows, list) or not _is_count(total):
         raise UnexpectedResponse(
             "The answer is not a page of a list with data and pagination.total", request=label
         )
-    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) for row in rows):
+    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows):
         raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
-    limit = pagination.get("limit") if isinstance(pagination, dict) else None
-    return rows, total, limit if isinstance(limit, int) else None
+    assert isinstance(pagination, dict)  # noqa: S101
+    place, limit = pagination.get("offset"), pagination.get("limit")
+    if _is_count(place) and str(place) != params.get("offset", "0"):
+        raise UnexpectedResponse(
+            f"The answer has the rows from offset {place}; those from {params.get('offset', '0')} were asked for",
+            request=label,
+        )
+    _check_filters(rows, params, label)
+    return ListPage(rows, total, limit if _is_count(limit) else None)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> None:
+    """Refuse rows that say of themselves that they are not what was asked for.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When the service does not keep to a filter.
+    """
+    status = params.get("status")
+    link = next((params[name] for name in LINKS if name in params), None)
+    judged = {"true": True, "false": False}.get(params.get("hasInsights", ""))
+    for row in rows:
+        if link is not None and link_of(row) not in (None, link):
+            name = "promptId" if "promptId" in params else "agentId"
+        elif status is not None and row.get("status") not in (None, status):
+            name = "status"
+        elif judged is not None and row.get("hasInsights") is (not judged):
+            name = "hasInsights"
+        else:
+            continue
+        raise UnexpectedResponse(
+            f"The service does not keep to the filter {name}={params[name]}: it gives others too",
+            request=label,
+        )
 
 
 def read_list(
@@ -143,12 +195,12 @@ def read_list(
     try:
         while not walk.done:
             data, first = first, None
+            asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
             if data is None:
-                asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
                 data = transport.send(Call("GET", path, asked, repeatable=True), task).data
-            rows, total, limit = list_page(data, label)
-            new = walk.take(rows, total=total, limit=limit)
-            keep(new, total)
+            page = list_page(data, label, asked)
+            new = walk.take(page.rows, total=page.total, limit=page.limit)
+            keep(new, page.total)
     except ListBroken as error:
         problem = str(error)
     except ApiError as error:
@@ -156,8 +208,10 @@ def read_list(
             raise
         problem, cause = error.message, error
     read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)
+    if walk.gone:
+        read.facts["deleted_since_read"] = walk.gone
     if problem is None and not read.complete:
-        problem = "rows that the service counts do not show in its pages"
+        problem = f"the service counts {walk.total} rows, and its pages do not show as many"
     if problem is not None:
         raise IncompleteError(
             f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
@@ -264,9 +318,13 @@ class ConversationRead:
                     fetched=fetched,
                 ) from error
         self._total = read.total
-        return self._whole(complete=True)
+        whole = self._whole(complete=True)
+        whole.facts |= read.facts
+        return whole
 
     def _take(self, new: list[Row], total: int, crew: Crew[Row, bool]) -> None:
+        if self._wanted.insights:
+            _check_insights(new)
         self._rows += new
         self._total = total
         missing = [row for row in new if any(self._wanted.missing(row))]
@@ -310,7 +368,7 @@ class ConversationRead:
         content, insights = self._wanted.missing(row)
         try:
             if content:
-                detail = self._detail("conversations.get", row["id"], lane)
+                detail = self._detail("conversations.get", "id", row["id"], lane)
                 row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
                 row.setdefault("content", None)
                 given = row.get("insights")
@@ -324,7 +382,7 @@ class ConversationRead:
 
     def _insights(self, row: Row, lane: Lane) -> Row | None:
         try:
-            return self._detail("conversations.insights", row["id"], lane)
+            return self._detail("conversations.insights", "conversationId", row["id"], lane)
         except NotFound as error:
             # unspecified: the answer for a conversation without insights. The message names the kind.
             if "insight" in error.message.lower() and "conversation" not in error.message.lower():
@@ -334,15 +392,35 @@ class ConversationRead:
                 return given
             raise
 
-    def _detail(self, name: str, identifier: str, lane: Lane) -> Row:
+    def _detail(self, name: str, field: str, identifier: str, lane: Lane) -> Row:
         endpoint = ENDPOINTS[name]
         call = Call("GET", endpoint.path_for(self._transport.config.scheme, identifier), repeatable=True)
         data = self._transport.send(call, self._task, lane=lane).data
-        if not isinstance(data, dict):
-            raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+        if not isinstance(data, dict) or data.get(field) != identifier:
+            raise UnexpectedResponse(
+                f"The answer of {name} is not that of this conversation: its {field} is another, or none",
+                request=call.label,
+            )
         return data
 
     def _whole(self, *, complete: bool) -> RowsRead:
         left_out = self._dropped | self._pending
         rows = [row for row in self._rows if row["id"] not in left_out]
         return RowsRead(rows, self._total, self._task.requests, complete, len(self._dropped))
+
+
+def _check_insights(rows: list[Row]) -> None:
+    """Refuse insights that say of themselves that they belong to another conversation.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When a row carries such.
+    """
+    for row in rows:
+        given = row.get("insights")
+        if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
+            raise UnexpectedResponse(
+                "A row of the list carries the insights of another conversation",
+                request=f"GET {ENDPOINTS['conversations.list'].path}",
+            )
