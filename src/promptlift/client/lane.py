@@ -243,7 +243,7 @@ def _read(response: httpx.Response) -> bytes:
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
         raise LineFailed(f"the answer has {length} bytes", too_large=True)
     if length.isdecimal() and "content-encoding" not in response.headers:
-        return response.read()
+        return b"".join(response.stream)  # type: ignore[arg-type]  # of a transport without async it is iterable
     parts, size = [], 0
     for part in response.iter_bytes():
         size += len(part)

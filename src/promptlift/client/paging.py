@@ -147,6 +147,16 @@ class Walk:
         self._largest = max(self._largest, len(ids))
         return new
 
+    def guess(self) -> int | None:
+        """Say where the next page will begin if the one at :attr:`offset` is as the last ones were.
+
+        ``None`` when it may be the last, or when the list is not being walked forward.
+        """
+        if self.pages == 0 or self._catching_up or self._island is not None or self._largest < self.limit:
+            return None
+        end = self.offset + self.limit
+        return end - self._overlap if end < self.total else None
+
     def _place(self, ids: list[str]) -> None:
         self.rows.update(zip(ids, range(self.offset, self.offset + len(ids)), strict=True))
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.pages import list_page
 from promptlift.client.paging import PAGE_ROWS, overlap_for, pages_for
-from promptlift.client.reading import ask_plan, list_page
+from promptlift.client.reading import ask_plan
 from promptlift.client.transport import Call
 
 if TYPE_CHECKING:

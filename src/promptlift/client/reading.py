@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.crew import Crew
 from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.pages import PagesAhead, list_page
 from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport, query
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema.limits import PLANS
-from promptlift.schema.naming import LINKS, link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from promptlift.client.lane import Lane
 
@@ -70,6 +70,12 @@ class Wanted:
         insights = self.insights and "insights" not in row and row.get("hasInsights") is not False
         return content, insights
 
+    def lacks(self, row: Row) -> bool:
+        """Whether anything must be fetched on its own."""
+        return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
+            self.content and "content" not in row
+        )
+
 
 def ask_plan(transport: Transport, task: Task | None = None) -> None:
     """Learn the request rate from the account's plan, once, when no header has told it.
@@ -87,78 +93,6 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
     name = plan.get("name") if isinstance(plan, dict) else None
     rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
     transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
-
-
-@dataclass(frozen=True, slots=True)
-class ListPage:
-    """Rows of one answer, and what it says about the list."""
-
-    rows: list[Row]
-    total: int
-    limit: int | None
-
-
-def list_page(data: Any, label: str, params: Mapping[str, str]) -> ListPage:
-    """Take a page out of a decoded list answer.
-
-    Parameters
-    ----------
-    params
-        What was asked for; an answer that shows it answers something else is refused.
-
-    Raises
-    ------
-    UnexpectedResponse
-        When it is not a page of this list.
-    """
-    rows = data.get("data") if isinstance(data, dict) else None
-    pagination = data.get("pagination") if isinstance(data, dict) else None
-    total = pagination.get("total") if isinstance(pagination, dict) else None
-    if not isinstance(rows, list) or not _is_count(total):
-        raise UnexpectedResponse(
-            "The answer is not a page of a list with data and pagination.total", request=label
-        )
-    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows):
-        raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
-    assert isinstance(pagination, dict)  # noqa: S101
-    place, limit = pagination.get("offset"), pagination.get("limit")
-    if _is_count(place) and str(place) != params.get("offset", "0"):
-        raise UnexpectedResponse(
-            f"The answer has the rows from offset {place}; those from {params.get('offset', '0')} were asked for",
-            request=label,
-        )
-    _check_filters(rows, params, label)
-    return ListPage(rows, total, limit if _is_count(limit) else None)
-
-
-def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> None:
-    """Refuse rows that say of themselves that they are not what was asked for.
-
-    Raises
-    ------
-    UnexpectedResponse
-        When the service does not keep to a filter.
-    """
-    status = params.get("status")
-    link = next((params[name] for name in LINKS if name in params), None)
-    judged = {"true": True, "false": False}.get(params.get("hasInsights", ""))
-    for row in rows:
-        if link is not None and link_of(row) not in (None, link):
-            name = "promptId" if "promptId" in params else "agentId"
-        elif status is not None and row.get("status") not in (None, status):
-            name = "status"
-        elif judged is not None and row.get("hasInsights") is (not judged):
-            name = "hasInsights"
-        else:
-            continue
-        raise UnexpectedResponse(
-            f"The service does not keep to the filter {name}={params[name]}: it gives others too",
-            request=label,
-        )
 
 
 def read_list(
@@ -193,14 +127,17 @@ def read_list(
     problem: str | None = None
     cause: ApiError | None = None
     try:
-        while not walk.done:
-            data, first = first, None
-            asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
-            if data is None:
-                data = transport.send(Call("GET", path, asked, repeatable=True), task).data
-            page = list_page(data, label, asked)
-            new = walk.take(page.rows, total=page.total, limit=page.limit)
-            keep(new, page.total)
+        with PagesAhead(transport, path, params, task) as pages:
+            while not walk.done:
+                asked = pages.asked(walk.limit, walk.offset)
+                data, first = first, None
+                if data is None:
+                    answer = pages.get(walk.limit, walk.offset)
+                    pages.ask_ahead(walk.limit, walk.guess())
+                    data = answer.data
+                page = list_page(data, label, asked)
+                new = walk.take(page.rows, total=page.total, limit=page.limit)
+                keep(new, page.total)
     except ListBroken as error:
         problem = str(error)
     except ApiError as error:
@@ -327,7 +264,7 @@ class ConversationRead:
             _check_insights(new)
         self._rows += new
         self._total = total
-        missing = [row for row in new if any(self._wanted.missing(row))]
+        missing = [row for row in new if self._wanted.lacks(row)]
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
         self._pending.update(row["id"] for row in missing)
