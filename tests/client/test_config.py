@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import pytest
 
-from promptlift.client import configure
+import promptlift
+from promptlift.client import UnencryptedConnection, configure
 from promptlift.client.config import normalise_base_url
 from promptlift.client.secret import Secret
 from promptlift.errors import ConfigError
@@ -55,32 +57,64 @@ def test_what_is_missing_is_named_with_what_to_do_next():
 
 
 def test_arguments_go_before_the_environment():
-    environ = {"PROMPTLIFT_BASE_URL": "http://env", "PROMPTLIFT_API_KEY": "env-key"}
-    assert configure(environ=environ).base_url == "http://env/api/v1"
+    environ = {"PROMPTLIFT_BASE_URL": "https://env", "PROMPTLIFT_API_KEY": "env-key"}
+    assert configure(environ=environ).base_url == "https://env/api/v1"
     assert configure(environ=environ).key == Secret("env-key")
-    given = configure("http://arg", "arg-key", environ=environ)
-    assert (given.base_url, given.key) == ("http://arg/api/v1", Secret("arg-key"))
+    given = configure("https://arg", "arg-key", environ=environ)
+    assert (given.base_url, given.key) == ("https://arg/api/v1", Secret("arg-key"))
 
 
 @pytest.mark.parametrize("bad", ["sk secret", "sk\r\nX-Evil: 1", "sk-schlüssel", "sk\x00", "“sk”"])
 def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(bad):
     with pytest.raises(ConfigError, match="Copy it again") as refused:
-        configure("http://host", bad, environ={})
+        configure("https://host", bad, environ={})
     assert bad not in str(refused.value)
 
 
 def test_a_line_break_around_a_copied_key_is_taken_off():
-    assert configure("http://host", f" {KEY}\n", environ={}).key == Secret(KEY)
+    assert configure("https://host", f" {KEY}\n", environ={}).key == Secret(KEY)
 
 
 def test_an_unknown_scheme_is_refused():
     with pytest.raises(ConfigError, match="'prompt' or 'agent'"):
-        configure("http://host", KEY, scheme="bot", environ={})
+        configure("https://host", KEY, scheme="bot", environ={})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://10.0.0.7:8000",
+        "http://remote.example",
+        "http://[2001:db8::1]",
+        "http://localhost.evil.example",
+    ],
+)
+def test_a_key_that_would_travel_in_the_clear_is_warned_of(address):
+    with pytest.warns(UnencryptedConnection, match="unencrypted.*Use https") as caught:
+        promptlift.connect(address, KEY)
+    assert caught[0].filename == __file__  # the line that the user can change
+    assert KEY not in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://remote.example",
+        "http://localhost:8000",
+        "http://127.8.9.1:1",
+        "http://[::1]:8000",
+        "http://app.localhost",
+    ],
+)
+def test_nothing_is_warned_of_where_nobody_can_listen(address):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        promptlift.connect(address, KEY)
 
 
 def test_a_secret_shows_nowhere():
     secret = Secret(KEY)
-    config = configure("http://host", KEY, environ={})
+    config = configure("https://host", KEY, environ={})
     for text in (repr(secret), str(secret), f"{secret}", f"{secret!r:>9}", repr(config), str({"k": secret})):
         assert KEY not in text
     with pytest.raises(TypeError):

@@ -6,7 +6,9 @@ import gzip
 import logging
 import re
 import socket
+import time
 import traceback
+from dataclasses import replace
 
 import pytest
 from foreign_service import KEY, ForeignService
@@ -206,6 +208,52 @@ def test_a_silent_service_runs_into_the_timeout(service):
     told = pytest.raises(ConnectionFailed, match="timed out waiting for an answer")
     with Client(quick, transport=Transport(quick, policy=QUICK)) as client, told:
         client.account.get()
+
+
+WHOLE = OK + b"Content-Length: 2000\r\n\r\n" + b" " * 1996 + b"null"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 400
+
+
+@pytest.mark.parametrize(
+    "answer", [OK[:20] + b"X-Slow: " + b"x" * 2000, WHOLE, CHUNKED], ids=["headers", "body", "chunks"]
+)
+def test_an_answer_that_drips_is_given_up(service, answer):
+    """Every byte comes well within the read timeout, and the answer would take four seconds."""
+    config = configure(service.base_url, KEY)
+    # A fifth of a second, and then 10,000 bytes a second.
+    impatient = replace(config, read_timeout=0.2, floor_rate=10_000.0)
+    sent = []
+
+    def drip(handler):
+        for place in range(len(answer)):
+            handler.wfile.write(answer[place : place + 1])
+            handler.wfile.flush()
+            sent.append(place)
+            time.sleep(0.002)
+
+    service.fault = lambda _m, _p, _c: drip
+    once = RetryPolicy(first_patience=0.0)
+    told = pytest.raises(ConnectionFailed, match=r"too slowly|timed out")
+    with Client(impatient, transport=Transport(impatient, policy=once)) as client, told:
+        client.account.get()
+    assert len(sent) < len(answer)
+
+
+def test_a_slow_answer_that_keeps_the_floor_rate_is_read_to_its_end(service):
+    config = configure(service.base_url, KEY)
+    patient = replace(config, read_timeout=0.5, floor_rate=1_000.0)
+    body = b'{"id": "c1", "status": "completed"}'.ljust(60_000)
+
+    def drip(handler):
+        handler.wfile.write(OK + b"Content-Length: %d\r\n\r\n" % len(body))
+        for start in range(0, len(body), 2_000):
+            handler.wfile.write(body[start : start + 2_000])
+            handler.wfile.flush()
+            time.sleep(0.03)  # in all well over the read timeout
+
+    service.fault = lambda _m, _p, _c: drip
+    with Client(patient, transport=Transport(patient, policy=QUICK)) as client:
+        assert client.conversations.get("c1").id == "c1"
 
 
 @pytest.mark.parametrize("kind", ["closed without an answer", "cut in the body", "503 of a proxy", "page"])

@@ -212,6 +212,50 @@ def test_the_plan_is_kept_without_a_429(service, headers):
     assert (len(got.rows), got.complete, service.refused) == (500, True, 0)
 
 
+REFUSALS = {
+    "not there": (404, "NOT_FOUND"),
+    "not allowed": (403, "FORBIDDEN"),
+    "broken": (501, "INTERNAL"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSALS)
+def test_an_account_that_nobody_may_read_ends_no_read(service, kind):
+    status, code = REFUSALS[kind]
+    service.fill(130)
+    service.fault = lambda _m, path, _c: (
+        (lambda handler: service.error(handler, status, code, "no")) if path == "/account" else None
+    )
+    with open_client(service) as client:
+        got = read(client, insights=True)
+        assert client.transport.pace.per_minute is None
+    assert (len(got.rows), got.complete) == (130, True)
+    assert service.requests("GET", "/account") == 1
+
+
+def test_an_account_that_makes_no_sense_ends_no_read(service):
+    service.fill(130)
+    service.fault = lambda _m, path, _c: (
+        (lambda handler: service.send(handler, 200, b"<html>")) if path == "/account" else None
+    )
+    with open_client(service) as client:
+        assert read(client, insights=True).complete
+
+
+def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
+    clock = SkippingClock()
+    service.per_minute, service.retry_after = 100, False
+    service.monotonic = clock.now
+    service.fill(330)
+    service.fault = lambda _m, path, _c: (
+        (lambda handler: service.error(handler, 404, "NOT_FOUND", "no")) if path == "/account" else None
+    )
+    with open_client(service, clock=clock) as client:
+        assert read(client, insights=True).complete
+        assert client.transport.pace.known
+    assert service.refused <= 20
+
+
 def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
     clock = SkippingClock()
     service.plan, service.per_minute, service.retry_after = "custom", 100, False

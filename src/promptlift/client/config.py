@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -19,6 +21,10 @@ API_KEY_VARIABLE = "PROMPTLIFT_API_KEY"
 VERSION_PATH = "/api/v1"
 
 
+class UnencryptedConnection(UserWarning):
+    """The key and everything that is read go over the network in the clear."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
     """What a client needs to know.
@@ -33,6 +39,8 @@ class ClientConfig:
         Naming scheme on the wire.
     connect_timeout, read_timeout
         Seconds.
+    floor_rate
+        Bytes a second that an answer must bring once the read timeout is used up.
     """
 
     base_url: str
@@ -40,6 +48,7 @@ class ClientConfig:
     scheme: Scheme
     connect_timeout: float = 10.0
     read_timeout: float = 60.0
+    floor_rate: float = 8_192.0
 
 
 def configure(
@@ -50,6 +59,8 @@ def configure(
     environ: Mapping[str, str] | None = None,
 ) -> ClientConfig:
     """Put a configuration together from arguments, else from the environment.
+
+    An ``http://`` address that is not on this computer is used, with the warning :class:`UnencryptedConnection`.
 
     Raises
     ------
@@ -69,7 +80,27 @@ def configure(
         raise ConfigError(f"{error}.") from None
     given = "api_key" if api_key is not None else API_KEY_VARIABLE
     key = _checked_key(Secret(environ.get(API_KEY_VARIABLE, "") if api_key is None else api_key), given)
-    return ClientConfig(normalise_base_url(address), key, naming)
+    base_url = normalise_base_url(address)
+    parts = urlsplit(base_url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        warnings.warn(
+            f"The API key goes to {parts.netloc} unencrypted, and so does everything that is read: anybody on the way can "
+            "take both. Use https://, or a tunnel to this computer such as 'ssh -L'.",
+            UnencryptedConnection,
+            stacklevel=3,
+        )
+    return ClientConfig(base_url, key, naming)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this computer, so that nothing leaves it."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
 
 
 def normalise_base_url(address: str) -> str:

@@ -17,10 +17,11 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from promptlift import __version__
+from promptlift.client.config import is_loopback
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from promptlift.client.config import ClientConfig
 
@@ -34,11 +35,14 @@ _IDLE_SECONDS: Final = 2.0
 class LineFailed(Exception):
     """No complete answer came. ``reason`` is fit for a message."""
 
-    def __init__(self, reason: str, *, cut_off: bool = False, too_large: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, cut_off: bool = False, too_large: bool = False, too_slow: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.cut_off = cut_off
         self.too_large = too_large
+        self.too_slow = too_slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class LineFactory:
         self.headers_with_body["content-type"] = "application/json"
         self.context: ssl.SSLContext | bool = httpx.create_ssl_context() if parts.scheme == "https" else False
         self.proxy = _proxy_for(parts.scheme, parts.hostname or "")
+        self.read_timeout = config.read_timeout
+        self.floor_rate = config.floor_rate
         self.timeout: dict[str, float | None] = {
             "connect": config.connect_timeout,
             "read": config.read_timeout,
@@ -83,7 +89,7 @@ class LineFactory:
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
-    if host in ("localhost", "127.0.0.1", "::1"):
+    if is_loopback(host):
         return None
     proxies = getproxies()
     address = proxies.get(scheme) or proxies.get("all")
@@ -103,9 +109,11 @@ class Lane:
                 max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP_ALIVE_SECONDS
             ),
         )
-        self._socket: Any = None
+        self._stream: Any = None
         self._used_at = float("-inf")
         self._ended = False
+        self._began = 0.0
+        self._received = 0
         self._traced = {"timeout": shared.timeout, "trace": self._trace}
         self._untraced = {"timeout": shared.timeout}
         self._urls: dict[str, httpx.URL] = {}
@@ -125,6 +133,8 @@ class Lane:
             return self._exchange(method, target, body)
         except LineFailed as error:
             failure = error
+        except httpx.DecodingError as error:
+            failure = LineFailed(f"it cannot be unpacked: {_reason(error)}", cut_off=True)
         except httpx.RemoteProtocolError as error:
             failure = LineFailed(_reason(error), cut_off="without sending a response" not in str(error))
         except (
@@ -153,18 +163,27 @@ class Lane:
             if "?" not in target and len(self._urls) < 16:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
+        self._began, self._received = time.monotonic(), 0
         # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
-        fresh = self._socket is None or time.monotonic() - self._used_at > _IDLE_SECONDS
+        stream = self._stream
+        fresh = (
+            stream is None
+            or self._began - self._used_at > _IDLE_SECONDS
+            or stream.get_extra_info("is_readable")  # closed by the service
+        )
         extensions = self._traced if fresh else self._untraced
         request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
         response = self._transport.handle_request(request)
         try:
+            if not self._received:
+                # What lay behind the last answer on the same connection answers nothing that was asked.
+                raise LineFailed("an answer was there before the request", cut_off=True)
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
             response.close()
             self._used_at = time.monotonic()
             if response.headers.get("connection", "").lower() == "close":
-                self._socket = None
+                self._stream = None
 
     def cut(self) -> None:
         """End the request that is under way in another thread, at once; also one that is still connecting."""
@@ -177,23 +196,46 @@ class Lane:
         return self
 
     def _shut(self) -> None:
-        line = self._socket
-        if line is not None:
+        stream = self._stream
+        if stream is not None:
             with contextlib.suppress(OSError, ValueError):
                 # Not the TLS socket's own shutdown: it would pull the session away from the reading thread.
-                socket.socket.shutdown(line, socket.SHUT_RDWR)
+                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Give the connection up; the next request opens another."""
-        self._socket = None
+        self._stream = None
         with contextlib.suppress(Exception):
             self._transport.close()
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._socket = info["return_value"].get_extra_info("socket")
+            self._stream = stream = info["return_value"]
+            stream.read = self._in_time(stream.read)
             if self._ended:
                 self._shut()
+
+    def _in_time(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
+        """Bound the time of a whole answer: a timeout of every read alone never ends one that drips.
+
+        An answer has the read timeout, and on top the time that its bytes take at the floor rate. It counts from
+        the request on, headers too.
+        """
+        shared = self._shared
+
+        def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
+            allowed = shared.read_timeout + self._received / shared.floor_rate
+            left = allowed - (time.monotonic() - self._began)
+            if left <= 0:
+                raise LineFailed(
+                    f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up",
+                    too_slow=True,
+                )
+            data = read(max_bytes, left if timeout is None else min(timeout, left))
+            self._received += len(data)
+            return data
+
+        return read_in_time
 
 
 def _read(response: httpx.Response) -> bytes:
@@ -201,7 +243,7 @@ def _read(response: httpx.Response) -> bytes:
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
         raise LineFailed(f"the answer has {length} bytes", too_large=True)
     if length.isdecimal() and "content-encoding" not in response.headers:
-        return response.read()
+        return b"".join(response.stream)  # type: ignore[arg-type]  # of a transport without async it is iterable
     parts, size = [], 0
     for part in response.iter_bytes():
         size += len(part)

@@ -357,13 +357,15 @@ def _object(
         return None
     if not isinstance(data, dict):
         raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+    if data.get("id", identifier) != identifier:
+        raise UnexpectedResponse(f"The answer of {name} is that of another optimization", request=call.label)
     return data
 
 
 def _rows(data: Any, label: str) -> list[Row]:
     rows = data.get("data") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and isinstance(row.get("id"), str) for row in rows
+        isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows
     ):
         raise UnexpectedResponse(
             "The answer is not a list under data, of objects with a text as id", request=label

@@ -27,11 +27,19 @@ class Pace:
     ----------
     per_minute
         Requests a minute; ``None`` while it is unknown, or when nothing is limited.
+
+    Attributes
+    ----------
+    known
+        Whether the rate is known: from headers, from the plan, or learned from refusals.
+    asked
+        Whether the account's plan was asked for, with or without an answer.
     """
 
     def __init__(self, per_minute: int | None = None) -> None:
         self.per_minute = per_minute
         self.known = per_minute is not None
+        self.asked = False
         self._sent: deque[float] = deque()
         self._hold_until = float("-inf")
         self._in_flight = 0
@@ -61,8 +69,12 @@ class Pace:
         return (windows * WINDOW_SECONDS + hold) / 60
 
     def plan_allows(self, per_minute: int | None) -> None:
-        """Take the rate of the account's plan; rates that the service's headers state go before it."""
-        if not self.known:
+        """Take the rate of the account's plan; rates that the service's headers state go before it.
+
+        ``None`` is a plan without a rate of its own, or one that nobody can tell: the rate is learned if there is one.
+        """
+        self.asked = True
+        if not self.known and per_minute is not None:
             self.per_minute = per_minute
             self.known = True
 

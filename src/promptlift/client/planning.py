@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.paging import PAGE_ROWS, overlap_for
-from promptlift.client.reading import ask_plan, list_page
+from promptlift.client.pages import list_page
+from promptlift.client.paging import PAGE_ROWS, overlap_for, pages_for
+from promptlift.client.reading import ask_plan
 from promptlift.client.transport import Call
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class ReadPlan:
     requests
         Requests that the read will make, at most.
     requests_per_minute
-        Pace of the plan; ``None`` when nothing is limited.
+        Pace of the plan; ``None`` when nothing is limited or the plan is unknown.
     minutes
         Time that the pace alone takes.
     """
@@ -40,7 +41,7 @@ class ReadPlan:
         pace = (
             f"{self.requests_per_minute} requests a minute"
             if self.requests_per_minute
-            else "no limit of requests"
+            else "no known limit of requests"
         )
         time = "under a minute" if self.minutes < 1 else f"about {self.minutes:.0f} minutes"
         return f"{self.rows} rows, {self.requests} requests, {time} ({pace})"
@@ -51,11 +52,13 @@ def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> R
     ask_plan(transport)
     path = ENDPOINTS["conversations.list"].path
     params = {**read.params(), "limit": "1", "offset": "0"}
-    rows, total, _ = list_page(transport.send(Call("GET", path, params, repeatable=True)).data, f"GET {path}")
+    data = transport.send(Call("GET", path, params, repeatable=True)).data
+    page = list_page(data, f"GET {path}", params)
+    total = page.total
     overlap = overlap_for(total, PAGE_ROWS)
-    requests = 1 + -(-max(0, total - PAGE_ROWS) // (PAGE_ROWS - overlap))
-    if rows:
-        row = rows[0]
+    requests = pages_for(total, PAGE_ROWS, overlap)
+    if page.rows:
+        row = page.rows[0]
         content = wanted.content and "content" not in row
         insights = wanted.insights and "insights" not in row
         requests += total * (content + insights)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.crew import Crew
 from promptlift.client.endpoints import ENDPOINTS
+from promptlift.client.pages import PagesAhead, list_page
 from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport, query
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
@@ -69,37 +70,29 @@ class Wanted:
         insights = self.insights and "insights" not in row and row.get("hasInsights") is not False
         return content, insights
 
+    def lacks(self, row: Row) -> bool:
+        """Whether anything must be fetched on its own."""
+        return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
+            self.content and "content" not in row
+        )
+
 
 def ask_plan(transport: Transport, task: Task | None = None) -> None:
-    """Learn the request rate from the account's plan, once, when no header has told it."""
-    if transport.pace.known:
+    """Learn the request rate from the account's plan, once, when no header has told it.
+
+    The plan is a help and no condition: a key that may not read the account, or a service without one, leaves the
+    rate unknown, and the pace learns it from refusals.
+    """
+    if transport.pace.known or transport.pace.asked:
         return
-    account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+    try:
+        account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+    except ApiError:
+        account = None
     plan = account.get("plan") if isinstance(account, dict) else None
     name = plan.get("name") if isinstance(plan, dict) else None
     rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
     transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
-
-
-def list_page(data: Any, label: str) -> tuple[list[Row], int, int | None]:
-    """Take rows, total and effective limit out of a decoded list answer.
-
-    Raises
-    ------
-    UnexpectedResponse
-        When it is not a page of a list.
-    """
-    rows = data.get("data") if isinstance(data, dict) else None
-    pagination = data.get("pagination") if isinstance(data, dict) else None
-    total = pagination.get("total") if isinstance(pagination, dict) else None
-    if not isinstance(rows, list) or not isinstance(total, int) or isinstance(total, bool):
-        raise UnexpectedResponse(
-            "The answer is not a page of a list with data and pagination.total", request=label
-        )
-    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) for row in rows):
-        raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
-    limit = pagination.get("limit") if isinstance(pagination, dict) else None
-    return rows, total, limit if isinstance(limit, int) else None
 
 
 def read_list(
@@ -134,14 +127,17 @@ def read_list(
     problem: str | None = None
     cause: ApiError | None = None
     try:
-        while not walk.done:
-            data, first = first, None
-            if data is None:
-                asked = {**params, "limit": str(walk.limit), "offset": str(walk.offset)}
-                data = transport.send(Call("GET", path, asked, repeatable=True), task).data
-            rows, total, limit = list_page(data, label)
-            new = walk.take(rows, total=total, limit=limit)
-            keep(new, total)
+        with PagesAhead(transport, path, params, task) as pages:
+            while not walk.done:
+                asked = pages.asked(walk.limit, walk.offset)
+                data, first = first, None
+                if data is None:
+                    answer = pages.get(walk.limit, walk.offset)
+                    pages.ask_ahead(walk.limit, walk.guess())
+                    data = answer.data
+                page = list_page(data, label, asked)
+                new = walk.take(page.rows, total=page.total, limit=page.limit)
+                keep(new, page.total)
     except ListBroken as error:
         problem = str(error)
     except ApiError as error:
@@ -149,8 +145,10 @@ def read_list(
             raise
         problem, cause = error.message, error
     read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)
+    if walk.gone:
+        read.facts["deleted_since_read"] = walk.gone
     if problem is None and not read.complete:
-        problem = "rows that the service counts do not show in its pages"
+        problem = f"the service counts {walk.total} rows, and its pages do not show as many"
     if problem is not None:
         raise IncompleteError(
             f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
@@ -257,12 +255,16 @@ class ConversationRead:
                     fetched=fetched,
                 ) from error
         self._total = read.total
-        return self._whole(complete=True)
+        whole = self._whole(complete=True)
+        whole.facts |= read.facts
+        return whole
 
     def _take(self, new: list[Row], total: int, crew: Crew[Row, bool]) -> None:
+        if self._wanted.insights:
+            _check_insights(new)
         self._rows += new
         self._total = total
-        missing = [row for row in new if any(self._wanted.missing(row))]
+        missing = [row for row in new if self._wanted.lacks(row)]
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
         self._pending.update(row["id"] for row in missing)
@@ -303,7 +305,7 @@ class ConversationRead:
         content, insights = self._wanted.missing(row)
         try:
             if content:
-                detail = self._detail("conversations.get", row["id"], lane)
+                detail = self._detail("conversations.get", "id", row["id"], lane)
                 row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
                 row.setdefault("content", None)
                 given = row.get("insights")
@@ -317,7 +319,7 @@ class ConversationRead:
 
     def _insights(self, row: Row, lane: Lane) -> Row | None:
         try:
-            return self._detail("conversations.insights", row["id"], lane)
+            return self._detail("conversations.insights", "conversationId", row["id"], lane)
         except NotFound as error:
             # unspecified: the answer for a conversation without insights. The message names the kind.
             if "insight" in error.message.lower() and "conversation" not in error.message.lower():
@@ -327,15 +329,35 @@ class ConversationRead:
                 return given
             raise
 
-    def _detail(self, name: str, identifier: str, lane: Lane) -> Row:
+    def _detail(self, name: str, field: str, identifier: str, lane: Lane) -> Row:
         endpoint = ENDPOINTS[name]
         call = Call("GET", endpoint.path_for(self._transport.config.scheme, identifier), repeatable=True)
         data = self._transport.send(call, self._task, lane=lane).data
-        if not isinstance(data, dict):
-            raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+        if not isinstance(data, dict) or data.get(field) != identifier:
+            raise UnexpectedResponse(
+                f"The answer of {name} is not that of this conversation: its {field} is another, or none",
+                request=call.label,
+            )
         return data
 
     def _whole(self, *, complete: bool) -> RowsRead:
         left_out = self._dropped | self._pending
         rows = [row for row in self._rows if row["id"] not in left_out]
         return RowsRead(rows, self._total, self._task.requests, complete, len(self._dropped))
+
+
+def _check_insights(rows: list[Row]) -> None:
+    """Refuse insights that say of themselves that they belong to another conversation.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When a row carries such.
+    """
+    for row in rows:
+        given = row.get("insights")
+        if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
+            raise UnexpectedResponse(
+                "A row of the list carries the insights of another conversation",
+                request=f"GET {ENDPOINTS['conversations.list'].path}",
+            )

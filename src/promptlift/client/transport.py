@@ -107,10 +107,30 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status and decoded body of a success."""
+    """A success: its body is decoded where it is used, which need not be the thread that asked for it."""
 
     status: int
-    data: Any
+    body: bytes
+    call: Call
+
+    @property
+    def data(self) -> Any:
+        """The decoded body; every look decodes it anew.
+
+        Raises
+        ------
+        UnexpectedResponse
+            When it is not JSON.
+        """
+        data = _loads(self.body)
+        if data is not None:
+            return data[0]
+        start = self.body[:60].decode("utf-8", "replace")
+        raise UnexpectedResponse(
+            f"The answer is not JSON; it begins with {start!r}. Check that base_url is the service's",
+            status=self.status,
+            request=self.call.label,
+        )
 
 
 class Transport:
@@ -203,7 +223,7 @@ class Transport:
                 self.pace.failed()
             raise
         self._reached = True
-        outcome = _decode(raw, call)
+        outcome = _outcome(raw, call)
         now = self.clock.now()
         with self._pace_lock:
             if isinstance(outcome, RateLimited):
@@ -218,6 +238,12 @@ class Transport:
     def _line_error(self, failure: LineFailed, call: Call) -> ApiError:
         if failure.too_large:
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
+        if failure.too_slow:
+            return ConnectionFailed(
+                f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or look at the "
+                "network and at what is between here and the service",
+                request=call.label,
+            )
         if failure.cut_off:
             return UnexpectedResponse(
                 f"The answer of {self.config.base_url} ended before it was complete ({failure.reason})",
@@ -260,7 +286,7 @@ def _close_all(lanes: deque[Lane]) -> None:
         lanes.pop().close()
 
 
-def _decode(raw: RawAnswer, call: Call) -> Answer | ApiError:
+def _outcome(raw: RawAnswer, call: Call) -> Answer | ApiError:
     if 300 <= raw.status < 400:
         # The key is for this address only, so redirects are not followed.
         where = raw.headers.get("location", "another address")
@@ -269,20 +295,15 @@ def _decode(raw: RawAnswer, call: Call) -> Answer | ApiError:
             status=raw.status,
             request=call.label,
         )
-    data = _loads(raw.body)
     if raw.status >= 400:
-        body = data[0] if data else None
+        data = _loads(raw.body)
         return from_response(
-            raw.status, body, request=call.label, retry_after=_retry_after(raw.headers.get("retry-after"))
-        )
-    if data is None:
-        start = raw.body[:60].decode("utf-8", "replace")
-        return UnexpectedResponse(
-            f"The answer is not JSON; it begins with {start!r}. Check that base_url is the service's",
-            status=raw.status,
+            raw.status,
+            data[0] if data else None,
             request=call.label,
+            retry_after=_retry_after(raw.headers.get("retry-after")),
         )
-    return Answer(raw.status, data[0])
+    return Answer(raw.status, raw.body, call)
 
 
 def _loads(body: bytes) -> tuple[Any] | None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
 
-PART_ROWS: Final = 1000
+PART_ROWS: Final = 1_000
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
+_WIRE_TIME: Final = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,56 +105,78 @@ def series(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
 
 
 def _category(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
-    codes = {name: code for code, name in enumerate(column.categories)}
-    kept = [
-        codes.get(value, -2) if isinstance(value, str) else (-1 if value is None else -2) for value in values
-    ]
+    codes: dict[Any, int] = {name: code for code, name in enumerate(column.categories)} | {None: -1}
+    if set(map(type, values)) <= _TEXT:
+        kept = [codes.get(value, -2) for value in values]
+    else:
+        kept = [codes.get(value, -2) if value is None or type(value) is str else -2 for value in values]
     found = np.array(kept, dtype=np.int8)
     doubts.counts[column.name] += int((found == -2).sum())
     found[found < 0] = -1
     return pd.Series(pd.Categorical.from_codes(found, dtype=column.dtype), copy=False)
 
 
-def _typed(values: list[Any], fits: Callable[[Any], bool]) -> tuple[list[Any], int]:
-    kept = [value if value is None or fits(value) else None for value in values]
+# The types that JSON gives, and nothing is a subclass of them.
+_TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
+_BOOLEAN: Final[frozenset[type]] = frozenset({bool, type(None)})
+_NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
+_LIST: Final[frozenset[type]] = frozenset({list, type(None)})
+
+
+def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]:
+    """Make values of other types ``None`` and count them. Whole columns are nearly always right, so that is looked at first."""
+    if set(map(type, values)) <= allowed:
+        return values, 0
+    kept = [value if type(value) in allowed else None for value in values]
     return kept, sum(1 for value, one in zip(values, kept, strict=True) if one is None and value is not None)
 
 
 def _texts(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, str))
+    kept, bad = _typed(values, _TEXT)
     return pd.array(kept, dtype="str"), bad
 
 
 def _booleans(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, bool))
+    kept, bad = _typed(values, _BOOLEAN)
     return pd.array(kept, dtype="boolean"), bad
 
 
 def _floats(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, int | float) and not isinstance(value, bool))
+    kept, bad = _typed(values, _NUMBER)
     return np.array([np.nan if value is None else value for value in kept], dtype=np.float64), bad
 
 
 def _integers(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, _is_integer)
-    return pd.array([None if value is None else int(value) for value in kept], dtype="Int64"), bad
+    kept, bad = _typed(values, _NUMBER)
+    whole = [value if value is not None and _is_integer(value) else None for value in kept]
+    bad += sum(1 for value, one in zip(kept, whole, strict=True) if one is None and value is not None)
+    return pd.array([None if value is None else int(value) for value in whole], dtype="Int64"), bad
 
 
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
+def _is_integer(value: float) -> bool:
     return -(2**53) <= value <= 2**53 and value == int(value)
 
 
 def _times(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, str))
+    kept, bad = _typed(values, _TEXT)
+    try:
+        # Three times as fast as pandas, and as strict as it is fast: one odd text, and pandas reads them all.
+        exact = pa.array(kept, pa.string()).cast(_WIRE_TIME)
+    except (pa.ArrowInvalid, UnicodeEncodeError):
+        pass
+    else:
+        return pd.DatetimeIndex(exact.to_numpy(zero_copy_only=False), tz="UTC"), bad
+    given = sum(1 for value in kept if value is not None)
+    # To pandas "now" and "today" are times as well.
+    kept = [value if value is not None and value.strip()[:1].isdigit() else None for value in kept]
     times = pd.to_datetime(pd.Series(kept, dtype="object"), format="ISO8601", errors="coerce", utc=True)
-    lost = int(times.isna().sum()) - sum(1 for value in kept if value is None)
-    return times.astype(TIME_DTYPE), bad + lost
+    return times.astype(TIME_DTYPE), bad + given - int(times.notna().sum())
 
 
 def _lists_of_texts(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, list))
+    kept, bad = _typed(values, _LIST)
+    if set(map(type, chain.from_iterable(one for one in kept if one))) <= {str}:
+        return _objects(kept), bad
     clean = [None if one is None else [text for text in one if isinstance(text, str)] for one in kept]
     bad += sum(
         1 for one, two in zip(kept, clean, strict=True) if one is not None and len(one) != len(two or ())
@@ -160,7 +185,7 @@ def _lists_of_texts(values: list[Any]) -> tuple[Any, int]:
 
 
 def _records(values: list[Any]) -> tuple[Any, int]:
-    kept, bad = _typed(values, lambda value: isinstance(value, list))
+    kept, bad = _typed(values, _LIST)
     return _objects(kept), bad
 
 

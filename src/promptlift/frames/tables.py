@@ -121,7 +121,8 @@ def conversations_table(
     if insights:
         values |= _insight_values(rows, doubts)
     frame = build(columns, values, doubts)
-    frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
+    if frame["started_at"].hasnans:
+        frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
     return frame, doubts.as_dict()
 
 
@@ -196,8 +197,8 @@ def _columns_of(rows: Sequence[Mapping[str, Any]], columns: Iterable[Column]) ->
 
 
 def _links(rows: Sequence[Row]) -> list[Any]:
-    name = LINKS[0]
-    return [row[name] if row.get(name) is not None else link_of(row) for row in rows]
+    links = [row.get(LINKS[0]) for row in rows]
+    return [link_of(row) for row in rows] if None in links else links
 
 
 def _insight_values(rows: Sequence[Row], doubts: Doubts) -> dict[str, list[Any]]:

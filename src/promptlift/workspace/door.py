@@ -20,6 +20,9 @@ def connect(
 ) -> Workspace:
     """Open a workspace on a running service. No request is made yet.
 
+    An ``http://`` address that is not on this computer sends the key in the clear: it is used, with the warning
+    :class:`~promptlift.client.UnencryptedConnection`.
+
     Parameters
     ----------
     base_url

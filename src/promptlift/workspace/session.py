@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -68,7 +69,9 @@ class Session:
             frame, warnings = parts.whole()
             return stamped(frame, name, filters, rows, warnings)
 
-        return self._known(_read_or_finish(lambda: read(parts.add), finished), filters)
+        with _frozen_heap():
+            table = _read_or_finish(lambda: read(parts.add), finished)
+        return self._known(table, filters)
 
     def _whole_table(
         self,
@@ -107,6 +110,23 @@ class Session:
                 bar.update(done - bar.n)
 
             yield move
+
+
+@contextlib.contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Keep the garbage collector from looking at what was there before a read.
+
+    Rows are decoded by the hundred thousand objects, so it runs often, and each full run walks through everything that
+    pandas and the notebook hold: a tenth of the whole read. What the block makes is collected as always.
+    """
+    if gc.get_freeze_count():  # somebody else's decision
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def frames() -> ModuleType:

@@ -1,0 +1,282 @@
+"""What a server may say of its lists that is not true: a read ends right, or with an exception.
+
+The service has 350 conversations (or prompts), and tells one lie. Some lies no client can tell, because an honest
+service in another state would send the same bytes:
+
+- rows that are in no page and in no total (rows that nobody ever hears of);
+- a total and pages that agree from some moment on that the list is shorter (its last rows were deleted);
+- a limit of the service's own that is no round number, on the first page, where the total counts that page only;
+- values inside a row, and a list of made-up rows that is long but ends.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import lying_service as lies
+import pytest
+from foreign_service import KEY
+from lying_service import LyingService, both, cap, pagination, raw, rows, total, with_length, without
+
+from promptlift.client import Client, configure
+from promptlift.client.retry import RetryPolicy
+from promptlift.client.transport import Transport
+from promptlift.errors import IncompleteError, UnexpectedResponse
+from promptlift.workspace import Workspace
+
+QUICK = RetryPolicy(first_pause=0.005, longest_pause=0.02, patience=0.1, first_patience=0.1)
+WHOLE = None
+NO_PAGE = "not a page of a list"
+NO_ID = "not an object with a text as id"
+
+# Name: the lie, and what the exception says; WHOLE where the table is complete in spite of it.
+PAGES = {
+    # the total
+    "a total that is a cap": (total(100), r"counts 100 rows and gives 100 from offset 97"),
+    "a total of the page": (total(lambda page, _: len(page["data"])), "counts 100 rows and gives 100"),
+    "a total that ends with every page": (
+        total(lambda page, asked: asked.offset + len(page["data"])),
+        WHOLE,
+    ),
+    "a total of nothing": (total(0), "counts 0 rows and gives 100"),
+    "a negative total": (total(-1), NO_PAGE),
+    "a total one too low": (total(349), "counts 349 rows and gives"),
+    "a total one too high": (total(351), "no rows at offset 350 of 351"),
+    "a total that ends with the second page": (total(197), "counts 197 rows and gives 100 from offset 194"),
+    "a huge total": (total(10**15), "no rows at offset 350"),
+    "a total with a point": (total(350.0), NO_PAGE),
+    "a total of true": (total(True), NO_PAGE),
+    "a total as text": (total("350"), NO_PAGE),
+    "a total of null": (total(None), NO_PAGE),
+    "a total of NaN": (total(float("nan")), NO_PAGE),
+    "no total": (without("total"), NO_PAGE),
+    "a total that falls in mid read": (
+        total(lambda _, asked: 294 if asked.number >= 3 else 350),
+        "counts 294 rows and gives 59 from offset 291",
+    ),
+    "a total that falls to what was read": (
+        total(lambda _, asked: 350 if asked.number == 1 else 100),
+        "counts 100 rows and gives",
+    ),
+    "a total and a page that are short once": (lies.cut_total, WHOLE),
+    "a total that falls when it is looked at again": (lies.hidden, "do not show as many"),
+    "a total that rises with every page": (
+        total(lambda _, asked: 350 + 100 * asked.number),
+        "no rows at offset 350",
+    ),
+    "a total that swings": (total(lambda _, asked: 350 if asked.number % 2 else 100), WHOLE),
+    "a total that swings to a higher one": (total(lambda _, asked: 350 + 200 * (asked.number % 2)), WHOLE),
+    # what else is said of the page
+    "no pagination": (without("pagination"), NO_PAGE),
+    "a list as pagination": (lambda page, _: page | {"pagination": [350, 100, 0]}, NO_PAGE),
+    "another offset in the answer": (pagination(offset=7), "those from 0 were asked for"),
+    "a limit that is not kept to": (cap(50), WHOLE),
+    "a limit that is said to be smaller": (pagination(limit=20), WHOLE),
+    "a limit of nothing": (pagination(limit=0), WHOLE),
+    "a negative limit": (pagination(limit=-5), WHOLE),
+    "a limit as text": (pagination(limit="100"), WHOLE),
+    "a limit that is ignored": (lies.from_offset, WHOLE),
+    "a limit and an offset that are ignored": (
+        lies.everything,
+        "counts 350 rows and gives 350 from offset 347",
+    ),
+    "an offset that is ignored": (
+        rows(lambda _, asked: asked.honest(0, 100), first=1),
+        "counts 350 rows and gives 100 from offset 291",
+    ),
+    "a hidden cap that is the total": (
+        both(cap(50), total(50)),
+        "counts 50 rows and gives 50 from offset 47",
+    ),
+    "a hidden cap that is each page's total": (
+        both(cap(20), total(lambda page, asked: asked.offset + len(page["data"]))),
+        WHOLE,
+    ),
+    # the rows
+    "the first page again": (lies.repeated, WHOLE),
+    "the first page for ever, of a huge list": (
+        both(rows(lambda _, asked: asked.honest(0, 100)), total(10**15)),
+        "the same 100 of 1000000000000000 rows again and again",
+    ),
+    "a row twice in a page": (rows(lambda data, _: [*data[:-1], data[0]]), "the same row twice"),
+    "a row in another's place": (lies.swapped, "do not show as many"),
+    "a row left out": (
+        rows(lambda data, asked: [row for row in data if row["id"] != asked.truth[200]["id"]]),
+        "do not show as many|no rows at offset",
+    ),
+    "a row left out and the page filled up": (lies.pulled_in, "do not show as many"),
+    "an empty page in the middle": (rows(lambda _, __: [], first=3), "no rows at offset"),
+    "an empty page, once": (rows(lambda _, __: [], first=2, last=2), WHOLE),
+    "an order of its own in every page": (
+        rows(lambda data, _: sorted(data, key=lambda row: row["id"][::-1])),
+        WHOLE,
+    ),
+    "another order with every request": (lies.shuffled, "do not show as many|changes faster"),
+    "another direction with every request": (lies.turned, "do not show|changes faster|gives no rows|same"),
+    "rows without end": (lies.endless, "began with 200 rows and does not end"),
+    "rows that are never the same": (lies.random_rows, "changes faster|does not end"),
+    "numbers as ids": (rows(lambda data, _: [row | {"id": 7} for row in data]), NO_ID),
+    "null as an id": (rows(lambda data, _: [*data[:-1], data[-1] | {"id": None}]), NO_ID),
+    "an empty id": (rows(lambda data, _: [*data[:-1], data[-1] | {"id": ""}]), NO_ID),
+    "texts as rows": (rows(lambda data, _: [row["id"] for row in data]), NO_ID),
+    "null as rows": (rows(lambda *_: None), NO_PAGE),
+    "an object as rows": (rows(lambda data, _: {row["id"]: row for row in data}), NO_PAGE),
+    "no rows at all": (without("data"), NO_PAGE),
+    "a page of another prompt": (
+        rows(lambda data, _: [row | {"promptId": "p2"} for row in data]),
+        "does not keep to the filter promptId=p1",
+    ),
+    "an agent's page": (
+        rows(lambda data, _: [row | {"promptId": None, "agentId": "a9"} for row in data]),
+        "does not keep to the filter promptId=p1",
+    ),
+    "a page of another status": (
+        rows(lambda data, _: [row | {"status": "abandoned"} for row in data]),
+        "does not keep to the filter status=completed",
+    ),
+    # HTTP
+    "an error with a success status": (
+        lambda page, asked: page if asked.number < 3 else {"error": {"code": "OVERLOADED", "message": "no"}},
+        NO_PAGE,
+    ),
+    "a web page": (raw(lambda _: with_length(b"<html>sign in</html>", 20)), "not JSON"),
+    "JSON that breaks off": (raw(lambda body: with_length(body[:-30], len(body) - 30)), "not JSON"),
+    "two objects one behind the other": (raw(lambda body: with_length(2 * body, 2 * len(body))), "not JSON"),
+    "rows under a name that comes twice": (
+        raw(lambda body: with_length(body[:-1] + b', "data": []}', len(body) + 12)),
+        "no rows at offset",
+    ),
+    "a body that is cut": (
+        raw(lambda body: with_length(body[:100], len(body))),
+        "ended before it was complete",
+    ),
+    "a length that is too small": (raw(lambda body: with_length(body, len(body) - 10)), "not JSON"),
+    "a length that is too large": (
+        raw(lambda body: with_length(body, len(body) + 10)),
+        "ended before it was complete",
+    ),
+    "gzip that is none": (
+        raw(lambda body: with_length(body, len(body), b"Content-Encoding: gzip\r\n")),
+        "cannot be unpacked",
+    ),
+    "gzip that breaks off": (raw(lies.half_gzip), "not JSON|cannot be unpacked"),
+    "no content": (raw(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n"), "not JSON"),
+    "not modified": (raw(lambda _: b"HTTP/1.1 304 Not Modified\r\n\r\n"), "redirects"),
+    "another address in mid read": (
+        raw(lambda _: b"HTTP/1.1 302 Found\r\nLocation: http://x.example/\r\nContent-Length: 0\r\n\r\n"),
+        "redirects to http://x.example",
+    ),
+    "the answer to another request": (
+        lambda page, asked: page if asked.number < 2 else copy.deepcopy(asked.service.first),
+        "has the rows from offset 0",
+    ),
+    "an answer twice": (lies.answered_twice, WHOLE),
+}
+
+
+@pytest.fixture
+def service():
+    with LyingService() as running:
+        running.fill(350)
+        yield running
+
+
+@pytest.fixture
+def lift(service):
+    config = configure(service.base_url, KEY)
+    client = Client(config, transport=Transport(config, policy=QUICK))
+    with Workspace(config, progress=False, client=client) as opened:
+        yield opened
+
+
+def check(read, says, truth, column="conversation_id"):
+    """A table that is called complete has every row once; else an exception says what is wrong."""
+    if says is WHOLE:
+        table = read()
+        assert table.attrs["promptlift"]["complete"]
+        assert sorted(table[column]) == sorted(truth)
+        return
+    with pytest.raises((IncompleteError, UnexpectedResponse), match=says) as told:
+        read()
+    if isinstance(told.value, IncompleteError):
+        assert told.value.fetched.attrs["promptlift"]["complete"] is False
+        assert told.value.fetched[column].is_unique
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_lie_makes_a_table_of_conversations_complete(service, lift, name):
+    service.lie, says = PAGES[name]
+    first = {"data": None}
+    names = ("id", "promptId", "status", "hasInsights", "createdAt")
+    data = [{field: row[field] for field in names} for row in service.rows[:100]]
+    service.first = first | {"data": data, "pagination": {"total": 350, "limit": 100, "offset": 0}}
+    check(lambda: lift.conversations("p1", status="completed"), says, [row["id"] for row in service.rows])
+    assert len(service.seen) < 400
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a total that is a cap",
+        "a total of nothing",
+        "a negative total",
+        "a total one too low",
+        "a total that falls in mid read",
+        "a row in another's place",
+        "an offset that is ignored",
+        "an empty id",
+    ],
+)
+def test_no_lie_makes_a_table_of_prompts_complete(service, lift, name):
+    service.lie, says = PAGES[name]
+    service.prompts = [{"id": f"p{number}", "name": "n", "hasInsights": True} for number in range(350)]
+    check(lift.prompts, says, [row["id"] for row in service.prompts], "prompt_id")
+
+
+@pytest.mark.parametrize("count", [100, 200, 20, 55])
+def test_a_service_that_caps_its_pages_and_its_total_is_found_out(service, lift, count):
+    """The issue's case: a total of 100 with a full page of 100."""
+    service.page_limit = min(count, 100)
+    service.lie = total(count)
+    check(lift.conversations, f"counts {count} rows and gives", [])
+
+
+def other_id(answer, _path):
+    return answer | {name: "c000001" for name in ("id", "conversationId") if name in answer}
+
+
+def no_id(answer, _path):
+    return {name: value for name, value in answer.items() if name not in ("id", "conversationId")}
+
+
+DETAILS = {
+    "the detail of another conversation": (other_id, "not that of this conversation"),
+    "a detail of nobody": (no_id, "not that of this conversation"),
+    "nothing in the detail": (lambda *_: {}, "not that of this conversation"),
+    "a list as the detail": (lambda *_: [], "not that of this conversation"),
+    "an error with a success status": (
+        lambda *_: {"error": {"code": "X", "message": "no"}},
+        "not that of this",
+    ),
+    "a web page as the detail": (lambda *_: b"<html>", "not JSON"),
+}
+
+
+@pytest.mark.parametrize("wanted", ["insights", "content"])
+@pytest.mark.parametrize("name", DETAILS)
+def test_no_lie_of_a_detail_comes_into_a_table(service, lift, name, wanted):
+    del service.rows[20:]
+    service.detail, says = DETAILS[name]
+    check(lambda: lift.conversations(**{wanted: True}), says, [])
+
+
+def test_insights_of_another_conversation_in_the_list_are_refused(service, lift):
+    other = service.rows[3]
+    view = {"conversationId": other["id"], **lies.insights_of(other)}
+    service.lie = rows(lambda data, _: [row | {"insights": view} for row in data], first=1)
+    check(lambda: lift.conversations(insights=True), "the insights of another conversation", [])
+
+
+def test_a_filter_for_insights_that_is_ignored_is_refused(service, lift):
+    service.lie = rows(lambda data, _: [row | {"hasInsights": False} for row in data])
+    check(lambda: lift.insights("p1"), "does not keep to the filter hasInsights=true", [])
