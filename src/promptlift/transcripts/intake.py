@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
-from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, Unreadable
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.times import has_zone, read_time
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Draft", "Intake", "Turn", "is_something"]
 
+# A hostile file must not fill the memory with what is wrong with it.
+_PROBLEMS: Final = 10_000
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
@@ -52,10 +55,20 @@ class Draft:
 
 
 class Intake:
-    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading."""
+    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading.
 
-    def __init__(self, file: str) -> None:
+    Parameters
+    ----------
+    file
+        Name of the file.
+    room
+        Characters of content that may be kept.
+    """
+
+    def __init__(self, file: str, room: float = math.inf) -> None:
         self.file = file
+        self._room = room
+        self._unlisted = 0
         self.conversations: list[ImportedConversation] = []
         self.problems: list[Problem] = []
         self.dropped: Counter[str] = Counter()
@@ -66,7 +79,10 @@ class Intake:
 
     def problem(self, line: int | None, message: str) -> None:
         """Report something that cannot be read."""
-        self.problems.append(Problem(self.file, line, message))
+        if len(self.problems) < _PROBLEMS:
+            self.problems.append(Problem(self.file, line, message))
+        else:
+            self._unlisted += 1
 
     def drop(self, path: str, count: int = 1) -> None:
         """Count a field of the source that is not carried."""
@@ -119,6 +135,12 @@ class Intake:
         except Unreadable as error:
             self.problem(draft.line, str(error))
             return
+        self._room -= len(content)
+        if self._room < 0:
+            raise TooMuchError(
+                "the file unpacks to much more than any export does; nothing after this is read. Unpack it first if it is "
+                "what it should be"
+            )
         source_id = _text(draft.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
@@ -142,6 +164,10 @@ class Intake:
         """Give the reading of the file."""
         if self._times_without_zone:
             self.note("Times without a zone were taken as UTC.")
+        if self._unlisted:
+            self.problems.append(
+                Problem(self.file, None, f"{self._unlisted:,} more problems of the same file are not listed")
+            )
         for sentence, count in self._tallies.items():
             self.note(sentence.format(count))
         return Reading(format_name, self.conversations, self.problems, dict(self.dropped), self.notes)
