@@ -267,6 +267,61 @@ def test_a_difference_must_survive_the_number_of_variants():
     assert set(crowd["verdict"]) == {"no winner"}
 
 
+@pytest.mark.parametrize("strangers", [1, 7])
+def test_variants_that_share_no_item_are_not_compared_and_take_nothing_from_the_others(strangers):
+    table = pairs(40, 14, 3, 13)
+    alone = only(analysis.compare(table, by="run", pair="task", control="a"))
+    others = [
+        pairs(5, 5, 0, 0, variant=f"c{i}", shift=1_000 * (i + 1)).query("run != 'a'")
+        for i in range(strangers)
+    ]
+    result = analysis.compare(pd.concat([table, *others]), by="run", pair="task", control="a")
+    found = result.set_index("variant")
+    assert alone["verdict"] == found.loc["b", "verdict"] == "winner"
+    for name in ("p", "p_holm", "smallest_findable", "confidence"):
+        assert found.loc["b", name] == alone[name]
+    rest = found.drop("b")
+    assert rest["n_pairs"].tolist() == [0] * strangers
+    missing = [
+        "test",
+        "p",
+        "p_holm",
+        "smallest_findable",
+        "e_value",
+        "confidence",
+        "confidence_worse",
+        "verdict",
+    ]
+    assert rest[missing].isna().all(axis=None)
+    assert rest["warnings"].str.startswith("No shared items").all()
+    assert "adjusted" not in result.attrs["promptlift"]["rule"]
+
+
+def test_a_variant_without_any_known_outcome_is_not_compared_either():
+    table = groups(a=[1] * 23 + [0] * 27, b=[1] * 36 + [0] * 14, c=[None] * 9)
+    table["task_completed"] = table["task_completed"].astype("boolean")
+    table["sentiment"] = table["task_completed"].map({True: "positive", False: "negative"})
+    table["x"] = table["task_completed"].astype("float64") + np.arange(len(table)) / 1e3
+    for outcome in ("task_completed", "sentiment", "x"):
+        found = analysis.compare(table, by="run", outcome=outcome, control="a").set_index("variant")
+        assert found.loc["b", "verdict"] == "winner"
+        assert found.loc["b", "p_holm"] == found.loc["b", "p"]
+        assert found.loc["c", ["p", "p_holm", "verdict"]].isna().all()
+        assert found.loc["c", "warnings"].startswith("No known outcomes to compare.")
+
+
+def test_a_column_of_ones_own_was_judged_by_no_analyser():
+    table = conversations(300, analyser="lexicon").assign(seconds=np.arange(300) % 17, solved=True)
+
+    def analyser(**arguments):
+        return analysis.compare(table, **arguments).attrs["promptlift"]["analyser"]
+
+    assert analyser(by="prompt_id", outcome="seconds") is None
+    assert analyser(by="prompt_id", outcome="solved") is None
+    assert analyser(by="prompt_id", outcome="sentiment_score") == "lexicon"
+    assert analyser(by="sentiment", outcome="seconds") == "lexicon"
+
+
 def test_missing_outcomes_drop_the_pair_and_are_counted():
     table = pairs(10, 5, 3, 2)
     table["task_completed"] = table["task_completed"].astype("boolean")

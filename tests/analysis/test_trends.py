@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift import analysis
+from promptlift.analysis.periods import last_period_end
 from promptlift.errors import FrameError
 from synthetic_tables import conversations, small
 
@@ -206,3 +207,29 @@ def test_every_conversation_lies_in_its_period(times, tz, freq):
     place = starts.searchsorted(pd.DatetimeIndex(table["started_at"]).tz_convert(tz), side="right") - 1
     assert np.bincount(place, minlength=len(starts)).tolist() == result["n"].tolist()
     assert (result["rate_low"] <= result["rate"]).eq(result["n"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("last", "freq", "tz", "end"),
+    [
+        ("2026-01-31", "D", "UTC", "2026-02-01 00:00+00:00"),
+        ("2026-03-29", "D", "Europe/Berlin", "2026-03-30 00:00+02:00"),  # 23 hours
+        ("2026-10-25", "D", "Europe/Berlin", "2026-10-26 00:00+01:00"),  # 25 hours
+        ("2026-10-25 01:00+00:00", "h", "Europe/Berlin", "2026-10-25 02:00+00:00"),
+        ("2026-09-05", "D", "America/Santiago", "2026-09-06 01:00-03:00"),  # the clock skips midnight
+        ("2026-09-06", "D", "America/Santiago", "2026-09-07 00:00-03:00"),
+        ("2026-03-23", "W", "Europe/Berlin", "2026-03-30 00:00+02:00"),
+        ("2026-12-01", "MS", "Pacific/Kiritimati", "2027-01-01 00:00+14:00"),
+        ("2028-02-01", "MS", "America/Los_Angeles", "2028-03-01 00:00-08:00"),
+    ],
+)
+def test_the_last_period_ends_where_the_next_one_would_start(last, freq, tz, end):
+    began = pd.Timestamp(last) if "+" in last else pd.Timestamp(f"{last} 12:00", tz=tz)
+    table = small(started_at=[began], task_completed=[True])
+    starts = pd.DatetimeIndex(analysis.completion_trend(table, freq=freq, tz=tz)["period_start"])
+    assert last_period_end(starts, freq).tolist() == [pd.Timestamp(end)]
+
+
+def test_no_period_has_no_end():
+    starts = pd.DatetimeIndex(analysis.completion_trend(conversations(0))["period_start"])
+    assert len(last_period_end(starts, "D")) == 0

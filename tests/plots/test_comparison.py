@@ -82,6 +82,15 @@ def test_the_verdict_the_numbers_and_the_rule_stand_there_in_words():
     assert "task completed, difference to a in percentage points (95 % interval)" in said
 
 
+def test_a_variant_that_shares_no_item_is_not_compared_in_the_picture():
+    table = runs()
+    table.loc[table["run"].eq("c"), "task"] += 1_000
+    said = words(plots.compare(table, by="run", pair="task", control="a"))
+    assert "b: winner" in said
+    assert "c: not compared" in said
+    assert "0 pairs" in said
+
+
 def test_without_an_interval_the_points_are_hollow_and_have_no_whiskers():
     ax = plots.compare(runs(), by="run", control="a", value="lift")
     assert all(hollow for _, _, hollow in points(ax))

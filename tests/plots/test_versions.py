@@ -12,7 +12,7 @@ from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.promises import NO_INTERVAL
-from synthetic_tables import conversations
+from synthetic_tables import conversations, small
 from synthetic_versions import variants, versions
 
 TABLE = conversations(2_000, prompts=("a",))
@@ -62,6 +62,30 @@ def test_the_trend_under_it_is_the_completion_trend():
     np.testing.assert_allclose(
         marked(ax, "o")[0].get_ydata(), analysis.completion_trend(TABLE, freq="W")["rate"]
     )
+
+
+@pytest.mark.parametrize("tz", ["UTC", "Pacific/Kiritimati", "America/Los_Angeles"])
+@pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
+@pytest.mark.parametrize("now", ["00:00", "19:13", "23:59:59.999"])
+def test_a_text_that_went_live_at_the_last_minute_is_marked_at_any_hour_and_in_any_zone(now, freq, tz):
+    applied = pd.Timestamp(f"2026-01-31 {now}", tz="UTC")
+    edited = applied - pd.Timedelta(days=40)
+    table = small(started_at=[edited, applied], status=["completed"] * 2, task_completed=[False, True])
+    ax = plots.prompt_timeline(table, versions=versions([edited, applied], origins=["updated", "applied"]),
+                               freq=freq, tz=tz)  # fmt: skip
+    assert "2: variant applied, live (n = 1)" in words(ax)
+    dashed = [line for line in upright(ax) if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == pytest.approx([date2num(applied)])
+    assert ax.get_xlim()[0] < date2num(applied) < ax.get_xlim()[1]
+
+
+def test_a_text_that_went_live_after_the_last_period_is_counted_in_words():
+    later = versions(["2026-01-20", "2026-02-01", "2026-09-01"])
+    table = small(
+        started_at=["2026-01-20", "2026-02-01"], status=["completed"] * 2, task_completed=[True] * 2
+    )
+    texts = words(plots.prompt_timeline(table, versions=later))
+    assert any("1 text not shown: live outside of the picture" in text for text in texts)
 
 
 def test_many_texts_are_named_by_their_number_alone():

@@ -28,6 +28,7 @@ TITLES = {
     "completion": "Task completion by",
     "issues": "Issues",
     "sentiment": "Sentiment",
+    "differences": "How the prompts differ",
     "data": "The data",
 }
 

@@ -109,12 +109,12 @@ def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_l
     )
     path = written("a.csv", text)
     reading = transcripts.read(path)
-    assert [c.source_id for c in reading.conversations] == ["b"]
+    assert [c.source_id for c in reading.conversations] == ["b", "d"]
     shown = [(p.line, p.message.split("; known")[0]) for p in reading.problems]
     assert shown[:3] == [
         (5, "the row has 5 cells, the header has 3"),
         (6, "the row has no conversation_id; it is left out"),
-        (7, "not a CSV row: unexpected end of data"),
+        (7, "not a CSV row: a quote is not closed (unexpected end of data)"),
     ]
     assert shown[3] == (3, "the row has the role 'ghost'")
     assert reading.problems[3].message.endswith("; conversation a is left out")

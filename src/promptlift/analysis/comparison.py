@@ -20,6 +20,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_score_row,
 )
 from promptlift.analysis.reading import provenance
+from promptlift.schema.insights import Insights
 from promptlift.stats import CONFIDENCE_THRESHOLDS, check_level
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ __all__ = ["compare"]
 _INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
 _NULLABLE = ("n_pairs", "n11", "n10", "n01", "n00", "n_better", "n_worse", "n_unmatched")
 _TEXTS = ("test", "warnings", "verdict")
+# Columns that an analyser fills; any other outcome is the caller's own, whoever judged the conversations.
+_JUDGED = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "created_at"}
 
 
 def compare(
@@ -55,7 +58,9 @@ def compare(
     A variant of **true and false** in pairs is ``winner`` when its confidence reaches 0.80 / 0.90 / 0.95 (mode
     low / moderate / high) and the exact McNemar p, adjusted by Holm over all variants, is below ``1 - level``;
     ``worse`` when both hold the other way round. Everything else is ``no winner``, which does not say that they
-    are equal: ``smallest_findable`` says what could have been seen. Without pairs, Fisher's exact p decides
+    are equal: ``smallest_findable`` says what could have been seen. A variant that shares no item with the control,
+    or has no known outcome, is not compared: it has no verdict, a warning says why, and Holm does not count it.
+    Without pairs, Fisher's exact p decides
     alone. **Numbers** are decided by the signed-rank test in pairs (with the t interval of the mean difference),
     else by Mann-Whitney (with Welch's interval), and only where ranks and means point the same way.
     **Labels** are decided by chi², or by permutation where an expected count is below 5; sentiments can win or
@@ -106,7 +111,8 @@ def compare(
         ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels: ``cramers_v``; of sentiments also the share of
         ``positive`` as ``rate``, and ``cliffs_delta``. Missing where it cannot be known.
 
-        ``attrs["promptlift"]`` says the control, the kind, whether in pairs, the unit and the rule.
+        ``attrs["promptlift"]`` says the control, the kind, whether in pairs, the unit and the rule; ``analyser`` only
+        where an analyser judged the outcome (or the variants), not where the column is your own.
 
     Raises
     ------
@@ -143,8 +149,9 @@ def compare(
         )
     table: Kind = "score" if repeats == "mean" else arms.kind
     others = [place for place in range(len(arms.names)) if place != arms.control]
-    rule = Rule(level, confidence_mode, len(others))
-    rows = [_row(arms, sample, rule, table) for sample in _samples(arms, others, repeats, by)]
+    samples = _samples(arms, others, repeats, by)
+    rule = Rule(level, confidence_mode, sum(sample.comparable for sample in samples))
+    rows = [_row(arms, sample, rule, table) for sample in samples]
     decide(rows, rule, labels=table == "label")
     result = _table(arms, rows, others, table)
     result.attrs.update(
@@ -164,6 +171,7 @@ def compare(
             n_without_variant=arms.n_without_variant,
             n_without_item=arms.n_without_item,
             rule=_rule_in_words(rule, table, paired=pair is not None),
+            **({} if _JUDGED.intersection((by, outcome)) else {"analyser": None}),
         )
     )
     return result

@@ -61,6 +61,17 @@ COLUMNS = {
     "label": (*_HEAD, *_RATES, *_DIFFERENCE, "cramers_v", "cliffs_delta", *_TAIL),
 }  # fmt: skip
 
+# What a row has only when there was something to compare.
+_OF_TESTS = (
+    "test",
+    "p",
+    "p_holm",
+    "smallest_findable",
+    "e_value",
+    "confidence",
+    "confidence_worse",
+    "verdict",
+)
 _DROPPED_SHARE = 0.10
 
 
@@ -87,6 +98,11 @@ class Sample:
     n_dropped: int
     n_unmatched: int | None = None
 
+    @property
+    def comparable(self) -> bool:
+        """Whether both sides have a known outcome (in pairs: of the same item)."""
+        return len(self.variant) > 0 and len(self.control) > 0
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -99,7 +115,7 @@ class Rule:
     confidence_mode
         Threshold of the confidence of pairs.
     n_tests
-        Variants that are compared with the control.
+        Variants that can be compared with the control.
     """
 
     level: float
@@ -261,8 +277,12 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
 
 
 def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
-    """Adjust the p-values by Holm and write ``p_holm`` and ``verdict`` into the rows."""
-    for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
+    """Adjust the p-values by Holm and write ``p_holm`` and ``verdict`` into the rows.
+
+    Rows without anything to compare are no tests: they get neither, and do not make the others' tests stricter.
+    """
+    tested = [row for row in rows if row["n"] and row["n_control"]]
+    for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
         row["p_holm"] = float(adjusted)
         verdict: Verdict = "no winner"
         if adjusted < rule.alpha and row["decided"]:
@@ -271,6 +291,9 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
             elif labels:
                 verdict = "different"
         row["verdict"] = verdict
+    for row in rows:
+        if "verdict" not in row:
+            row.update(dict.fromkeys(_OF_TESTS))
 
 
 def _counts(variant: NDArray[np.bool_], control: NDArray[np.bool_]) -> tuple[int, int, int, int]:
@@ -324,6 +347,8 @@ def _agreement(ranks: float, difference: float | None) -> dict[str, Any]:
 def _losses(sample: Sample, asked: int) -> dict[str, Any]:
     """What was left out, and the warnings about it."""
     warnings = []
+    if not sample.comparable:
+        warnings.append(_nothing_to_compare(sample))
     if sample.n_dropped > _DROPPED_SHARE * asked:
         what = "rows" if sample.n_unmatched is None else "pairs"
         warnings.append(
@@ -339,6 +364,12 @@ def _losses(sample: Sample, asked: int) -> dict[str, Any]:
         "n_unmatched": sample.n_unmatched,
         "warnings": " ".join(warnings),
     }
+
+
+def _nothing_to_compare(sample: Sample) -> str:
+    if sample.n_unmatched is None or sample.n_dropped:
+        return "No known outcomes to compare."
+    return "No shared items: none of the variant's items is one of the control's."
 
 
 def _uneven(sample: Sample) -> bool:

@@ -14,12 +14,13 @@ import pandas as pd
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_PERIODS", "check_freq", "check_zone", "grain", "periods", "zone_name"]
+__all__ = ["MAX_PERIODS", "check_freq", "check_zone", "grain", "last_period_end", "periods", "zone_name"]
 
 MAX_PERIODS = 100_000
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
 _LENGTHS = {"h": _HOUR, "D": _DAY, "W": 7 * _DAY, "MS": 30 * _DAY}
+_STEPS = {"D": pd.DateOffset(days=1), "W": pd.DateOffset(days=7), "MS": pd.DateOffset(months=1)}
 _SPELLINGS = {"h": "h", "H": "h", "D": "D", "d": "D", "W": "W", "w": "W", "MS": "MS", "ME": "MS", "M": "MS"}
 
 
@@ -117,10 +118,32 @@ def periods(ticks: NDArray[np.int64], freq: str, zone: tzinfo) -> tuple[pd.Datet
     numbers = np.arange(number[0], number[-1] + 1, step)
     unit: Any = "M" if freq == "MS" else "D"
     naive = pd.DatetimeIndex(numbers.astype(f"datetime64[{unit}]").astype("datetime64[us]"))
-    starts = naive.tz_localize(zone, ambiguous=np.ones(len(naive), bool), nonexistent="shift_forward")
+    starts = _localize(naive, zone)
     # A day that a zone left out (Samoa, 30 December 2011) would start with the next one, or after it.
     kept = np.append(np.diff(starts.asi8) > 0, True)
     return starts[kept], np.searchsorted(numbers[kept], number)
+
+
+def last_period_end(starts: pd.DatetimeIndex, freq: str) -> pd.DatetimeIndex:
+    """Return when the last period ends, which is when the next one would start; empty when there is no period.
+
+    Parameters
+    ----------
+    starts
+        Starts of periods as `periods` gives them.
+    freq
+        ``h``, ``D``, ``W`` or ``MS``.
+    """
+    last = starts[-1:]
+    if freq == "h":
+        return last + pd.Timedelta(hours=1)
+    # By the calendar of the zone: a local day may have 23 or 25 hours, and may start at one o'clock.
+    midnight = last.tz_localize(None).normalize()
+    return _localize(midnight + _STEPS[freq], starts.tz)
+
+
+def _localize(naive: pd.DatetimeIndex, zone: tzinfo | None) -> pd.DatetimeIndex:
+    return naive.tz_localize(zone, ambiguous=np.ones(len(naive), bool), nonexistent="shift_forward")
 
 
 def _wall_clock(ticks: NDArray[np.int64], zone: tzinfo) -> NDArray[np.int64]:

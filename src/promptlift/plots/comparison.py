@@ -123,7 +123,8 @@ def draw_comparison(
         notes += _expected(ax, shown, rows)
     _set_limits(ax, shown, value)
     for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        _write(ax, 0, y, f"{look.plain(row['variant'], 34)}: {row['verdict']}", "small")
+        said = row["verdict"] if pd.notna(row["verdict"]) else "not compared"
+        _write(ax, 0, y, f"{look.plain(row['variant'], 34)}: {said}", "small")
         _write(ax, 1, y, _numbers(row, facts), 7.5)
     return look.notes_of(table, *notes, *_left_out(table, value))
 

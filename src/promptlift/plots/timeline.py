@@ -11,6 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
+from promptlift.analysis.periods import last_period_end
 from promptlift.plots import style as look
 
 if TYPE_CHECKING:
@@ -209,7 +210,8 @@ def _name_lanes(ax: Axes, groups: list[look.Group], sizes: list[int], scale: Sca
 def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], step: float, freq: str) -> None:
     zone = starts.tz
     ax.xaxis_date(zone)
-    ax.set_xlim(days[0] - 0.8 * step, days[-1] + 0.8 * step)
+    # Whatever happened in the last period is on the axis, until the last minute of it.
+    ax.set_xlim(days[0] - 0.8 * step, day_numbers(last_period_end(starts, freq))[0])
     if len(days) <= 7:
         form = {"h": "%H:%M\n%d %b", "D": "%d %b\n%Y", "W": "%d %b\n%Y", "MS": "%b\n%Y"}[freq]
         labels = [str(label) for label in starts.strftime(form)]

@@ -133,7 +133,7 @@ def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
     notes = [lines, "Comparing texts is observational: who wrote in may have changed too."]
     if left_out:
         notes.append(
-            f"{left_out} texts that were live outside of the picture, or are too many, are not shown."
+            f"{left_out} text{'s' * (left_out > 1)} not shown: live outside of the picture, or too many for it."
         )
     return notes
 

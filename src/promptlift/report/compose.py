@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
 from promptlift.report import explanations, sections
+from promptlift.report.differences import differences
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.examples import find_examples
 from promptlift.report.gather import GROUP
@@ -68,6 +69,8 @@ def compose(
     parts: list[Section | None] = []
     if len(rows) > CARDS:
         parts.append(side_by_side(rows))
+    if material.compared:
+        parts.append(differences(table, material))
     if len(table):
         parts += [
             sections.completion(table, material, rows),

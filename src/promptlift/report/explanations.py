@@ -90,8 +90,8 @@ def how_to_read(*, compared: bool) -> Section:
     ]
     if compared:
         points.append(
-            "Two prompts differ clearly when their intervals do not meet. When they meet, nothing is decided. A "
-            "difference may also come from other customers, other times or another model, not from the prompt."
+            "Whether two prompts differ is said by the interval of their difference, not by whether their own intervals "
+            "overlap: prompts whose intervals overlap may well differ."
         )
     return Section("reading", "How to read this", points=tuple(points))
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,15 +17,17 @@ from typing import TYPE_CHECKING, Final
 from promptlift.errors import TranscriptError
 from promptlift.transcripts.chatgpt import read_chatgpt
 from promptlift.transcripts.intake import Intake
+from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
+from promptlift.transcripts.lines import RECORD_CHARS, too_long
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
-from promptlift.transcripts.reading import ImportedConversation, Problem, Reading
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.recognition import format_of, separator_of
 from promptlift.transcripts.rows import NEEDED, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
-from promptlift.transcripts.sources import Record, encoding_of, json_records, open_text, read_head
+from promptlift.transcripts.sources import Record, encoding_of, is_packed, open_text, read_head
 from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
@@ -67,6 +70,8 @@ _READERS: Final[dict[str, Callable[[Iterable[Record], Intake], None]]] = {
     "phoenix": read_phoenix,
 }
 _LOOKED_AT: Final = 50
+_UNPACKED_FREELY: Final = 256 * 1024 * 1024
+_UNPACKED_TIMES: Final = 100
 # Files that hold the wanted file, or are no text at all, by their first bytes.
 _OTHER_FILES: Final = (
     (b"PK\x03\x04", "a ZIP archive or an Excel file; unpack it, or save the sheet as CSV, and read that"),
@@ -109,7 +114,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     if format is not None and format not in FORMATS:
         raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
     file = Path(path)
-    intake = Intake(str(path))
+    intake = Intake(str(path), _room_for(file))
     if file.is_dir():
         intake.problem(None, "a directory, not a file; give the files in it")
         return intake.finish(format or "")
@@ -117,6 +122,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     try:
         head = read_head(file)
         found = _read_file(file, head, intake, format)
+    except TooMuchError as error:
+        intake.problem(None, str(error))
     except FileNotFoundError as error:
         raise TranscriptError(f"There is no file {path}") from error
     except PermissionError as error:
@@ -126,6 +133,18 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     except UnicodeDecodeError as error:
         intake.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
     return intake.finish(format or found)
+
+
+def _room_for(file: Path) -> float:
+    """Tell how many characters of conversations a file may hold: any number, unless it is packed.
+
+    Conversations are packed to a tenth or a twentieth of their size. A file of repeated bytes becomes a thousand
+    times as large, and would fill the memory.
+    """
+    try:
+        return max(_UNPACKED_FREELY, _UNPACKED_TIMES * file.stat().st_size) if is_packed(file) else math.inf
+    except OSError:
+        return math.inf  # opening it says what is wrong
 
 
 def _read_file(file: Path, head: bytes, intake: Intake, wanted: str | None) -> str:
@@ -141,7 +160,11 @@ def _read_file(file: Path, head: bytes, intake: Intake, wanted: str | None) -> s
     separator = separator_of(text)
     with open_text(file, encoding) as stream:
         if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
-            read_plain(stream.read(), intake)
+            whole = stream.read(RECORD_CHARS + 1)
+            if len(whole) > RECORD_CHARS:
+                intake.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
+            else:
+                read_plain(whole, intake)
             return "plain"
         if text.lstrip(" \t\r\n")[0] in "{[":
             return _read_records(json_records(stream), file, intake, wanted)

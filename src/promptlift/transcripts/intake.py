@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,7 +13,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.texts import visible
 from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
-from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, Unreadable
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 
@@ -28,6 +29,8 @@ RESULT: Final = "[tool result] "
 _SEVERAL: Final = (
     "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
 )
+# A hostile file must not fill the memory with what is wrong with it.
+_PROBLEMS: Final = 10_000
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
@@ -63,10 +66,20 @@ class Draft:
 
 
 class Intake:
-    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading."""
+    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading.
 
-    def __init__(self, file: str) -> None:
+    Parameters
+    ----------
+    file
+        Name of the file.
+    room
+        Characters of content that may be kept.
+    """
+
+    def __init__(self, file: str, room: float = math.inf) -> None:
         self.file = file
+        self._room = room
+        self._unlisted = 0
         self.conversations: list[ImportedConversation] = []
         self.problems: list[Problem] = []
         self.dropped: Counter[str] = Counter()
@@ -78,7 +91,10 @@ class Intake:
 
     def problem(self, line: int | None, message: str) -> None:
         """Report something that cannot be read."""
-        self.problems.append(Problem(self.file, line, message))
+        if len(self.problems) < _PROBLEMS:
+            self.problems.append(Problem(self.file, line, message))
+        else:
+            self._unlisted += 1
 
     def drop(self, path: str, count: int = 1) -> None:
         """Count a field of the source that is not carried."""
@@ -132,6 +148,12 @@ class Intake:
             self.problem(draft.line, str(error))
             return
         self._count_system_prompt(draft)
+        self._room -= len(content)
+        if self._room < 0:
+            raise TooMuchError(
+                "the file unpacks to much more than any export does; nothing after this is read. Unpack it first if it is "
+                "what it should be"
+            )
         source_id = _text(draft.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
@@ -155,6 +177,10 @@ class Intake:
         """Give the reading of the file."""
         if self._times_without_zone:
             self.note("Times without a zone were taken as UTC.")
+        if self._unlisted:
+            self.problems.append(
+                Problem(self.file, None, f"{self._unlisted:,} more problems of the same file are not listed")
+            )
         for sentence, count in self._tallies.items():
             self.note(sentence.format(count))
         return Reading(

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 from promptlift.transcripts.system_prompts import SystemPrompts
 
-__all__ = ["ImportedConversation", "Problem", "Reading", "Unreadable"]
+__all__ = ["ImportedConversation", "Problem", "Reading", "TooMuchError", "Unreadable"]
 
 
 class Unreadable(ValueError):
     """One record cannot be read; becomes a `Problem`, and the rest of the file goes in."""
+
+
+class TooMuchError(Exception):
+    """A file holds more than can be kept; what was read until then is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.chat import Mark, fold
 from promptlift.transcripts.intake import Draft, Turn, is_something
 from promptlift.transcripts.reading import Unreadable
@@ -90,6 +91,7 @@ class _Thread:
 
     line: int
     rows: list[_Row] = field(default_factory=list)
+    count: int = 0
     models: Counter[str] = field(default_factory=Counter)
     fields: dict[str, Any] = field(default_factory=dict)
     fault: tuple[int, str] | None = None
@@ -116,6 +118,9 @@ def read_rows(records: Iterable[Record], intake: Intake) -> None:
             what = "the conversation" if name is None else f"conversation {name}"
             line, message = thread.fault
             intake.problem(line, f"{message}; {what} is left out")
+        elif thread.count > MESSAGES:
+            message = f"the conversation has {thread.count} messages; the limit is {MESSAGES}"
+            intake.problem(thread.line, message)
         else:
             intake.add(_draft(name, thread, intake))
 
@@ -135,7 +140,11 @@ def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, intake:
         # One message less would make it another conversation.
         thread.fault = thread.fault or (record.line, str(error))
         return
-    thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
+    thread.count += len(turns)
+    if thread.count <= MESSAGES:
+        thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
+    else:
+        thread.rows.clear()  # it is over the limit: its messages are only counted
     model = columns.get(row, "model")
     if isinstance(model, str) and model:
         thread.models[model] += 1

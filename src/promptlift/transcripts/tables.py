@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
 from promptlift.transcripts.sources import Record, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Self
 
 __all__ = ["PARQUET_MAGIC", "csv_header", "csv_records", "parquet_records"]
 
@@ -18,7 +22,10 @@ PARQUET_MAGIC: Final = b"PAR1"
 SEPARATORS: Final = ",;\t|"
 # A message over the limit must be reported with its size, so a field may be much larger than a message.
 _FIELD_CHARS: Final = 64 * 1024 * 1024
+# What a held line costs besides its characters, so that millions of empty lines are bounded too.
+_LINE_COST: Final = 100
 _BATCH_ROWS: Final = 512
+_PACKED_BYTES: Final = 256 * 1024 * 1024
 
 
 def csv_header(head: str, separator: str) -> list[str]:
@@ -29,51 +36,172 @@ def csv_header(head: str, separator: str) -> list[str]:
         return []
 
 
-def csv_records(stream: TextIO, separator: str) -> Iterator[Record]:
-    """Give the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written."""
-    rows = csv.reader(stream, delimiter=separator, strict=True)
+def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> Iterator[Record]:
+    """Give the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written.
+
+    A quote that is not closed, or a row longer than ``most`` characters, costs that row alone: reading goes on
+    at the next line that is a row by itself.
+    """
+    feed = _Feed(stream, most)
+    rows = csv.reader(feed, delimiter=separator, strict=True)
     columns: list[str] = []
-    start = 1
-    while True:
-        before = csv.field_size_limit(_FIELD_CHARS)
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield Record(start, fault=f"not a CSV row: {error}")
-            continue
-        finally:
-            csv.field_size_limit(before)
-            line, start = start, rows.line_num + 1
-        if not columns:
+    lost: _Lost | None = None
+    while (found := _next_row(rows, feed)) is not None:
+        row, fault = found
+        if not columns and fault is None:
             columns = [name.strip() for name in row]
-        elif len(row) == len(columns):
-            yield Record(line, dict(zip(columns, row, strict=True)))
+            continue
+        if fault is None and row and len(row) != len(columns):
+            fault = f"the row has {len(row)} cells, the header has {len(columns)}"
+        if lost is not None and fault is not None:
+            lost.pass_over(feed)
+        elif fault is not None and columns and (len(feed.taken) > 1 or not feed.taken[0].whole):
+            lost = _Lost(feed.taken[0].number, fault, feed.taken[0].number, 4 * most)
+            lost.pass_over(feed)
+        elif fault is not None:
+            yield Record(feed.taken[0].number, fault=fault)
         elif row:
-            yield Record(line, fault=f"the row has {len(row)} cells, the header has {len(columns)}")
+            if lost is not None:
+                yield lost.record()
+                lost = None
+            yield Record(feed.taken[0].number, dict(zip(columns, row, strict=True)))
+    if lost is not None:
+        yield lost.record()
 
 
-def parquet_records(path: Path) -> Iterator[Record]:
-    """Give the rows of a Parquet file as ``{column: value}``, read in batches."""
+@dataclass(slots=True)
+class _Lost:
+    """A row of several lines that cannot be read: mostly a quote that is not closed, which takes the next rows with it.
+
+    Attributes
+    ----------
+    line, fault
+        Where it begins, and what is wrong.
+    last
+        The last line that is left out with it.
+    budget
+        Characters that may still be read again to find the next row: a hostile file must not cost more and more.
+    """
+
+    line: int
+    fault: str
+    last: int
+    budget: int
+
+    def pass_over(self, feed: _Feed) -> None:
+        """Pass over the first line of what was read, and have the others read again."""
+        if self.budget > 0:
+            self.budget -= sum(len(line.text) for line in feed.taken[1:])
+            feed.again(feed.taken[1:])
+            self.last = feed.taken[0].number
+        else:
+            self.last = feed.taken[-1].number
+
+    def record(self) -> Record:
+        """Make the record of the fault, which also says what is left out besides."""
+        more = ""
+        if self.last > self.line:
+            many = self.last > self.line + 1
+            what = f"lines {self.line + 1} to {self.last} are" if many else f"line {self.last} is"
+            more = f"; {what} no row either and left out"
+        return Record(self.line, fault=f"{self.fault}{more}")
+
+
+class _Feed:
+    """Lines for ``csv.reader``; those of the row that is being read are kept, so that they can be read again."""
+
+    def __init__(self, stream: TextIO, most: int) -> None:
+        self._lines, self._most = Lines(stream, most), most
+        self._again: deque[Line] = deque()
+        self.taken: list[Line] = []
+        self.size = 0
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.taken.append(line)
+        self.size += len(line.text) + _LINE_COST
+        if not line.whole or self.size > self._most + _LINE_COST:
+            raise _TooLongError(too_long("row", self._most))
+        return line.text
+
+    def begin(self) -> None:
+        """Begin a row."""
+        self.taken, self.size = [], 0
+
+    def again(self, lines: list[Line]) -> None:
+        """Give lines once more, without what is left of one that was too long to be held."""
+        self._again.extendleft(line for line in reversed(lines) if line.whole)
+
+
+class _TooLongError(Exception):
+    """A row is longer than what is read of one."""
+
+
+def _next_row(rows: Iterator[list[str]], feed: _Feed) -> tuple[list[str], str | None] | None:
+    """Read one row, or what is wrong with it; None at the end of the file."""
+    feed.begin()
+    before = csv.field_size_limit(_FIELD_CHARS)
+    try:
+        return next(rows), None
+    except StopIteration:
+        return None
+    except _TooLongError as error:
+        return [], f"{error}{' (is a quote not closed?)' if len(feed.taken) > 1 else ''}"
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            return [], "not a CSV row: a quote is not closed (unexpected end of data)"
+        return [], f"not a CSV row: {error}"
+    finally:
+        csv.field_size_limit(before)
+
+
+def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]:
+    """Give the rows of a Parquet file as ``{column: value}``, read in batches; a row of more than ``most`` bytes is a fault."""
     import pyarrow as pa  # noqa: PLC0415 - only Parquet files need it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    number = 1
     with open_bytes(path) as file:
         # Parquet is read from its end, which a gzip stream cannot do.
-        seekable: Any = file if isinstance(file, io.BufferedReader) else io.BytesIO(file.read())
+        seekable: Any = file
+        if not isinstance(file, io.BufferedReader):
+            seekable = io.BytesIO(file.read(_PACKED_BYTES + 1))
+            if len(seekable.getbuffer()) > _PACKED_BYTES:
+                yield Record(
+                    1, fault="the Parquet file in it is too large to be read packed; unpack it first"
+                )
+                return
         try:
-            batches = pq.ParquetFile(seekable).iter_batches(batch_size=_BATCH_ROWS)
-            number = 1
-            for batch in batches:
-                for row in _rows(batch):
-                    yield Record(number, row)
+            for batch in _batches(pq.ParquetFile(seekable), most):
+                for row in _rows(batch, most):
+                    if row is None:
+                        yield Record(number, fault=too_long("row", most))
+                    else:
+                        yield Record(number, row)
                     number += 1
-        except (pa.ArrowInvalid, OSError) as error:
-            yield Record(1, fault=f"not a readable Parquet file: {error}")
+        except (pa.ArrowException, OSError) as error:
+            what = (
+                "not a readable Parquet file"
+                if number == 1
+                else f"the rows from {number:,} on cannot be read"
+            )
+            yield Record(number, fault=f"{what}: {error}")
 
 
-def _rows(batch: Any) -> list[dict[str, Any]]:
+def _batches(file: Any, most: int) -> Iterator[Any]:
+    """Read batches with fewer rows where rows are large, as far as the file says."""
+    for place in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(place)
+        usual = max(group.total_byte_size // max(group.num_rows, 1), 1)
+        size = max(1, min(_BATCH_ROWS, most // usual))
+        yield from file.iter_batches(batch_size=size, row_groups=[place])
+
+
+def _rows(batch: Any, most: int) -> Iterator[dict[str, Any] | None]:
+    """Give the rows of a batch as Python values, None for one that is too large."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, column in enumerate(batch.schema):
@@ -81,10 +209,23 @@ def _rows(batch: Any) -> list[dict[str, Any]]:
             # Python times end at microseconds.
             coarser = batch.column(index).cast(pa.timestamp("us", column.type.tz), safe=False)
             batch = batch.set_column(index, column.name, coarser)
-    return [
-        {name: _plain(value) for name, value in row.items()}
-        for row in batch.to_pylist(maps_as_pydicts="lossy")
-    ]
+    coded = [place for place, column in enumerate(batch.schema) if pa.types.is_dictionary(column.type)]
+    # A value that is stored once may stand in every row.
+    if batch.nbytes + sum(batch.column(place).dictionary.nbytes for place in coded) * batch.num_rows <= most:
+        yield from map(_plain_row, batch.to_pylist(maps_as_pydicts="lossy"))
+        return
+    for place in range(batch.num_rows):
+        row = batch.slice(place, 1)
+        for index in coded:
+            row = row.set_column(index, row.schema[index].name, row.column(index).dictionary_decode())
+        if row.nbytes > most:
+            yield None
+        else:
+            yield _plain_row(row.to_pylist(maps_as_pydicts="lossy")[0])
+
+
+def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in row.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.reading import RowsRead, list_page, read_prompts
+from promptlift.client.pages import list_page
+from promptlift.client.reading import RowsRead, read_prompts
 from promptlift.client.transport import Call, Task, query
 from promptlift.errors import ConfigError, IncompleteError, NotFound
 from promptlift.schema.naming import link_of
@@ -239,8 +240,7 @@ class PromptNames:
             data = self._transport.send(Call("GET", path, params, repeatable=True), Task()).data
         except NotFound:
             return False
-        rows, _, _ = list_page(data, f"GET {path}")
-        return any(link_of(row) == prompt_id for row in rows)
+        return any(link_of(row) == prompt_id for row in list_page(data, f"GET {path}", {}).rows)
 
 
 def _check_given(given: Any) -> None:

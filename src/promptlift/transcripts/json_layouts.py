@@ -1,0 +1,214 @@
+"""JSON in its layouts: one value a line, one array, or one value after the other. Knows no format."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
+from promptlift.transcripts.sources import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+__all__ = ["json_records"]
+
+_BLANK: Final = re.compile(r"[ \t\r\n]*")
+# What ends a value when it is passed over undecoded: brackets and commas outside of texts, and the rest of a text.
+_MARKS: Final = re.compile(r'["{}\[\],]')
+_TEXT: Final = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
+# NaN and Infinity are not JSON, but Python tools write them where a number is missing.
+_DECODER: Final = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+_PIECE: Final = 1024 * 1024
+# The longest thing outside of a text that the end of a piece may cut: -Infinity, or an escape like \ud83d.
+_CUT: Final = 16
+_LOST: Final = "nothing after it can be read"
+
+
+def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record]:
+    """Read the records of JSON Lines, of a JSON array, or of one or several JSON objects, one at a time.
+
+    A line that is not JSON is a fault and the next line goes on; inside an array nothing after a fault can be
+    found. A record longer than ``most`` characters is a fault, is never held, and the next one goes on.
+    """
+    lines = Lines(stream, most)
+    filled = (line for line in lines if not line.whole or line.text.strip(" \t\r\n"))
+    first = next(filled, None)
+    if first is None:
+        return
+    opening = first.text.lstrip()[:1]
+    if opening not in ("{", "["):
+        yield Record(first.number, fault="not JSON: it starts with neither { nor [")
+        return
+    # Of a first line without an end in sight the rest is still to come: no second one is looked for.
+    second = next(filled, None) if first.whole else None
+    follows = second is not None and second.text.lstrip().startswith(opening)
+    if not first.whole:
+        whole = opening == "[" or _begins_with_a_value(first.text)
+    else:
+        alone = not follows
+        broken = (alone or opening == "[") and _decode(first).fault is not None
+        whole = broken or (alone and opening == "[")
+    if whole:
+        # The layout is known by now; what the two lines hold goes back in front of the rest.
+        gap = "\n" * min(second.number - first.number - 1, most) if second else ""
+        text = first.text + gap + (second.text if second else "")
+        yield from _whole(_Window(text, stream, first.number, most))
+        return
+    yield from map(_decode, itertools.chain([first] if second is None else [first, second], filled))
+
+
+def _begins_with_a_value(text: str) -> bool:
+    try:
+        _DECODER.raw_decode(text, _after_blanks(text, 0))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _decode(line: Line) -> Record:
+    number = line.number
+    if not line.whole:
+        # It holds one character more than it may.
+        return Record(number, fault=too_long("line", len(line.text) - 1))
+    try:
+        return Record(number, _DECODER.decode(line.text.rstrip("\r\n")))
+    except RecursionError:
+        return Record(number, fault="nested too deeply to be read")
+    except json.JSONDecodeError as error:
+        return Record(number, fault=f"not valid JSON: {error.msg}, column {error.colno}")
+    except ValueError as error:
+        return Record(number, fault=f"not valid JSON: {error}")
+
+
+def _whole(window: _Window) -> Iterator[Record]:
+    array = window.next_char() == "["
+    if array:
+        window.advance(window.at + 1)
+    while (char := window.next_char()) and not (array and char == "]"):
+        record = window.value()
+        yield record
+        if record.fault is not None and record.fault.endswith(_LOST):
+            return
+        if not array:
+            continue
+        char = window.next_char()
+        if char == ",":
+            window.advance(window.at + 1)
+        elif char != "]":
+            missing = "a comma is missing" if char else "the array does not end"
+            yield Record(window.line, fault=f"not valid JSON: {missing}; {_LOST}")
+            return
+    if array and not char:
+        yield Record(window.line, fault=f"not valid JSON: the array does not end; {_LOST}")
+    elif array:
+        window.advance(window.at + 1)
+        if window.next_char():
+            yield Record(window.line, fault="not valid JSON: something follows the end of the array")
+
+
+class _Window:
+    """The part of a text that is being decoded: what is behind is dropped, what comes is read when it is needed.
+
+    Attributes
+    ----------
+    text, at
+        The part, and how far it is read.
+    line
+        Line of the file at ``at``.
+    """
+
+    def __init__(self, text: str, stream: TextIO, line: int, most: int) -> None:
+        self.text, self.at, self.line = text, 0, line
+        self._stream, self._most, self._ended = stream, most, False
+
+    def advance(self, to: int) -> None:
+        """Move on, counting the lines that are passed."""
+        self.line += self.text.count("\n", self.at, to)
+        self.at = to
+
+    def next_char(self) -> str:
+        """Pass over blanks and return what comes then, nothing at the end."""
+        while True:
+            self.advance(_after_blanks(self.text, self.at))
+            if self.at < len(self.text) or not self._more():
+                return self.text[self.at : self.at + 1]
+
+    def value(self) -> Record:
+        """Decode the value that begins here and move behind it."""
+        line = self.line
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except RecursionError:
+                return Record(line, fault=f"nested too deeply to be read; {_LOST}")
+            except ValueError as error:
+                if self._ended or not self._cut(error):
+                    return self._fault(error)
+            else:
+                # A number may go on behind the part: 1 may be 10, and of 1e+5 a part that ends with 1e+ gives 1.
+                if end - self.at <= self._most and (end + 3 <= len(self.text) or self._ended):
+                    self.advance(end)
+                    return Record(line, value)
+            if len(self.text) - self.at > self._most:
+                self._pass_over()
+                return Record(line, fault=too_long("record", self._most))
+            self._more()
+
+    def _more(self) -> bool:
+        rest = len(self.text) - self.at
+        # Twice as much every time, so that a long record is not decoded anew for every piece.
+        piece = self._stream.read(max(1, min(max(_PIECE, rest), self._most + 1 - rest)))
+        self.text, self.at = self.text[self.at :] + piece, 0
+        self._ended = not piece
+        return bool(piece)
+
+    def _cut(self, error: ValueError) -> bool:
+        """Whether the error may come from the end of the part."""
+        if not isinstance(error, json.JSONDecodeError):
+            return False
+        return error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
+
+    def _fault(self, error: ValueError) -> Record:
+        message, at = str(error), self.at
+        if isinstance(error, json.JSONDecodeError):
+            message, at = error.msg, error.pos
+        line = self.line + self.text.count("\n", self.at, at)
+        return Record(line, fault=f"not valid JSON: {message}; {_LOST}")
+
+    def _pass_over(self) -> None:
+        """Move behind a value by its brackets and quotes alone, holding no more than a piece of it."""
+        depth, quoted = 0, False
+        while True:
+            while self.at < len(self.text):
+                if quoted:
+                    text = _TEXT.match(self.text, self.at)
+                    end = text.end() if text else self.at
+                    quoted = self.text[end : end + 1] != '"'
+                    self.advance(end + (not quoted))
+                    if quoted:
+                        break  # with the backslash, if one ends this part: it belongs to what comes
+                    continue
+                mark = _MARKS.search(self.text, self.at)
+                if mark is None:
+                    self.advance(len(self.text))
+                    break
+                found = mark.group()
+                if depth == 0 and found in ",}]":
+                    self.advance(mark.start())
+                    return
+                self.advance(mark.end())
+                quoted = found == '"'
+                depth += (found in "{[") - (found in "}]")
+                if depth == 0 and found in "}]":
+                    return
+            if not self._more():
+                return
+
+
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
