@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import promptlift
 from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events
@@ -83,3 +85,38 @@ def test_two_processes_on_one_database_keep_keys_quotas_and_rates(start_service,
     with ThreadPoolExecutor(12) as pool:
         assert sorted(pool.map(create, range(12))) == [201] * 5 + [429] * 7
     database.close()
+
+
+def test_conversations_grow_in_two_processes_at_once_and_end_in_their_longest_state(
+    start_service, postgres_url, tmp_path, monkeypatch
+):
+    env = {"PROMPTLIFT_API_KEY": "shared-key-0123456789"}
+    sides = [start_service(database=postgres_url, env=env) for _ in range(2)]
+    prompt_id = Wire(sides[0].base_url, env["PROMPTLIFT_API_KEY"]).add_prompt()
+
+    def records(turns):
+        return [
+            {
+                "source_id": f"s{number}",
+                "messages": [{"role": "user", "content": f"{number} {turn}"} for turn in range(turns)],
+            }
+            for number in range(40)
+        ]
+
+    def log(side, turns):
+        # Each has a ledger of its own, as two computers have.
+        with promptlift.connect(sides[side].base_url, env["PROMPTLIFT_API_KEY"], progress=False) as workspace:
+            workspace._ledger_file = tmp_path / f"ledger-{side}.sqlite3"
+            return workspace.log(records(turns), prompt_id=prompt_id)
+
+    assert log(0, 1).logged == 40
+    with ThreadPoolExecutor(2) as pool:
+        shorter, longer = pool.map(log, (0, 1), (2, 3))
+    assert longer.updated == 40
+    assert shorter.updated + shorter.already_there == 40
+    with promptlift.connect(sides[0].base_url, env["PROMPTLIFT_API_KEY"], progress=False) as workspace:
+        table = workspace.conversations(prompt_id, content=True)
+    assert sorted(table["source_id"]) == sorted(f"s{number}" for number in range(40))
+    assert {len(json.loads(content)["messages"]) for content in table["content"]} == {3}
+    for side in sides:
+        assert "Traceback" not in side.log.read_text()

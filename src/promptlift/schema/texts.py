@@ -20,8 +20,11 @@ def storable(text: str) -> str:
     """Refuse a NUL character, which no database keeps as text, and half of a surrogate pair."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
-    if any("\ud800" <= char <= "\udfff" for char in text):
-        raise ValueError("must not contain half of a surrogate pair")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError("must not contain half of a surrogate pair") from None
     return text
 
 

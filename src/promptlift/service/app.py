@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
     from promptlift.service.parts import Parts
 
-_ROOMS = (prompts, versions, conversations, optimizations, reviews, personas, account)
+# Routes are tried in this order: those of conversations, which are logged by the thousand, come first.
+_ROOMS = (conversations, prompts, versions, optimizations, reviews, personas, account)
 _BODIES = (
     PromptCreate,
     PromptUpdate,

@@ -1,7 +1,7 @@
 """Logging and changing conversations: many requests that come at once share one transaction.
 
-A request is answered when the transaction that holds its conversation is committed, so nothing that was
-acknowledged can be lost. While one transaction is written, the next requests gather for the following one.
+A request is answered when the transaction that holds its conversation is committed and on the disk, so nothing that was
+acknowledged can be lost, not even by a power cut. While one transaction is written, the next requests gather for the following one.
 """
 
 from __future__ import annotations
@@ -169,9 +169,13 @@ class ConversationLog:
                     self._write([entry])
                 return
             outcomes = [_refusal_of(error)]
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any] | None, _Outcome]]] = {}
         for entry, outcome in zip(entries, outcomes, strict=True):
-            if entry.loop is not None and not entry.loop.is_closed():
-                entry.loop.call_soon_threadsafe(_settle, entry.done, outcome)
+            if entry.loop is not None:
+                by_loop.setdefault(entry.loop, []).append((entry.done, outcome))
+        for loop, settled in by_loop.items():
+            if not loop.is_closed():  # woken once for all
+                loop.call_soon_threadsafe(_settle, settled)
 
     def _commit_or_again(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
         for _ in range(KEY_RACES):
@@ -182,7 +186,7 @@ class ConversationLog:
         return self._commit(entries)
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
-        with self._jobs.announcing(), self._database.write() as connection:
+        with self._jobs.announcing(), self._database.write(durable=True) as connection:
             now = moment.now()
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
@@ -346,10 +350,11 @@ def _refusal_of(error: Exception) -> Refusal:
     return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
 
 
-def _settle(future: asyncio.Future[Any] | None, outcome: _Outcome) -> None:
-    if future is None or future.done():
-        return
-    if isinstance(outcome, Refusal):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
+def _settle(settled: list[tuple[asyncio.Future[Any] | None, _Outcome]]) -> None:
+    for future, outcome in settled:
+        if future is None or future.done():
+            continue
+        if isinstance(outcome, Refusal):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

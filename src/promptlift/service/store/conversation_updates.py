@@ -68,14 +68,15 @@ def lookup(
 
 def find_to_update(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
     """Return a conversation with its content, locked for this transaction, or ``None``."""
-    statement = (
+    mine = (conversations.c.account_id == account_id, conversations.c.id == conversation_id)
+    if connection.dialect.name != "sqlite":
+        # A statement of its own: one that waits for a lock still reads other tables as they were before it waited.
+        connection.execute(select(conversations.c.seq).where(*mine).with_for_update())
+    return connection.execute(
         select(conversations, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    )
-    if connection.dialect.name != "sqlite":
-        statement = statement.with_for_update(of=conversations)
-    return connection.execute(statement).one_or_none()
+        .where(*mine)
+    ).one_or_none()
 
 
 def change(

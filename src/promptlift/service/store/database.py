@@ -60,13 +60,16 @@ class Database:
             ) from error
         self.url = url
         self._writer = self._engine(isolation="IMMEDIATE")
+        self._durable = (
+            self._engine(isolation="IMMEDIATE", synchronous="FULL") if self.is_sqlite else self._writer
+        )
         self._reader = (
             self._engine(isolation="DEFERRED")
             if self.is_sqlite
             else self._writer.execution_options(isolation_level="REPEATABLE READ")
         )
 
-    def _engine(self, *, isolation: str) -> Engine:
+    def _engine(self, *, isolation: str, synchronous: str = "NORMAL") -> Engine:
         try:
             engine = create_engine(self.url, **self._options())
         except (ImportError, NoSuchModuleError) as error:
@@ -77,7 +80,7 @@ class Database:
             def prepare(connection: Any, _record: Any) -> None:
                 connection.isolation_level = None  # transactions are begun below, not by the driver's guess
                 _know_subseconds(connection)
-                for pragma in _PRAGMAS:
+                for pragma in (*_PRAGMAS, f"PRAGMA synchronous={synchronous}"):
                     connection.execute(pragma)
 
             @event.listens_for(engine, "begin")
@@ -116,9 +119,16 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """One transaction; everything in it is kept, or nothing."""
-        with self._writer.begin() as connection:
+    def write(self, *, durable: bool = False) -> Iterator[Connection]:
+        """One transaction; everything in it is kept, or nothing.
+
+        Parameters
+        ----------
+        durable
+            Whether it is on the disk when it is committed, and all before it. On SQLite other transactions survive the end
+            of the process, but the last ones may be lost in a power cut. On PostgreSQL all are durable.
+        """
+        with (self._durable if durable else self._writer).begin() as connection:
             yield connection
 
     def migrate(self) -> None:
@@ -154,6 +164,7 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
+        self._durable.dispose()
         self._reader.dispose()
 
 

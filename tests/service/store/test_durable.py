@@ -1,0 +1,65 @@
+"""What survives a power cut: what was acknowledged to whoever logged it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from promptlift.schema.naming import SCHEMES
+from promptlift.service.actions.conversation_log import ConversationLog, Entry
+from promptlift.service.actions.conversation_updates import Update
+from promptlift.service.rules import content
+from promptlift.service.store.accounts import Caller
+
+FULL, NORMAL = 2, 1
+
+
+def synchronous(connection):
+    return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_durable_transaction_is_synced_and_another_is_not(database):
+    with database.write(durable=True) as connection:
+        assert synchronous(connection) == FULL
+    with database.write() as connection:
+        assert synchronous(connection) == NORMAL
+
+
+def test_conversations_and_their_updates_are_logged_durably(filled):
+    asked = []
+
+    @contextmanager
+    def announcing():
+        yield
+
+    class Watched:
+        @staticmethod
+        @contextmanager
+        def write(*, durable=False):
+            asked.append(durable)
+            with filled.database.write(durable=durable) as connection:
+                yield connection
+
+    jobs = SimpleNamespace(announcing=announcing, announce=lambda _connection: None)
+    log = ConversationLog(Watched(), jobs)
+    caller = Caller(filled.account, "enterprise", "key_1")
+    text = "User: a"
+    entry = Entry(
+        caller, SCHEMES["prompt"], "prm_1", text, content.accept(text), "completed", None, None, "k1"
+    )
+
+    async def run():
+        logged = await log.log(entry)
+        longer = "User: a\nAssistant: b"
+        return await log.update(Update(caller, logged.id, longer, content.accept(longer), None, None, None))
+
+    try:
+        updated = asyncio.run(run())
+    finally:
+        log.close()
+    assert updated.row.content == b"User: a\nAssistant: b"
+    assert asked == [True, True]
