@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 
-# Written out: SQLite finds rows by the index of those that are not done only when the query says the word itself.
-_PENDING = conversations.c.judging == literal_column("'pending'")
-_CLAIMED = conversations.c.judging == literal_column("'claimed'")
 # Waiting conversations are counted no further.
 MANY = 1_000
 
@@ -32,7 +29,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
     mine = list(
         connection.scalars(
             select(conversations.c.id)
-            .where(_CLAIMED, conversations.c.claimed_by == worker)
+            .where(conversations.c.judging == "claimed", conversations.c.claimed_by == worker)
             .order_by(conversations.c.seq)
         )
     )
@@ -40,7 +37,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
         return mine
     waiting = (
         select(conversations.c.id)
-        .where(_PENDING, conversations.c.judge_after <= now)
+        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
         .order_by(conversations.c.judge_after, conversations.c.seq)
         .limit(limit)
     )
@@ -72,7 +69,7 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
         .join(prompts, prompts.c.id == conversations.c.prompt_id)
         .where(
             conversations.c.id.in_(conversation_ids),
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
     ).all()
@@ -86,7 +83,7 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
     ids = [row["conversation_id"] for row in rows]
     statement = select(conversations.c.id, conversations.c.generation).where(
         conversations.c.id.in_(ids),
-        _CLAIMED,
+        conversations.c.judging == "claimed",
         conversations.c.claimed_by == worker,
     )
     if connection.dialect.name != "sqlite":
@@ -114,7 +111,7 @@ def put_back(
         update(conversations)
         .where(
             conversations.c.id.in_(conversation_ids),
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
         .values(
@@ -133,7 +130,7 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
         update(conversations)
         .where(
             conversations.c.id == conversation_id,
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
         .values(judging="failed", claimed_by=None, judge_problem=problem)
@@ -170,13 +167,17 @@ def ask_again(
 
 def waiting(connection: Connection, *, now: int) -> int:
     """How many conversations are due and claimed by nobody, counted no further than `MANY`."""
-    some = select(conversations.c.seq).where(_PENDING, conversations.c.judge_after <= now).limit(MANY)
+    some = (
+        select(conversations.c.seq)
+        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
+        .limit(MANY)
+    )
     return int(connection.scalar(select(func.count()).select_from(some.subquery())) or 0)
 
 
 def claimants(connection: Connection) -> list[str]:
     """Jobs that hold claimed conversations."""
-    statement = select(conversations.c.claimed_by).where(_CLAIMED).distinct()
+    statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
     return [name for name in connection.scalars(statement) if name is not None]
 
 
@@ -184,7 +185,7 @@ def release_forgotten(connection: Connection, *, before: int) -> int:
     """Take conversations away that were claimed before a time and are still not judged; gives how many."""
     return connection.execute(
         update(conversations)
-        .where(_CLAIMED, conversations.c.judge_after < before)
+        .where(conversations.c.judging == "claimed", conversations.c.judge_after < before)
         .values(judging="pending", claimed_by=None)
     ).rowcount
 
@@ -193,12 +194,14 @@ def release(connection: Connection, worker: str) -> int:
     """Take conversations away from a job that ended without judging them."""
     return connection.execute(
         update(conversations)
-        .where(and_(_CLAIMED, conversations.c.claimed_by == worker))
+        .where(and_(conversations.c.judging == "claimed", conversations.c.claimed_by == worker))
         .values(judging="pending", claimed_by=None)
     ).rowcount
 
 
 def unfinished(connection: Connection) -> int:
     """How many conversations have no insights yet and will get some."""
-    statement = select(func.count()).where(or_(_PENDING, _CLAIMED))
+    statement = select(func.count()).where(
+        or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
+    )
     return int(connection.scalar(statement) or 0)
