@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from conversation_recount import assert_counts_are_a_recount
+from promptlift.service.store.database import Database
 from service_process import ServiceProcess, wait_until
 
 if TYPE_CHECKING:
@@ -122,6 +124,9 @@ def test_a_kill_at_any_moment_loses_nothing_and_judges_nothing_twice(tmp_path: P
         )
         used = database.execute("SELECT used FROM usage_counters WHERE kind = 'conversations'").fetchall()
         generations = database.execute("SELECT DISTINCT generation FROM insights").fetchall()
+    opened = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+    assert_counts_are_a_recount(opened)
+    opened.close()
     each_once = f"{CONVERSATIONS}/{CONVERSATIONS}"
     assert counts == {"conversation.created": each_once, "insights.generated": each_once}
     assert used == [(CONVERSATIONS,)]

@@ -5,89 +5,24 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 from sqlalchemy import select, update
 
+from conversation_recount import KEYS, STATUSES, assert_counts_are_a_recount, kept, state
 from promptlift.service import moment
 from promptlift.service.actions.conversation_updates import Update, apply
 from promptlift.service.rules import content
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
-from promptlift.service.store.tables import (
-    conversation_blocks,
-    conversation_issues,
-    conversation_sums,
-    conversation_turns,
-    insights,
-    prompts,
-)
 from promptlift.service.store.tables import conversations as table
+from promptlift.service.store.tables import prompts
 
 from .conftest import NOW, Filled
 
-STATUSES = ("completed", "abandoned", "in_progress")
 TITLES = ("Slow", "slow", "Wrong ünï 😀", "NUL \x00 inside", 'quote " and \\', "long " * 1_000, "Ätherisch")
 PROMPTS = ("prm_1", "prm_2", "prm_3")
-
-
-def state(database):
-    """All conversations with their insights."""
-    with database.read() as connection:
-        return connection.execute(
-            select(table, insights.c.sentiment, insights.c.sentiment_score, insights.c.task_completed)
-            .add_columns(insights.c.document)
-            .select_from(table.outerjoin(insights, insights.c.conversation_id == table.c.id))
-            .order_by(table.c.seq)
-        ).all()
-
-
-def kept(database, counts, keys):
-    """The rows of a table of counts that are not all zero, by key."""
-    names = [column.name for column in counts.c if column.name not in (*keys, "title")]
-    with database.read() as connection:
-        rows = connection.execute(select(counts)).mappings().all()
-    found = {tuple(row[key] for key in keys): [row[name] for name in names] for row in rows}
-    return {key: values for key, values in found.items() if any(values)}
-
-
-def recount(rows):
-    """Blocks, turns and issues counted from the rows, in the form of `kept`; and how many there are in each span."""
-    blocks = defaultdict(lambda: [0] * 6)
-    totals, turns = defaultdict(int), defaultdict(lambda: [0, 0])
-    issues = defaultdict(lambda: [0] * 4)
-    for row in rows:
-        for prompt in (row.prompt_id, ""):
-            key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
-            blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
-        for span in conversation_counts.SPANS:
-            key = row.account_id, row.prompt_id, span, row.started_at // span * span
-            totals[key] += 1
-            if row.document is None:
-                continue
-            if row.status != "in_progress":
-                turns[*key, row.user_turns][0] += 1
-                turns[*key, row.user_turns][1] += not row.task_completed
-            for title, severity in {
-                one["title"]: one["severity"] for one in json.loads(row.document)["issues"]
-            }.items():
-                values = issues[*key, conversation_counts.issue_key(title)]
-                values[("high", "medium", "low").index(severity)] += 1
-                values[3] += not row.task_completed
-    return dict(blocks), dict(totals), dict(turns), dict(issues)
-
-
-SPAN_KEYS = ("account_id", "prompt_id", "span", "start")
-
-
-def assert_counts_are_a_recount(database):
-    blocks, totals, turns, issues = recount(state(database))
-    assert kept(database, conversation_blocks, ("account_id", "prompt_id", "block")) == blocks
-    sums = kept(database, conversation_sums, SPAN_KEYS)
-    assert {key: values[0] for key, values in sums.items()} == totals
-    assert kept(database, conversation_turns, (*SPAN_KEYS, "user_turns")) == turns
-    assert kept(database, conversation_issues, (*SPAN_KEYS, "issue")) == issues
 
 
 def near_mean(values, **tolerance):
@@ -409,13 +344,7 @@ def test_the_migration_counts_what_is_there(database):
     for _ in range(6):
         history.log()
         history.judge()
-    tables = {
-        conversation_blocks: ("account_id", "prompt_id", "block"),
-        conversation_sums: SPAN_KEYS,
-        conversation_turns: (*SPAN_KEYS, "user_turns"),
-        conversation_issues: (*SPAN_KEYS, "issue"),
-    }
-    before = {counts.name: kept(database, counts, keys) for counts, keys in tables.items()}
+    before = {counts.name: kept(database, counts) for counts in KEYS}
     assert all(before.values())
     config = Config()
     config.set_main_option("script_location", "promptlift.service.store:migrations")
@@ -423,7 +352,7 @@ def test_the_migration_counts_what_is_there(database):
         config.attributes["connection"] = connection
         command.downgrade(config, "0004")
     database.migrate()
-    assert {counts.name: kept(database, counts, keys) for counts, keys in tables.items()} == before
+    assert {counts.name: kept(database, counts) for counts in KEYS} == before
     assert_counts_are_a_recount(database)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 500
 
 
-# Written out: SQLite finds rows by the index of those that are not done only when the query says the word itself.
-_PENDING = conversations.c.judging == literal_column("'pending'")
-_CLAIMED = conversations.c.judging == literal_column("'claimed'")
 # Waiting conversations are counted no further.
 MANY = 1_000
 
@@ -35,7 +32,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
     mine = list(
         connection.scalars(
             select(conversations.c.id)
-            .where(_CLAIMED, conversations.c.claimed_by == worker)
+            .where(conversations.c.judging == "claimed", conversations.c.claimed_by == worker)
             .order_by(conversations.c.seq)
         )
     )
@@ -43,7 +40,7 @@ def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[
         return mine
     waiting = (
         select(conversations.c.id)
-        .where(_PENDING, conversations.c.judge_after <= now)
+        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
         .order_by(conversations.c.judge_after, conversations.c.seq)
         .limit(limit)
     )
@@ -75,7 +72,7 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
         .join(prompts, prompts.c.id == conversations.c.prompt_id)
         .where(
             conversations.c.id.in_(conversation_ids),
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
     ).all()
@@ -89,7 +86,7 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
     ids = [row["conversation_id"] for row in rows]
     statement = select(conversations.c.id, conversations.c.generation).where(
         conversations.c.id.in_(ids),
-        _CLAIMED,
+        conversations.c.judging == "claimed",
         conversations.c.claimed_by == worker,
     )
     if connection.dialect.name != "sqlite":
@@ -129,7 +126,7 @@ def put_back(
         update(conversations)
         .where(
             conversations.c.id.in_(conversation_ids),
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
         .values(
@@ -148,7 +145,7 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
         update(conversations)
         .where(
             conversations.c.id == conversation_id,
-            _CLAIMED,
+            conversations.c.judging == "claimed",
             conversations.c.claimed_by == worker,
         )
         .values(judging="failed", claimed_by=None, judge_problem=problem)
@@ -200,13 +197,17 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequenc
 
 def waiting(connection: Connection, *, now: int) -> int:
     """How many conversations are due and claimed by nobody, counted no further than `MANY`."""
-    some = select(conversations.c.seq).where(_PENDING, conversations.c.judge_after <= now).limit(MANY)
+    some = (
+        select(conversations.c.seq)
+        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
+        .limit(MANY)
+    )
     return int(connection.scalar(select(func.count()).select_from(some.subquery())) or 0)
 
 
 def claimants(connection: Connection) -> list[str]:
     """Jobs that hold claimed conversations."""
-    statement = select(conversations.c.claimed_by).where(_CLAIMED).distinct()
+    statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
     return [name for name in connection.scalars(statement) if name is not None]
 
 
@@ -214,14 +215,14 @@ def release_forgotten(connection: Connection, *, before: int) -> int:
     """Take conversations away that were claimed before a time and are still not judged; gives how many."""
     return connection.execute(
         update(conversations)
-        .where(_CLAIMED, conversations.c.judge_after < before)
+        .where(conversations.c.judging == "claimed", conversations.c.judge_after < before)
         .values(judging="pending", claimed_by=None)
     ).rowcount
 
 
 def release(connection: Connection, worker: str, conversation_id: str | None = None) -> int:
     """Take conversations, or one of them, away from a job that did not judge them."""
-    wanted = [_CLAIMED, conversations.c.claimed_by == worker]
+    wanted = [conversations.c.judging == "claimed", conversations.c.claimed_by == worker]
     if conversation_id is not None:
         wanted.append(conversations.c.id == conversation_id)
     return connection.execute(
@@ -245,5 +246,7 @@ def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: in
 
 def unfinished(connection: Connection) -> int:
     """How many conversations have no insights yet and will get some."""
-    statement = select(func.count()).where(or_(_PENDING, _CLAIMED))
+    statement = select(func.count()).where(
+        or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
+    )
     return int(connection.scalar(statement) or 0)

@@ -1,0 +1,84 @@
+"""A recount of conversations from their rows, beside the counts that the service keeps."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+from sqlalchemy import select
+
+from promptlift.service.store import conversation_counts
+from promptlift.service.store.tables import (
+    conversation_blocks,
+    conversation_issues,
+    conversation_sums,
+    conversation_turns,
+    insights,
+)
+from promptlift.service.store.tables import conversations as table
+
+STATUSES = ("completed", "abandoned", "in_progress")
+_SPAN = ("account_id", "prompt_id", "span", "start")
+KEYS = {
+    conversation_blocks: ("account_id", "prompt_id", "block"),
+    conversation_sums: _SPAN,
+    conversation_turns: (*_SPAN, "user_turns"),
+    conversation_issues: (*_SPAN, "issue"),
+}
+
+
+def state(database):
+    """All conversations with their insights."""
+    with database.read() as connection:
+        return connection.execute(
+            select(table, insights.c.sentiment, insights.c.sentiment_score, insights.c.task_completed)
+            .add_columns(insights.c.document)
+            .select_from(table.outerjoin(insights, insights.c.conversation_id == table.c.id))
+            .order_by(table.c.seq)
+        ).all()
+
+
+def kept(database, counts):
+    """The rows of a table of counts that are not all zero, by key."""
+    keys = KEYS[counts]
+    names = [column.name for column in counts.c if column.name not in (*keys, "title")]
+    with database.read() as connection:
+        rows = connection.execute(select(counts)).mappings().all()
+    found = {tuple(row[key] for key in keys): [row[name] for name in names] for row in rows}
+    return {key: values for key, values in found.items() if any(values)}
+
+
+def recount(rows):
+    """Blocks, turns and issues counted from the rows, in the form of `kept`; and how many there are in each span."""
+    blocks = defaultdict(lambda: [0] * 6)
+    totals, turns = defaultdict(int), defaultdict(lambda: [0, 0])
+    issues = defaultdict(lambda: [0] * 4)
+    for row in rows:
+        for prompt in (row.prompt_id, ""):
+            key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
+            blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
+        for span in conversation_counts.SPANS:
+            key = row.account_id, row.prompt_id, span, row.started_at // span * span
+            totals[key] += 1
+            if row.document is None:
+                continue
+            if row.status != "in_progress":
+                turns[*key, row.user_turns][0] += 1
+                turns[*key, row.user_turns][1] += not row.task_completed
+            for title, severity in {
+                one["title"]: one["severity"] for one in json.loads(row.document)["issues"]
+            }.items():
+                values = issues[*key, conversation_counts.issue_key(title)]
+                values[("high", "medium", "low").index(severity)] += 1
+                values[3] += not row.task_completed
+    return dict(blocks), dict(totals), dict(turns), dict(issues)
+
+
+def assert_counts_are_a_recount(database):
+    """Every count of conversations is what the rows say; a count of nothing may be left as a row of zeros."""
+    blocks, totals, turns, issues = recount(state(database))
+    assert kept(database, conversation_blocks) == blocks
+    sums = kept(database, conversation_sums)
+    assert {key: values[0] for key, values in sums.items()} == totals
+    assert kept(database, conversation_turns) == turns
+    assert kept(database, conversation_issues) == issues
