@@ -172,6 +172,12 @@ def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
     assert [v for v in variants if not begins_with(v, FIRST)] == []
 
 
+def test_conversations_without_one_are_counted(imported, lift, name):
+    said = imported([talk(FIRST), talk(), talk()])
+    assert live(lift, name) == FIRST
+    assert f"The text of '{name}' is the system prompt that 1 of 3 conversations begin with.\n" in said
+
+
 def test_several_are_versions_in_the_order_of_time_and_live_from_their_first_conversation(
     imported, lift, name
 ):

@@ -85,7 +85,7 @@ def _log_files(
         reading = _read(file, file_format)
         if reading.format:
             _say(_found(file, reading))
-        destination.texts.found.merge(reading.system_prompts)
+        destination.texts.add(reading)
         if reading.conversations and not dry_run:
             result = destination.log(reading)
             _tell_result(result)

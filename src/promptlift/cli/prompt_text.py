@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.schema.prompts import Prompt
-    from promptlift.transcripts import SystemPrompts
+    from promptlift.transcripts import Reading, SystemPrompts
     from promptlift.workspace import Workspace
 
 # More different texts than a prompt gets versions in the time of an export.
@@ -62,10 +62,18 @@ class PromptText:
         System prompts of the conversations.
     given
         Text that the user gave.
+    conversations
+        How many there are, those without a system prompt too.
     """
 
     found: SystemPrompts
     given: str | None = None
+    conversations: int = 0
+
+    def add(self, reading: Reading) -> None:
+        """Take what a file says, before or after its conversations are logged."""
+        self.found.merge(reading.system_prompts)
+        self.conversations += len(reading.conversations)
 
     def described(self) -> list[str]:
         """Say what an import would make of the text."""
@@ -115,7 +123,7 @@ class PromptText:
         for one in self.found:
             _update(lift, prompt.id, one.text, one.first_at if timed else None)
         if len(self.found) == 1:
-            return [f"The text of {prompt.name!r} is the system prompt that the conversations begin with."]
+            return [f"The text of {prompt.name!r} is the system prompt that {self._which()} begin with."]
         numbers = _version_numbers(lift, prompt.id)
         which = [numbers[one.text] for one in self.found if one.text in numbers]
         became = f"versions {_listed(which)}" if len(which) == len(self.found) else "one text after the other"
@@ -172,7 +180,16 @@ class PromptText:
         return self.found.timed and all(one.first_at is None or one.first_at <= now for one in self.found)
 
     def _many(self) -> str:
-        return f"The conversations begin with {len(self.found)} different system prompts"
+        which = self._which()
+        return f"{which[0].upper()}{which[1:]} begin with {len(self.found)} different system prompts"
+
+    def _which(self) -> str:
+        count = self.found.conversations
+        return (
+            "the conversations"
+            if count >= self.conversations
+            else f"{count} of {self.conversations} conversations"
+        )
 
     def _first_days(self) -> str:
         if not self._timed:

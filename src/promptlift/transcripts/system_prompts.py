@@ -41,17 +41,6 @@ class SystemPrompt:
     first_place: int
     last_place: int
 
-    def joined(self, later: SystemPrompt) -> SystemPrompt:
-        """Give both as one, where ``later`` was read after this one."""
-        return replace(
-            self,
-            text=self.text or later.text,
-            conversations=self.conversations + later.conversations,
-            first_at=min(filter(None, (self.first_at, later.first_at)), default=None),
-            last_at=max(filter(None, (self.last_at, later.last_at)), default=None),
-            last_place=later.last_place,
-        )
-
 
 class SystemPrompts:
     """Counts the system prompts of conversations by their text.
@@ -126,7 +115,13 @@ class SystemPrompts:
         self.conversations += 1
 
     def merge(self, later: SystemPrompts) -> None:
-        """Add the counts of a file that was read after what is counted here."""
+        """Add the counts of another file.
+
+        Parameters
+        ----------
+        later
+            Counts of a file that was read after what is counted here.
+        """
         for key, prompt in sorted(later._found.items(), key=lambda item: item[1].first_place):
             moved = replace(
                 prompt,
@@ -139,7 +134,7 @@ class SystemPrompts:
     def _take(self, prompt: SystemPrompt, key: bytes | None = None) -> None:
         key = key or hashlib.sha256(prompt.text.encode("utf-8", "surrogatepass")).digest()
         known = self._found.get(key)
-        self._found[key] = prompt if known is None else known.joined(prompt)
+        self._found[key] = prompt if known is None else _joined(known, prompt)
         if self._found[key].text:
             self._texts.add(key)
         if len(self._texts) > 2 * KEPT_TEXTS:
@@ -163,3 +158,15 @@ def _start(prompt: SystemPrompt, *, timed: bool) -> Any:
 
 def _end(prompt: SystemPrompt, *, timed: bool) -> Any:
     return prompt.last_at if timed else prompt.last_place
+
+
+def _joined(earlier: SystemPrompt, later: SystemPrompt) -> SystemPrompt:
+    """Give the counts of one text as one, in the order in which they were read."""
+    return replace(
+        earlier,
+        text=earlier.text or later.text,
+        conversations=earlier.conversations + later.conversations,
+        first_at=min(filter(None, (earlier.first_at, later.first_at)), default=None),
+        last_at=max(filter(None, (earlier.last_at, later.last_at)), default=None),
+        last_place=later.last_place,
+    )

@@ -30,7 +30,10 @@ _MAY_BE_ID: Final = re.compile(r"(?=\S*\d)\S+")
 # Seconds for which the list of prompts is believed: somebody may give a second prompt the same name.
 _FRESH: Final = 30.0
 _MOST_NEAR: Final = 3
+_PART_CHARS: Final = 3
+_IDS_ALIKE: Final = 0.9
 _MOST_LISTED: Final = 20
+_REMEMBERED: Final = ("id", "name", "status", "createdAt")
 
 
 class PromptNames:
@@ -173,14 +176,16 @@ class PromptNames:
     def near(self, given: str) -> list[str]:
         """Give the names, with ids, of prompts that may have been meant."""
         self._read_unless_fresh()
-        by_text: dict[str, list[Row]] = {}
+        by_name: dict[str, list[Row]] = {}
         for row in self._rows:
-            by_text.setdefault(_name(row).casefold(), []).append(row)
-            by_text.setdefault(row["id"], []).append(row)
+            by_name.setdefault(_name(row).casefold(), []).append(row)
+        by_id = {row["id"]: row for row in self._rows}
         wanted = given.strip().casefold()
-        close = difflib.get_close_matches(wanted, by_text, n=_MOST_NEAR)
-        close += [text for text in by_text if len(wanted) > 2 and wanted in text]
-        rows = {row["id"]: row for text in close for row in by_text[text]}
+        close = difflib.get_close_matches(wanted, by_name, n=_MOST_NEAR)
+        close += [name for name in by_name if len(wanted) >= _PART_CHARS and wanted in name]
+        rows = {row["id"]: row for name in close for row in by_name[name]}
+        # Any two ids of a service are alike to some degree.
+        rows |= {one: by_id[one] for one in difflib.get_close_matches(given, by_id, cutoff=_IDS_ALIKE)}
         return [f"{_name(row)!r} ({row['id']})" for row in list(rows.values())[:_MOST_NEAR]]
 
     def unknown(self, given: str) -> NotFound:
@@ -200,7 +205,7 @@ class PromptNames:
         )
 
     def _learn(self, rows: list[Row]) -> None:
-        self._rows = rows
+        self._rows = [{name: row.get(name) for name in _REMEMBERED} for row in rows]
         self._ids.update(row["id"] for row in rows)
         self._read_at = self._transport.clock.now()
 
