@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import signal
@@ -18,7 +19,7 @@ from promptlift.local.watch import end_when_unused
 from promptlift.service.settings import DATABASE_NAME, ServiceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from promptlift.service.server import Ready
@@ -45,8 +46,7 @@ def run_service(
     while_used
         Whether to end with the last user of the folder, and to keep the key off the output.
     """
-    from promptlift.service.server import serve  # noqa: PLC0415  no other command needs the server
-
+    serve = _load_server()
     settings = ServiceSettings.from_env(host=host, port=port, data=data, database_url=database, plan=plan)
     served = _Served(settings)
     served.lock()
@@ -69,6 +69,16 @@ def run_service(
         serve(settings, on_ready=on_ready)
     finally:
         served.release()
+
+
+def _load_server() -> Callable[..., None]:
+    """Load the server, which no other command needs, and look for no garbage while nothing but code is made."""
+    gc.disable()
+    from promptlift.service.server import serve  # noqa: PLC0415
+
+    gc.freeze()
+    gc.enable()
+    return serve
 
 
 class _Served:

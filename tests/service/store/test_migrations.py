@@ -7,16 +7,20 @@ import subprocess
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store import accounts
-from promptlift.service.store.database import Database
+from promptlift.service.store import database as database_module
+from promptlift.service.store.database import Database, newest_version
 from promptlift.service.store.tables import metadata
 
 
@@ -54,6 +58,14 @@ def everything(database):
             name: sorted(map(repr, connection.exec_driver_sql(f'SELECT * FROM "{name}"')))
             for name in inspect(connection).get_table_names()
         }
+
+
+def test_the_newest_migration_is_the_one_with_the_highest_number(database):
+    """A database that is up to date is recognised by that number, without Alembic."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
+    assert ScriptDirectory.from_config(config).get_current_head() == newest_version()
+    assert database.version() == newest_version()
 
 
 def test_the_prefixes_of_keys_are_shortened(filled):

@@ -8,11 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util.exc import CommandError
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -31,6 +26,8 @@ _PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
 )
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def _know_subseconds(connection: Any) -> None:
@@ -139,8 +136,16 @@ class Database:
         ServiceStartError
             The database cannot be opened, is not a database, or belongs to a newer version.
         """
+        if self._is_up_to_date():
+            return
+        # Most starts find a database that is up to date, and do without Alembic.
+        from alembic import command  # noqa: PLC0415
+        from alembic.config import Config  # noqa: PLC0415
+        from alembic.script import ScriptDirectory  # noqa: PLC0415
+        from alembic.util.exc import CommandError  # noqa: PLC0415
+
         config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.set_main_option("script_location", str(_MIGRATIONS))
         try:
             with self._writer.connect() as connection:
                 config.attributes["connection"] = connection
@@ -156,16 +161,27 @@ class Database:
                 f"The database {make_url(self.url).render_as_string(hide_password=True)} cannot be opened: {reason}"
             ) from error
 
+    def _is_up_to_date(self) -> bool:
+        try:
+            return self.version() == newest_version()
+        except (DBAPIError, sqlite3.Error):  # a new database; what else is wrong shows when it is migrated
+            return False
+
     def version(self) -> str | None:
         """Return the version of the tables as the database has it now."""
         with self.read() as connection:
-            return MigrationContext.configure(connection).get_current_revision()
+            return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
 
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
         self._durable.dispose()
         self._reader.dispose()
+
+
+def newest_version() -> str:
+    """Return the version of the tables that this version of promptlift uses: the number of the newest migration."""
+    return max(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:
