@@ -200,3 +200,35 @@ def test_a_claim_of_a_process_that_never_came_back_is_given_to_others(waiting):
     assert claim(waiting, "other", now=NOW + 1) == ["a", "b"]
     assert not keep(waiting, "dead", "a")
     assert keep(waiting, "slow", "c")
+
+
+def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_due(waiting):
+    claim(waiting, "one")
+    with waiting.database.write() as connection:
+        judging.put_back(connection, "one", ["a"], after=NOW + 60_000, problem="away", counts=False)
+        judging.put_back(connection, "one", ["b"], after=NOW + 60_000, problem="its own")
+        judging.release(connection, "one", "c")
+    assert claim(waiting, "two") == ["c"]
+    with waiting.database.write() as connection:
+        judging.make_due(connection, ["a", "c", "nobody"], now=NOW + 1)
+    assert claim(waiting, "three", now=NOW + 1) == ["a"]
+    with waiting.database.read() as connection:
+        attempts = dict(connection.execute(select(table.c.id, table.c.judge_attempts)).all())
+    assert attempts == {"a": 0, "b": 1, "c": 0}
+
+
+def test_conversations_are_counted_by_state_and_reason(waiting):
+    waiting.add_prompt("prm_2")
+    waiting.add_conversations("other", prompt="prm_2")
+    claim(waiting, "one")
+    assert keep(waiting, "one", "a")
+    with waiting.database.write() as connection:
+        judging.give_up(connection, "one", "b", problem="nonsense")
+        judging.put_back(connection, "one", ["c"], after=NOW, problem="away")
+    with waiting.database.read() as connection:
+        found = judging.counts(connection, waiting.account, "prm_1")
+    assert {tuple(row) for row in found} == {
+        (True, "done", None, 1),
+        (False, "failed", "nonsense", 1),
+        (False, "pending", "away", 1),
+    }

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
 from promptlift.service import moment
-from promptlift.service.store import accounts, conversations, prompts, usage
+from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
 from promptlift.service.store.tables import prompt_versions
 
 from .conftest import NOW
@@ -309,3 +309,16 @@ def test_a_transaction_is_kept_whole_or_not_at_all(filled):
         fail_half_way()
     with filled.database.read() as connection:
         assert usage.used(connection, filled.account, "tokens", now=NOW) == 0
+
+
+def test_transcripts_are_those_of_the_pool_in_its_order(filled):
+    filled.add_conversations("c1", started_at=NOW)
+    filled.add_conversations("c2", started_at=NOW + 2)
+    filled.add_conversations("later", created_at=NOW + 10)
+    filled.add_prompt("prm_2")
+    filled.add_conversations("other", prompt="prm_2")
+    with filled.database.read() as connection:
+        pool = optimizations.logged(connection, filled.account, "prm_1", before=NOW + 5)
+        texts = list(optimizations.transcripts(connection, filled.account, "prm_1", before=NOW + 5))
+    assert [one.id for one in pool] == ["c2", "c1"]
+    assert [text.split()[1] for text in texts] == [b"c2", b"c1"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.engine.hostile_text import one_line, storable_text
+from promptlift.service.engine.logged_words import Repeated
 from promptlift.service.engine.variant_checks import problems_of
 from promptlift.service.engine.variants_request import (
     Strategy,
@@ -21,6 +22,7 @@ from promptlift.service.llm.failures import LlmBadAnswer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from promptlift.service.engine.logged_words import LoggedWords
     from promptlift.service.engine.prompt_text import PromptText
     from promptlift.service.llm.port import ChatModel
 
@@ -31,6 +33,7 @@ ROUNDS: Final = 3
 
 RATIONALE_CHARS: Final = 2_000
 PROBLEM_CHARS: Final = 1_500
+WORDS_SHOWN: Final = 40
 # One answer should not have to be longer than this: variants of a long prompt are asked for in several.
 ANSWER_CHARS: Final = 24_000
 
@@ -101,6 +104,7 @@ def write_variants(
     failures: Sequence[str],
     general: Mapping[str, Any],
     seed: int,
+    said: LoggedWords | None = None,
 ) -> Written:
     """Write ``count`` variants, each by its own named strategy.
 
@@ -117,6 +121,8 @@ def write_variants(
         The account's general settings as the API names them.
     seed
         The requests depend on it, the other arguments and the model's answers alone.
+    said
+        Words of logged conversations, which no variant may repeat; ``None`` checks nothing of the kind.
 
     Raises
     ------
@@ -128,7 +134,7 @@ def write_variants(
     strategies = choose_strategies(
         count, prompt=prompt, has_failures=bool(failures), has_intent=any((intent or {}).values()), seed=seed
     )
-    work = _Work([_Place(strategy) for strategy in strategies])
+    work = _Work([_Place(strategy) for strategy in strategies], said=said)
     for round_ in range(ROUNDS):
         open_places = [place for place in work.places if place.variant is None]
         for group in _groups(open_places, prompt, smaller=work.misfit):
@@ -140,6 +146,7 @@ def write_variants(
                 general=general,
                 accepted=[variant.name for variant in work.variants()],
                 problems=[place.problem for place in group if place.problem],
+                drafts=[place.draft for place in group if place.draft is not None],
                 seed=seed + round_,
             )
             work.calls += 1
@@ -162,6 +169,7 @@ class _Place:
     strategy: Strategy
     variant: VariantText | None = None
     problem: str = ""
+    draft: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -170,6 +178,7 @@ class _Work:
     tokens: int = 0
     calls: int = 0
     misfit: bool = field(default=False)
+    said: LoggedWords | None = None
 
     def variants(self) -> list[VariantText]:
         return [place.variant for place in self.places if place.variant is not None]
@@ -187,8 +196,11 @@ class _Work:
             content = _bare(answer.content, original)
             others = [variant.content for variant in self.variants()]
             problems = problems_of(content, original=original, others=others, mark=mark)
-            if problems:
-                self.refuse([place], " ".join(problems))
+            repeated = Repeated() if self.said is None else self.said.repeated(content)
+            words = repeated.problems()
+            if problems or words:
+                self.refuse([place], " ".join((*problems, *words)))
+                place.draft = None if problems else _draft(place.strategy, content, repeated)
                 continue
             name = self._name(one_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
             place.variant = VariantText(
@@ -214,6 +226,12 @@ class _Work:
                 calls=self.calls,
             )
         return Written(variants, problems, self.tokens, self.calls)
+
+
+def _draft(strategy: Strategy, content: str, repeated: Repeated) -> dict[str, Any]:
+    """A variant that has to change in nothing but some words."""
+    words = [*repeated.runs, *repeated.particulars]
+    return {"strategy": strategy.name, "content": content, "words": words[:WORDS_SHOWN]}
 
 
 def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> Iterator[Sequence[_Place]]:

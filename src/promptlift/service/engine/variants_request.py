@@ -23,6 +23,7 @@ __all__ = [
     "VariantAnswer",
     "VariantsAnswer",
     "choose_strategies",
+    "owners_words",
     "variants_messages",
 ]
 
@@ -109,6 +110,8 @@ Every version
 - keeps every placeholder to the character, such as {{{{name}}}}, {{name}}, ${{name}}, %s, <NAME> or [NAME], and adds none,
 - keeps every rule (what must be done, must not be done, or only be done in some way), every address, number with its \
 unit and quoted text, word for word where you can; the data lists them,
+- repeats nothing of the conversations behind the failures: no five words in a row as they stand there, and no name, \
+number, address or code that is not in the prompt as well,
 - promises nothing that the original does not know: no new facts, prices, policies, tools or contacts,
 - has at most {longest} characters, and is written in the language of the original,
 - follows its own strategy below and differs from the other versions on purpose.
@@ -157,6 +160,18 @@ def choose_strategies(
     return [first[number % len(first)] for number in range(count)]
 
 
+def owners_words(
+    prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
+) -> list[str]:
+    """Give all texts of a request that its owner wrote."""
+    texts = [prompt.content, prompt.objective or ""]
+    for value in (*(intent or {}).values(), *general.values()):
+        texts += [
+            one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, str)
+        ]
+    return [text for text in texts if text.strip()]
+
+
 def variants_messages(
     *,
     prompt: PromptText,
@@ -166,6 +181,7 @@ def variants_messages(
     general: Mapping[str, Any],
     accepted: Sequence[str],
     problems: Sequence[str],
+    drafts: Sequence[Mapping[str, Any]] = (),
     seed: int,
 ) -> tuple[list[dict[str, str]], DataBlock]:
     """Write the two messages of one request, and give the block of data in it.
@@ -184,6 +200,9 @@ def variants_messages(
         Names of variants that are there already.
     problems
         Why earlier ones were not accepted.
+    drafts
+        Earlier ones that only have words from logged conversations in them: ``strategy``, ``content``, and the
+        ``words`` to be put otherwise.
     """
     records = [*_prompt_records(prompt), *_owner_records(prompt, intent, general)]
     records += [
@@ -193,11 +212,17 @@ def variants_messages(
         records.append({"kind": "versions that exist", "names": list(accepted)})
     if problems:
         records.append({"kind": "rejected", "reasons": [storable_text(text, 1_500) for text in problems]})
+    records += [{"kind": "draft", **draft} for draft in drafts]
     block = data_block(records, seed=seed)
     lines = [f"{number}. {one.name}: {one.task}" for number, one in enumerate(strategies, start=1)]
     ask = f"Write {len(strategies)} variants, one for each strategy:\n" + "\n".join(lines)
     if problems:
         ask += "\n\nEarlier versions were rejected for the reasons in the data. Avoid them this time."
+    if drafts:
+        ask += (
+            " Where the data have a draft for a strategy, keep it as it is, put its words from logged conversations "
+            "otherwise, and leave out the names, numbers, addresses and codes among them."
+        )
     rules = _RULES.format(mark=block.mark, wanted=len(strategies), longest=longest_chars(prompt.content))
     return [
         {"role": "system", "content": rules},

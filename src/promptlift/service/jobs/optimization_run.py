@@ -11,9 +11,11 @@ import orjson
 from promptlift.service import moment
 from promptlift.service.actions import optimization_life
 from promptlift.service.actions.optimizations import experiment_of
+from promptlift.service.engine.logged_words import LoggedWords
 from promptlift.service.engine.prompt_text import PromptText
 from promptlift.service.engine.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.engine.variants import write_variants
+from promptlift.service.engine.variants_request import owners_words
 from promptlift.service.identifiers import new_id
 from promptlift.service.jobs.run_cells import RunCells
 from promptlift.service.jobs.simulated_conversations import LostHold, Run, SimulatedConversation
@@ -132,20 +134,29 @@ class OptimizationRun:
 
     def _prepare(self) -> Sequence[AnyRow]:
         row = self._row
+        intent = None if row.intent is None else orjson.loads(row.intent)
         with self._database.read() as connection:
             failures = optimizations.failures(
                 connection, row.account_id, row.prompt_id, before=row.created_at, limit=FAILURES_READ
             )
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
             history = optimizations.finished(connection, row.account_id)
+            contents = optimizations.transcripts(
+                connection, row.account_id, row.prompt_id, before=row.created_at
+            )
+            said = LoggedWords(
+                owners_words(self._prompt, intent, self._settings["general"]),
+                (content.decode("utf-8", "replace") for content in contents),
+            )
         written = write_variants(
             self._calls,
             prompt=self._prompt,
             count=row.variant_count,
-            intent=None if row.intent is None else orjson.loads(row.intent),
-            failures=_told(failures),
+            intent=intent,
+            failures=_told(failures, said),
             general=self._settings["general"],
             seed=row.seed,
+            said=said,
         )
         candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
@@ -236,13 +247,13 @@ class OptimizationRun:
             optimizations.change(connection, self._row.id, columns)
 
 
-def _told(failures: Sequence[dict[str, Any]]) -> list[str]:
-    """What went wrong in logged conversations: the most frequent issues, and some whole stories."""
-    titles = Counter(issue["title"] for one in failures for issue in one.get("issues") or [])
+def _told(failures: Sequence[dict[str, Any]], said: LoggedWords) -> list[str]:
+    """What went wrong in logged conversations, without names and numbers: frequent issues, and some whole stories."""
+    titles = Counter(said.masked(issue["title"]) for one in failures for issue in one.get("issues") or [])
     told = [
         f"{title} ({count} of {len(failures)} failures)" for title, count in titles.most_common(ISSUES_SHOWN)
     ]
-    told += [one["summary"] for one in failures if one.get("summary")][:SUMMARIES_SHOWN]
+    told += [said.masked(one["summary"]) for one in failures if one.get("summary")][:SUMMARIES_SHOWN]
     return told
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import func, insert, select, update
 
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import (
+    conversation_contents,
     conversations,
     deployments,
     insights,
@@ -17,7 +18,7 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -183,6 +184,22 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: i
         .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(REMEMBERED)
     ).all()
+
+
+def transcripts(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Iterator[bytes]:
+    """The contents of the same conversations as `logged`, one at a time."""
+    rows = connection.execution_options(yield_per=100).scalars(
+        select(conversation_contents.c.content)
+        .join(conversations, conversations.c.id == conversation_contents.c.conversation_id)
+        .where(
+            conversations.c.account_id == account_id,
+            conversations.c.prompt_id == prompt_id,
+            conversations.c.created_at <= before,
+        )
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+        .limit(REMEMBERED)
+    )
+    yield from rows
 
 
 def failures(

@@ -137,7 +137,13 @@ class RehearsalModel:
         again = any(one.get("kind") == "rejected" for one in records)
         written = []
         for name in names:
-            content, why = rewrite(name, prompt, records=records, plainly=again)
+            avoid = [
+                str(words)
+                for one in records
+                if one.get("kind") == "draft" and one.get("strategy") == name
+                for words in one.get("words", ())
+            ]
+            content, why = rewrite(name, prompt, records=records, plainly=again, avoid=avoid)
             written.append(
                 {
                     "name": f"Rehearsal: {name[:1].lower()}{name[1:]}",

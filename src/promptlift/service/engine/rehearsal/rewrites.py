@@ -15,7 +15,7 @@ from promptlift.service.engine.rehearsal.words import keywords
 from promptlift.service.engine.variant_checks import problems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["REWRITES", "Rewrite", "rewrite"]
 
@@ -173,6 +173,7 @@ _FAILURES: Final = (
 )
 _WISHES: Final = ("More conversations in which the person gets what they came for",)
 _LISTED: Final = 5
+_SENTENCE: Final = re.compile(r"(?<=[.!?])[ \t]+")
 _PLAIN: Final = re.compile(r"[\w ,.'’\-/%]{3,120}")
 _COUNTED: Final = re.compile(r" \(\d+ of \d+ failures\)\Z")
 # Words that say nothing, outside of quotations, code and rules: they are looked for between words only.
@@ -187,6 +188,7 @@ def rewrite(
     *,
     records: Sequence[Mapping[str, object]],
     plainly: bool,
+    avoid: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Rewrite a prompt by a strategy.
 
@@ -200,6 +202,8 @@ def rewrite(
         The data of the request: objective, intent, failures.
     plainly
         Only add, do not touch the original: a finer rewrite was refused before.
+    avoid
+        Words that stand in logged conversations: sentences with them are not added.
 
     Returns
     -------
@@ -218,6 +222,7 @@ def rewrite(
         )
     )
     finer = {"Clear structure": _in_sections, "Short and sharp": _without_filler}.get(chosen.name)
+    given, general = (_without(one, avoid, chosen.mark) for one in (given, general))
     tries = [_joined(chosen, original, given), _joined(chosen, original, general)]
     if finer is not None and not plainly:
         tries.insert(0, _joined(chosen, finer(original), given))
@@ -229,6 +234,26 @@ def rewrite(
 def _joined(chosen: Rewrite, text: str, addition: str) -> str:
     parts = (addition, text.strip()) if chosen.first else (text.strip(), addition)
     return "\n\n".join(parts)
+
+
+def _without(addition: str, avoid: Sequence[str], mark: str) -> str:
+    """Leave sentences that share words with what is to be avoided out of an addition; the one with the mark stays."""
+    if not avoid:
+        return addition
+    held = {run for words in avoid for run in _fives(words)}
+    lines = []
+    for line in addition.split("\n"):
+        sentences = _SENTENCE.split(line)
+        kept = [one for one in sentences if mark in one or held.isdisjoint(_fives(one))]
+        if not held.isdisjoint(_fives(" ".join(kept))):  # the words go over the end of a sentence
+            kept = [one for one in kept if mark in one]
+        lines += [" ".join(kept)] if kept else []
+    return "\n".join(lines)
+
+
+def _fives(text: str) -> Iterator[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return zip(*(words[place:] for place in range(5)), strict=False)
 
 
 def _listed(items: Sequence[str]) -> str:
