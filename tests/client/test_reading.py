@@ -339,7 +339,7 @@ def test_a_failure_of_a_page_that_was_asked_for_ahead_is_told(service):
     )
     with (
         open_client(service) as client,
-        pytest.raises(IncompleteError, match="Read 294 of 450.*no") as failed,
+        pytest.raises(IncompleteError, match=r"Read 294 of 450.*no") as failed,
     ):
         read_list(client.transport, "/conversations", {}, task=Task())
     assert len(failed.value.fetched.rows) == 294
