@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -11,7 +12,7 @@ from foreign_service import KEY, ForeignService
 
 from promptlift.client import Client, configure, reading
 from promptlift.client.pace import Pace
-from promptlift.client.reading import ConversationRead, Wanted, read_prompts
+from promptlift.client.reading import ConversationRead, Wanted, read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import SystemClock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
@@ -292,3 +293,67 @@ def test_a_read_that_breaks_off_still_has_the_parts_that_were_handed_on(service,
     assert parts
     assert len(ids) == len(set(ids)) == 294
     assert "Read 294 of 450" in str(failed.value)
+
+
+def test_the_next_page_is_asked_for_while_the_last_one_is_worked_on(service):
+    """The reader holds a page back until the service has seen the request for the next one."""
+    service.fill(450)
+    seen = []
+
+    def work(rows, _total):
+        wanted = min(len(seen) + 2, 5)  # the second page is asked for once the first has told the total
+        deadline = time.monotonic() + 20
+        while len(seen) and len(service.seen) < wanted and time.monotonic() < deadline:
+            time.sleep(0.005)
+        seen.append(len(service.seen))
+
+    with open_client(service) as client:
+        got = read_list(client.transport, "/conversations", {}, task=Task(), on_page=work)
+    assert got.complete
+    assert seen == [1, 3, 4, 5, 5]
+    assert len(service.seen) == 5  # and none that is not needed
+
+
+def test_wrong_guesses_are_dropped_and_soon_not_made(service):
+    """Rows vanish faster than pages overlap, so the next page is never where it was expected."""
+    service.fill(1000)
+
+    def vanish(_method, _path, count):
+        if count % 2 == 0:
+            del service.rows[5:15]
+
+    service.before = vanish
+    with open_client(service) as client:
+        got = read_list(client.transport, "/conversations", {}, task=Task())
+    assert got.complete
+    ids = [row["id"] for row in got.rows]
+    assert len(ids) == len(set(ids))
+    assert {row["id"] for row in service.rows} <= set(ids)
+    assert threading.active_count() < 20
+
+
+def test_a_failure_of_a_page_that_was_asked_for_ahead_is_told(service):
+    service.fill(450)
+    service.fault = lambda _m, _p, count: (
+        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count == 4 else None
+    )
+    with (
+        open_client(service) as client,
+        pytest.raises(IncompleteError, match=r"Read 294 of 450.*no") as failed,
+    ):
+        read_list(client.transport, "/conversations", {}, task=Task())
+    assert len(failed.value.fetched.rows) == 294
+
+
+def test_rows_that_were_deleted_after_they_were_read_are_told(service):
+    service.fill(350)
+
+    def delete(_method, _path, count):
+        if count == 3:
+            del service.rows[20:76]
+
+    service.before = delete
+    with open_client(service) as client:
+        got = read(client)
+    assert (got.complete, got.total, len(got.rows)) == (True, 294, 350)
+    assert got.facts == {"deleted_since_read": 56}

@@ -47,8 +47,9 @@ class Workspace(ConversationTables, OptimizationTables, Logging, Reviewing):
     """What an analyst holds: the tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
-    made, whether complete, who analysed (``analyser``), rows deleted meanwhile, and warnings (unusable values by
-    column). Tables of optimizations say ``rehearsal`` there too.
+    made, whether complete, who analysed (``analyser``), rows deleted meanwhile and left out, and warnings (unusable
+    values by column). Rows that were deleted after their page was read are still in the table; ``deleted_since_read``
+    counts them. Tables of optimizations say ``rehearsal`` there too.
 
     Parameters
     ----------
