@@ -174,14 +174,15 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def _milliseconds(
     filled: Filled, query: Callable[[Connection], Any], repeats: int = REPEATS
 ) -> tuple[float, Any]:
-    """The median of some runs, after one that is not counted, and what the last one gave."""
-    taken, found = [], None
-    for _ in range(repeats + 1):
+    """The median of some runs and what the last one gave; of several, the first is not counted."""
+    taken: list[float] = []
+    found = None
+    for _ in range(repeats + (repeats > 1)):
         started = time.perf_counter()
         with filled.database.read() as connection:
             found = query(connection)
         taken.append(1_000 * (time.perf_counter() - started))
-    return statistics.median(taken[1:]), found
+    return statistics.median(taken[-repeats:]), found
 
 
 def _plain_page(connection: Connection, wanted: dict[str, Any], offset: int) -> tuple[list[str], int]:
