@@ -1,7 +1,8 @@
 """How right the lexicon judge is on real conversations, beside baselines.
 
-``python tests/benchmarks/test_judge_quality.py`` prints the tables in Markdown, good or bad. The rules of the judge were
-not fitted to these conversations, and the judge sees only roles and texts, never the truth.
+``python tests/benchmarks/test_judge_quality.py`` prints the tables in Markdown, good or bad. That errors of tools count
+was decided on tau2-retail; no other rule was fitted to these conversations, and the judge sees only roles and texts,
+never the truth.
 """
 
 from __future__ import annotations

@@ -142,6 +142,40 @@ def test_tool_output_is_nobody_s_voice():
     assert [issue.title for issue in found.issues] == ["A tool call failed"]
 
 
+def with_tools(*results):
+    """A conversation that says nothing about its end, with these answers of a tool."""
+    tools = [
+        message
+        for result in results
+        for message in (
+            Message(role="assistant", content='[tool call] cancel_order({"order_id": "4711"})'),
+            Message(role="system", content=f"[tool result] {result}"),
+        )
+    ]
+    first, last = (
+        Message(role="user", content="Cancel order 4711."),
+        Message(role="assistant", content="Noted."),
+    )
+    return read_conversation(Transcript(messages=[first, *tools, last]))
+
+
+def test_an_error_of_a_tool_counts_against_completion_and_more_when_it_is_the_last_word():
+    fine, repaired, broken = (
+        with_tools(*results)
+        for results in (("ok", "ok"), ("Error: busy", "ok"), ("ok", "Error: not allowed"))
+    )
+    assert fine.completion_score > repaired.completion_score > broken.completion_score
+    assert fine.completion_score >= 0.5 > broken.completion_score
+    assert (repaired.signals.last_tool_error, fine.signals.tool_error) == (None, None)
+    assert broken.signals.last_tool_error == "[tool result] Error: not allowed"
+
+
+def test_a_system_prompt_about_errors_is_no_error_of_a_tool():
+    prompt = Message(role="system", content="You help. On an error say so.")
+    found = read_conversation(Transcript(messages=[prompt, *SOLVED.messages]))
+    assert (found.signals.tool_error, found.signals.last_tool_error) == (None, None)
+
+
 def test_a_conversation_without_text_fails_with_a_reason():
     with pytest.raises(JudgeFailed, match="nothing to judge"):
         JUDGE.judge(Transcript(messages=[Message(role="user", content=" \n")]))

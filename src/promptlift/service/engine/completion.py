@@ -1,8 +1,11 @@
 """Guess from the signals whether the task was completed.
 
-A sum of points, written from common sense and not fitted to any data, squeezed to 0..1 by the logistic function. It
-sees what people say about the outcome, never the outcome itself: an assistant that politely did the wrong thing looks
-completed.
+A sum of points, written from common sense, squeezed to 0..1 by the logistic function. It sees what people say about
+the outcome, never the outcome itself: an assistant that politely did the wrong thing looks completed.
+
+That errors of tools count was decided on the retail agents of tau2-bench; the other rules were fitted to no data. A
+refusal or a hand-over counts against completion, although the policy of an agent may ask for it: where most of them
+are right, as with the airline agents of that benchmark, the order is no better than chance.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ POINTS: Final[dict[str, float]] = {
     "handed_over": -1.5,
     "open_question": -0.7,
     "unanswered": -1.5,
+    "tool_error": -0.7,
+    "last_tool_error": -2.0,
 }
 NO_ANSWER: Final = -3.0
 LAST_SENTIMENT: Final = 0.5  # times the VADER compound of the user's last turn

@@ -67,7 +67,7 @@ class LexiconJudge:
     - *sentiment*: VADER's compound score of every user turn, averaged; the weight grows evenly from 1 for the first
       turn to 3 for the last. Positive from 0.05, negative to -0.05, the bounds of VADER's authors.
     - *completion*: points for what is said at the end (thanks, "that works", a reported success, an inability, a
-      hand-over, an unanswered message, ...), see ``completion.POINTS``.
+      hand-over, an unanswered message, an error of a tool), see ``completion.POINTS``.
     - *quality*: 60 times the completion score, 25 times the sentiment moved to 0..1, and 15 less 15 times the
       issues' weight (high 1, medium 0.5, low 0.2, together at most 1).
     - *topics*, *issues*, *summary*: fixed lists and quotations, see the modules of these names.

@@ -21,6 +21,7 @@ CLOSING_ASSISTANT_TURNS: Final = 2
 SIMILAR: Final = 0.6
 REPEAT_WORDS: Final = 4  # shorter turns ("yes please") repeat without meaning it
 REPEAT_DISTANCE: Final = 5
+RESULT: Final = "[tool result]"
 UPSET: Final = -0.5  # VADER compound of one turn
 
 
@@ -50,6 +51,8 @@ class Signals:
         The user's last turn, when nobody answered it and it is no thanks, solution or farewell.
     tool_error
         A tool's answer that begins with an error.
+    last_tool_error
+        The same, when it is the last answer of a tool.
     last_sentiment
         VADER compound of the user's last turn, 0 without one.
     user_turns, assistant_turns
@@ -73,6 +76,7 @@ class Signals:
     open_question: str | None = None
     unanswered: str | None = None
     tool_error: str | None = None
+    last_tool_error: str | None = None
     last_sentiment: float = 0.0
     user_turns: int = field(default=0)
     assistant_turns: int = field(default=0)
@@ -99,6 +103,7 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
         _find(closing, wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS)
     )
     not_solved = _find(closing_verdicts, phrases.NOT_SOLVED)
+    answers = [turn for turn in turns if turn.speaker == "tool" and turn.text.startswith(RESULT)]
     return Signals(
         thanks=thanks,
         solved=None if not_solved else solved,
@@ -117,6 +122,7 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
         open_question=_open_question(turns, friendly),
         unanswered=_unanswered(turns),
         tool_error=next((t.text for t in turns if t.speaker == "tool" and _is_error(t)), None),
+        last_tool_error=next((t.text for t in answers[-1:] if _is_error(t)), None),
         last_sentiment=sentiments[-1] if sentiments else 0.0,
         user_turns=len(user),
         assistant_turns=len(assistant),
