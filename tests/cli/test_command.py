@@ -49,7 +49,7 @@ def test_help_loads_no_big_library():
         (["import", "x.jsonl"], "--prompt"),
         (["import", "x.jsonl", "--prompt", "A", "--format", "wrong"], "structured, plain, openai"),
         (["report", "A"], "--out"),
-        (["keys", "revoke"], "prefix"),
+        (["keys", "revoke"], "key"),
     ],
 )
 def test_wrong_usage_says_what_is_wrong(arguments, said):
