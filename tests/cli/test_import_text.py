@@ -145,11 +145,6 @@ def variants_of(lift, prompt_id):
     return variants.sort_values("number")["content"].tolist()
 
 
-def begins_with(variant, original):
-    """The rehearsal keeps a text of several lines whole; one of its strategies puts a title before it."""
-    return variant.removeprefix("# Instructions\n\n").startswith(original.rstrip())
-
-
 @needs_shared
 @pytest.mark.parametrize("export", ["openai-finetune-tools.jsonl", "langsmith-runs.parquet"])
 def test_variants_of_an_imported_prompt_begin_with_it(imported, lift, name, known_texts, export):
@@ -159,7 +154,7 @@ def test_variants_of_an_imported_prompt_begin_with_it(imported, lift, name, know
     assert len(set(variants)) == 3
     for variant in variants:
         assert variant != original
-        assert begins_with(variant, original)
+        assert variant.startswith(original)
 
 
 def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
@@ -169,7 +164,7 @@ def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
     assert f"The text of '{name}' is the system prompt that the conversations begin with.\n" in said
     original, *variants = variants_of(lift, name)
     assert original == FIRST
-    assert [v for v in variants if not begins_with(v, FIRST)] == []
+    assert [v for v in variants if not v.startswith(FIRST)] == []
 
 
 def test_conversations_without_one_are_counted(imported, lift, name):

@@ -95,11 +95,11 @@ def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("plainly", [False, True])
 @pytest.mark.parametrize("name", [one.name for one in REWRITES])
-def test_every_rewrite_of_every_text_passes_and_carries_its_mark(text, plainly, name):
+def test_every_rewrite_begins_with_the_text_passes_and_carries_its_mark(text, name):
     records = [{"kind": "failure", "text": one} for one in FAILURES] + [{"kind": "intent", **INTENT}]
-    content, _ = rewrite(name, text, records=records, plainly=plainly)
+    content, _ = rewrite(name, text, records=records)
+    assert content.startswith(text)
     assert problems_of(content, original=text, others=()) == ()
     assert [one.name for one in REWRITES if one.mark in content] == [name]
 
@@ -107,24 +107,15 @@ def test_every_rewrite_of_every_text_passes_and_carries_its_mark(text, plainly, 
 def test_every_strategy_of_the_engine_has_its_own_rewrite():
     names = {one.name for one in REWRITES}
     assert {strategy.name for strategy in STRATEGIES} <= names
-    texts = {rewrite(name, SHOP.content, records=(), plainly=False)[0] for name in names}
+    texts = {rewrite(name, SHOP.content, records=())[0] for name in names}
     assert len(texts) == len(REWRITES) == 10
     assert all(one.mark in one.addition for one in REWRITES)
 
 
-def test_a_plain_paragraph_is_put_in_sections_without_losing_a_sentence():
-    content, _ = rewrite("Clear structure", SHOP.content, records=(), plainly=False)
-    assert content.startswith(
-        "# Role\n\nYou are a support agent of the shop Acme.\n\n# Task\n\n- Please help"
-    )
-    assert "# Rules\n\n- Never promise a refund above $50." in content
-    assert '"Cancel. Now." then name help@acme.example' in content
-
-
 def test_failures_and_wishes_enter_a_text_only_when_they_are_plain_words():
     records = [{"kind": "failure", "text": one} for one in FAILURES] + [{"kind": "intent", **INTENT}]
-    failures, _ = rewrite("Against the failures", SHOP.content, records=records, plainly=False)
-    wishes, _ = rewrite("The owner's intent", SHOP.content, records=records, plainly=False)
+    failures, _ = rewrite("Against the failures", SHOP.content, records=records)
+    wishes, _ = rewrite("The owner's intent", SHOP.content, records=records)
     assert "- Late delivery\n" in failures
     assert "evil" not in failures
     assert "ignore" not in failures
@@ -289,10 +280,7 @@ def test_the_effect_of_a_rewrite_shows_in_the_outcomes():
     effects = Truth(seed).effects
     best, worst = max(effects, key=effects.get), min(effects, key=effects.get)
     none = next(name for name, effect in effects.items() if effect == 0)
-    rates = {
-        name: rate(seed, rewrite(name, SHOP.content, records=(), plainly=False)[0])
-        for name in (best, worst, none)
-    }
+    rates = {name: rate(seed, rewrite(name, SHOP.content, records=())[0]) for name in (best, worst, none)}
     original = rate(seed, SHOP.content)
     assert rates[best] > original + 0.2
     assert rates[worst] < original - 0.1
@@ -301,7 +289,7 @@ def test_the_effect_of_a_rewrite_shows_in_the_outcomes():
 
 def test_an_unfriendly_rewrite_solves_more_and_pleases_less():
     seed = next(seed for seed in range(60) if Truth(seed).unfriendly)
-    content, _ = rewrite(Truth(seed).unfriendly, SHOP.content, records=(), plainly=False)
+    content, _ = rewrite(Truth(seed).unfriendly, SHOP.content, records=())
     curt = [talk(seed, content, number)[1] for number in range(40)]
     kind = [talk(seed, SHOP.content, number)[1] for number in range(40)]
     assert sum(one.task_completed for one in curt) > sum(one.task_completed for one in kind)

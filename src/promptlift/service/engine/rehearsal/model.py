@@ -134,7 +134,6 @@ class RehearsalModel:
         # What stands behind the data; the data themselves hold lines with numbers, too.
         asked = messages[-1]["content"].rpartition("\nEND ")[2] if messages else ""
         names = _STRATEGY.findall(asked) or [f"Rewrite {n}" for n in range(1, _wanted(messages) + 1)]
-        again = any(one.get("kind") == "rejected" for one in records)
         written = []
         for name in names:
             avoid = [
@@ -143,7 +142,7 @@ class RehearsalModel:
                 if one.get("kind") == "draft" and one.get("strategy") == name
                 for words in one.get("words", ())
             ]
-            content, why = rewrite(name, prompt, records=records, plainly=again, avoid=avoid)
+            content, why = rewrite(name, prompt, records=records, avoid=avoid)
             written.append(
                 {
                     "name": f"Rehearsal: {name[:1].lower()}{name[1:]}",

@@ -1,7 +1,7 @@
 """The rewrites that the rehearsal knows: what each adds to a prompt, and the words by which it is known again.
 
-They follow the named strategies that the engine asks for. Each keeps the whole original, because nothing here
-understands it well enough to leave something out.
+They follow the named strategies that the engine asks for. Each begins with the whole original and adds to it, because
+nothing here understands it well enough to change it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,12 @@ class Rewrite:
         What is added, the mark in it.
     why
         For the rationale, a clause.
-    first
-        Whether the addition stands before the original.
     """
 
     name: str
     mark: str
     addition: str
     why: str
-    first: bool = False
 
 
 REWRITES: Final[tuple[Rewrite, ...]] = (
@@ -57,7 +54,7 @@ Work through every request in this order:
 2. Look for the rule above that applies.
 3. Answer the request itself first, then what follows from it.
 4. Stop when nothing that was asked is left open.""",
-        "the same instructions stand in titled sections with an order of work",
+        "an order of work is given",
     ),
     Rewrite(
         "Ask before acting",
@@ -153,15 +150,13 @@ Before you end a conversation, make sure that none of them happened again.""",
 The owner of this assistant wants above all:
 {wishes}
 Where two good answers are possible, choose the one that serves this better.""",
-        "the owner's wishes stand where they are read first",
-        first=True,
+        "the owner's wishes are named",
     ),
     Rewrite(
         "Short and sharp",
         "Be brief and exact",
         "Be brief and exact: the result first, one reason at most, no set phrases, nothing twice.",
-        "filler words are gone and a rule for brevity comes first",
-        first=True,
+        "brevity is a rule",
     ),
 )
 
@@ -176,10 +171,6 @@ _LISTED: Final = 5
 _SENTENCE: Final = re.compile(r"(?<=[.!?])[ \t]+")
 _PLAIN: Final = re.compile(r"[\w ,.'’\-/%]{3,120}")
 _COUNTED: Final = re.compile(r" \(\d+ of \d+ failures\)\Z")
-# Words that say nothing, outside of quotations, code and rules: they are looked for between words only.
-_FILLER: Final = re.compile(
-    r"\b(?:please |kindly |in order (?=to )|basically |really |very |simply |quite )(?=[a-z])", re.IGNORECASE
-)
 
 
 def rewrite(
@@ -187,7 +178,6 @@ def rewrite(
     original: str,
     *,
     records: Sequence[Mapping[str, object]],
-    plainly: bool,
     avoid: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Rewrite a prompt by a strategy.
@@ -200,8 +190,6 @@ def rewrite(
         The whole prompt.
     records
         The data of the request: objective, intent, failures.
-    plainly
-        Only add, do not touch the original: a finer rewrite was refused before.
     avoid
         Words that stand in logged conversations: sentences with them are not added.
 
@@ -221,19 +209,10 @@ def rewrite(
             ("this", _FAILURES, _WISHES),
         )
     )
-    finer = {"Clear structure": _in_sections, "Short and sharp": _without_filler}.get(chosen.name)
-    given, general = (_without(one, avoid, chosen.mark) for one in (given, general))
-    tries = [_joined(chosen, original, given), _joined(chosen, original, general)]
-    if finer is not None and not plainly:
-        tries.insert(0, _joined(chosen, finer(original), given))
+    tries = [f"{original}\n\n{_without(one, avoid, chosen.mark)}" for one in (given, general)]
     # The checks of the engine say whether it may be tested; the last form adds fixed sentences and nothing else.
     text = next((one for one in tries if not problems_of(one, original=original, others=())), tries[-1])
     return text, chosen.why
-
-
-def _joined(chosen: Rewrite, text: str, addition: str) -> str:
-    parts = (addition, text.strip()) if chosen.first else (text.strip(), addition)
-    return "\n\n".join(parts)
 
 
 def _without(addition: str, avoid: Sequence[str], mark: str) -> str:
@@ -279,58 +258,3 @@ def _wishes(records: Sequence[Mapping[str, object]]) -> list[str]:
 def _plain(texts: Sequence[str]) -> list[str]:
     lines = [one_line(text, 120) for text in texts]
     return [line for line in lines if _PLAIN.fullmatch(line)][:_LISTED]
-
-
-def _in_sections(original: str) -> str:
-    """Put the sentences of a plain paragraph under titles; a text that has a shape of its own gets one title."""
-    sentences = _sentences(original)
-    if sentences is None:
-        return f"# Instructions\n\n{original.strip()}"
-    sections: dict[str, list[str]] = {"Role": [], "Task": [], "Rules": [], "Style": []}
-    for place, sentence in enumerate(sentences):
-        sections[_section(sentence, first=place == 0)].append(sentence)
-    parts = []
-    for title, lines in sections.items():
-        if lines:
-            body = lines[0] if title == "Role" and len(lines) == 1 else _listed(lines)
-            parts.append(f"# {title}\n\n{body}")
-    return "\n\n".join(parts)
-
-
-def _section(sentence: str, *, first: bool) -> str:
-    said = sentence.lower()
-    if said.startswith(("you are ", "you're ", "act as ")) or (first and " assistant" in said):
-        return "Role"
-    if re.search(r"\b(?:never|must|do not|don't|only|always|not allowed)\b", said):
-        return "Rules"
-    return (
-        "Style" if re.search(r"\b(?:tone|polite|friendly|concise|brief|style|language)\b", said) else "Task"
-    )
-
-
-def _sentences(text: str) -> list[str] | None:
-    """Give the sentences of one plain paragraph; ``None`` when moving them could change what they mean."""
-    flat = text.strip()
-    if "\n" in flat or "{%" in flat or "```" in flat:
-        return None
-    found: list[str] = []
-    for piece in re.split(r"(?<=[.!?])\s+(?=[A-Z])", flat):
-        # Not within a quotation: what is quoted stays together.
-        if found and (found[-1].count('"') % 2 or found[-1].count("“") != found[-1].count("”")):
-            found[-1] += f" {piece}"
-        else:
-            found.append(piece)
-    return found if len(found) > 2 else None
-
-
-def _without_filler(original: str) -> str:
-    if any(sign in original for sign in ('"', "“", "`", "{%")):
-        return original
-    lines = (
-        re.sub(r"[ \t]{2,}", " ", _FILLER.sub("", line)).rstrip() for line in original.strip().split("\n")
-    )
-    return "\n".join(_capital(line) for line in lines)
-
-
-def _capital(line: str) -> str:
-    return line[:1].upper() + line[1:] if line[:1].isalpha() else line
