@@ -49,13 +49,13 @@ class Updated:
     to_judge: bool
 
 
-def apply(connection: Connection, wanted: Update, *, now: int) -> Updated | Refusal:
-    """Change one conversation inside a transaction.
+def apply_update(connection: Connection, wanted: Update, *, now: int) -> Updated | Refusal:
+    """Change one conversation inside a transaction that has locked it.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
     nothing leaves everything as it is, so that a request may be repeated.
     """
-    before = conversation_updates.find_to_update(connection, wanted.caller.account_id, wanted.conversation_id)
+    before = conversation_updates.find(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
     raw = None if wanted.content is None else wanted.content.encode()

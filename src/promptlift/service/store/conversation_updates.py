@@ -10,7 +10,7 @@ from sqlalchemy import and_, delete, func, or_, select, update
 from promptlift.service.store.tables import conversation_contents, conversations, insights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import Connection
 
@@ -66,16 +66,23 @@ def lookup(
     ).all()
 
 
-def find_to_update(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
-    """Return a conversation with its content, locked for this transaction, or ``None``."""
-    mine = (conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    if connection.dialect.name != "sqlite":
-        # A statement of its own: one that waits for a lock still reads other tables as they were before it waited.
-        connection.execute(select(conversations.c.seq).where(*mine).with_for_update())
+def lock(connection: Connection, conversation_ids: Collection[str]) -> None:
+    """Lock conversations for this transaction.
+
+    In one order, as the judges do, so that nobody waits for each other. And in a statement of its own: one that waits for a
+    lock still reads other tables as they were before it waited.
+    """
+    if conversation_ids and connection.dialect.name != "sqlite":
+        statement = select(conversations.c.seq).where(conversations.c.id.in_(conversation_ids))
+        connection.execute(statement.order_by(conversations.c.seq).with_for_update())
+
+
+def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
+    """Return a conversation with its content, or ``None`` when the account has none of this id."""
     return connection.execute(
         select(conversations, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .where(*mine)
+        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
     ).one_or_none()
 
 
@@ -87,7 +94,7 @@ def change(
     Parameters
     ----------
     before
-        The row as it was, locked: `find_to_update`.
+        The row as it was: `find`, after `lock`.
     values
         New values by column.
     content
