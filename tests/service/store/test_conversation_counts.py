@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 
 from conversation_recount import KEYS, STATUSES, assert_counts_are_a_recount, kept, state
 from promptlift.service import moment
-from promptlift.service.actions.conversation_updates import Update, apply
+from promptlift.service.actions.conversation_updates import Update, apply_updates
 from promptlift.service.rules import content
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
@@ -205,7 +205,7 @@ class History:
             status = chance.choice((*STATUSES, None))
             updates.append(Update(caller, one, text, shape, status, source_id=None, if_content_hash=None))
         with self.database.write() as connection:
-            apply(connection, updates, now=0)
+            apply_updates(connection, updates, now=0)
 
     def roll_back(self):
         """Whatever it is, its end: the transaction is lost after all of it was written."""

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from promptlift.schema.limits import PLANS
-from promptlift.service.actions.conversation_updates import Update, Updated, apply
+from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
 from promptlift.service.failures import Refusal
 from promptlift.service.rules import content
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
@@ -33,7 +33,7 @@ def update(filled, one, *, account=None, text=None, **fields):
     values = {"status": None, "source_id": None, "if_content_hash": None, **fields}
     shape = None if text is None else content.accept(text)
     with filled.database.write() as connection:
-        return apply(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
+        return apply_updates(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
 
 
 def row_of(filled, one):

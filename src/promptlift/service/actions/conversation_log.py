@@ -18,12 +18,10 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from promptlift.schema import limits
 from promptlift.service import moment
-from promptlift.service.actions import conversation_updates
-from promptlift.service.actions.conversation_updates import Update, Updated
+from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
 from promptlift.service.failures import Refusal, not_found, quota, unavailable
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversations, events, prompts, usage
-from promptlift.service.store.conversation_updates import content_hash
+from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
 from promptlift.service.store.database import is_full_or_locked
 
 if TYPE_CHECKING:
@@ -192,7 +190,7 @@ class ConversationLog:
             new = [entry for entry in entries if isinstance(entry, Entry)]
             outcomes: list[_Outcome] = [
                 *_log(connection, new, now),
-                *conversation_updates.apply(connection, updates, now=now),
+                *apply_updates(connection, updates, now=now),
             ]
             if any(map(_is_to_judge, outcomes)):
                 self._jobs.announce(connection)
@@ -283,7 +281,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
             "company_name": entry.company_name,
             "idempotency_key": entry.idempotency_key,
             "source_id": entry.source_id,
-            "content_hash": None if entry.source_id is None else content_hash(raw),
+            "content_hash": None if entry.source_id is None else conversation_updates.content_hash(raw),
             "created_at": now,
             "started_at": started_at,
             "ended_at": started_at if shape.ended_at is None else shape.ended_at,

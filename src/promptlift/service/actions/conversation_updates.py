@@ -50,20 +50,21 @@ class Updated:
     to_judge: bool
 
 
-def apply(connection: Connection, updates: Sequence[Update], *, now: int) -> list[Updated | Refusal]:
-    """Change conversations inside a transaction that changes no others; returns what became of each.
+def apply_updates(connection: Connection, updates: Sequence[Update], *, now: int) -> list[Updated | Refusal]:
+    """Change conversations inside a transaction that changes no others; return what became of each.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
     nothing leaves everything as it is, so that a request may be repeated.
     """
     if not updates:
         return []
+    # It locks them all, in one order, before any is read.
     with conversation_counts.following(connection, {one.conversation_id for one in updates}):
         return [_apply(connection, one, now) for one in updates]
 
 
 def _apply(connection: Connection, wanted: Update, now: int) -> Updated | Refusal:
-    before = conversation_updates.find_to_update(connection, wanted.caller.account_id, wanted.conversation_id)
+    before = conversation_updates.find(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
     raw = None if wanted.content is None else wanted.content.encode()

@@ -66,16 +66,12 @@ def lookup(
     ).all()
 
 
-def find_to_update(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
-    """Return a conversation with its content, locked for this transaction, or ``None``."""
-    mine = (conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    if connection.dialect.name != "sqlite":
-        # A statement of its own: one that waits for a lock still reads other tables as they were before it waited.
-        connection.execute(select(conversations.c.seq).where(*mine).with_for_update())
+def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
+    """Return a conversation with its content, or ``None`` when the account has none of this id."""
     return connection.execute(
         select(conversations, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .where(*mine)
+        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
     ).one_or_none()
 
 
@@ -87,7 +83,7 @@ def change(
     Parameters
     ----------
     before
-        The row as it was, locked: `find_to_update`.
+        The row as it was: `find`, after it was locked.
     values
         New values by column.
     content

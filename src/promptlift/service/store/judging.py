@@ -90,7 +90,8 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
         conversations.c.claimed_by == worker,
     )
     if connection.dialect.name != "sqlite":
-        statement = statement.with_for_update()
+        # In the order in which others lock conversations, so that nobody waits for each other.
+        statement = statement.order_by(conversations.c.seq).with_for_update()
     wanted = {row.id: row.generation for row in connection.execute(statement)}
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
     names = {row["conversation_id"] for row in kept}
