@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptlift import transcripts
@@ -152,6 +152,8 @@ VALUES = st.recursive(
 
 
 @settings(max_examples=100, deadline=None)
+@example([{"a": "x" * 52}, 12.5, "y" * 58], None, ",")
+@example([{"a": "x" * 53}, 1e300, "y" * 59], None, ",\n")
 @given(
     st.lists(VALUES, min_size=1, max_size=6),
     st.sampled_from([None, 0, 1]),

@@ -149,19 +149,22 @@ class _Window:
                 if self._ended or not self._cut(error):
                     return self._fault(error)
             else:
+                if end - self.at > self._most:
+                    break
                 # A number may go on behind the part: 1 may be 10, and of 1e+5 a part that ends with 1e+ gives 1.
-                if end - self.at <= self._most and (end + 3 <= len(self.text) or self._ended):
+                if self._ended or not isinstance(value, int | float) or end + _CUT <= len(self.text):
                     self.advance(end)
                     return Record(line, value)
-            if len(self.text) - self.at > self._most:
-                self._pass_over()
-                return Record(line, fault=too_long("record", self._most))
+            if len(self.text) - self.at > self._most + _CUT:
+                break
             self._more()
+        self._pass_over()
+        return Record(line, fault=too_long("record", self._most))
 
     def _more(self) -> bool:
         rest = len(self.text) - self.at
         # Twice as much every time, so that a long record is not decoded anew for every piece.
-        piece = self._stream.read(max(1, min(max(_PIECE, rest), self._most + 1 - rest)))
+        piece = self._stream.read(max(1, min(max(_PIECE, rest), self._most + _CUT + 1 - rest)))
         self.text, self.at = self.text[self.at :] + piece, 0
         self._ended = not piece
         return bool(piece)
