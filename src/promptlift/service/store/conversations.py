@@ -83,6 +83,7 @@ def page(
         of_insights=has_insights is not None,
         with_insights=with_insights,
         with_content=with_content,
+        dialect=connection.dialect.name,
     )
     return connection.execute(statement, {**wanted, "below": below, "offset": offset - before}).all(), total
 
@@ -109,10 +110,18 @@ def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
 
 @cache
 def _pages(
-    *, of_prompt: bool, of_status: bool, of_insights: bool, with_insights: bool, with_content: bool
+    *,
+    of_prompt: bool,
+    of_status: bool,
+    of_insights: bool,
+    with_insights: bool,
+    with_content: bool,
+    dialect: str,
 ) -> Select[Any]:
     """One page, chosen by an index alone; what is beside it is read for its rows only."""
-    chosen = _chosen(of_prompt=of_prompt, of_status=of_status, of_insights=of_insights).subquery()
+    chosen = _chosen(
+        of_prompt=of_prompt, of_status=of_status, of_insights=of_insights, dialect=dialect
+    ).subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     columns = list(_LISTED)
     if with_insights:
@@ -126,7 +135,7 @@ def _pages(
     return select(*columns).select_from(source).order_by(conversations.c.seq.desc())
 
 
-def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool) -> Any:
+def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str) -> Any:
     """Sequence numbers of a page.
 
     The index of the filters is in order only where it has one status and says whether there are insights. A list
@@ -153,8 +162,10 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool) -> Any:
     parts = [select(conversations.c.seq).where(*fixed, *some).order_by(newest_first) for some in ranges]
     if len(parts) == 1:
         return parts[0].limit(bindparam("limit")).offset(bindparam("offset"))
-    # In order, each of them and all together: SQLite and PostgreSQL then merge them as far as the page goes. Of an
-    # ordered union of plain ranges PostgreSQL would sort all rows.
+    # Merged only as far as the page goes. SQLite does that where each range is in order and so is the whole;
+    # PostgreSQL would sort a range that it finds small, unless it knows how little of it is wanted.
+    if dialect != "sqlite":
+        parts = [part.limit(bindparam("offset") + bindparam("limit")) for part in parts]
     ends = [part.subquery() for part in parts]
     merged = union_all(*(select(end.c.seq) for end in ends)).subquery()
     return (
