@@ -148,6 +148,14 @@ def test_sqlite_is_in_wal_mode_with_foreign_keys(tmp_path):
     plain.close()
 
 
+def test_postgresql_starts_no_workers_for_queries_that_take_less_than_starting_them(database):
+    if database.is_sqlite:
+        pytest.skip("SQLite has no workers")
+    for way_in in (database.read, database.write, database.read):
+        with way_in() as connection:
+            assert connection.exec_driver_sql("SHOW max_parallel_workers_per_gather").scalar() == "0"
+
+
 @pytest.mark.parametrize("jobs", [True, False])
 def test_every_sqlite_tells_parts_of_a_second(tmp_path, jobs):
     """The job engine's tables need it from Python 3.12 on, and SQLite has it from 3.42 on."""

@@ -36,6 +36,13 @@ def _know_subseconds(connection: Any) -> None:
         connection.create_function("unixepoch", 1, lambda _unit: time.time())
 
 
+def _work_alone(connection: Any, _record: Any) -> None:
+    """Tell PostgreSQL to start no workers: every query here is short, and starting them takes longer than it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET max_parallel_workers_per_gather = 0")
+    connection.commit()
+
+
 class Database:
     """Readers and one kind of writer over one database.
 
@@ -84,6 +91,8 @@ class Database:
             def begin(connection: Connection) -> None:
                 connection.exec_driver_sql(f"BEGIN {isolation}")
 
+        else:
+            event.listen(engine, "connect", _work_alone)
         return engine
 
     def engine_for_jobs(self) -> Engine:
