@@ -10,7 +10,8 @@ import textwrap
 import time
 
 import pytest
-from foreign_service import KEY, ForeignService
+from foreign_service import KEY
+from lying_service import LyingService
 
 PROGRAM = """
     import asyncio, os, threading, traceback
@@ -53,7 +54,10 @@ WORKS = {
     "details": "lift.conversations(insights=True)",
     "logging": "lift.log([{'content': 'User: a' + str(i)} for i in range(500)], prompt_id='p1')",
     "one request": "lift.client.usage.get()",
+    "a page asked for ahead": "lift.prompts()",
 }
+# Requests that hang before the signal is sent.
+HANGING = {"details": 8, "logging": 8, "one request": 1, "a page asked for ahead": 1}
 # A kernel runs cells in a loop of its own. asyncio.run would take the signal for itself and cancel at the next await.
 STARTS = {
     "script": "work()",
@@ -64,12 +68,14 @@ STARTS = {
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("start", STARTS)
 def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
-    with ForeignService() as service:
+    with LyingService() as service:  # it has many prompts
+        service.prompts = [{"id": f"p{number}"} for number in range(350)]
         service.fill(200)
         silent = []
 
-        def hang(method, path, _count):
-            if path.endswith("/insights") or path == "/usage" or method == "POST":
+        def hang(method, path, count):
+            ahead = path == "/prompts" and count == 3
+            if path.endswith("/insights") or path == "/usage" or method == "POST" or ahead:
                 silent.append(path)
                 return lambda handler: handler.connection.recv(1)  # until the client hangs up
             return None
@@ -85,7 +91,7 @@ def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
             try:
                 deadline = time.monotonic() + 60
-                while len(silent) < (1 if work == "one request" else 8):
+                while len(silent) < HANGING[work]:
                     assert time.monotonic() < deadline
                     assert process.poll() is None
                     time.sleep(0.01)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_JOIN_SECONDS = 0.5
+_JOIN_SECONDS = 1.0
 _END = object()
 
 
