@@ -12,6 +12,8 @@ import time
 import pytest
 from foreign_service import KEY, ForeignService
 
+from promptlift.client.logging_run import LOG_THREADS
+
 PROGRAM = """
     import asyncio, os, threading, traceback
     import promptlift
@@ -54,6 +56,8 @@ WORKS = {
     "logging": "lift.log([{'content': 'User: a' + str(i)} for i in range(500)], prompt_id='p1')",
     "one request": "lift.client.usage.get()",
 }
+# Requests of each that wait for an answer: none is still connecting when the signal comes.
+UNDER_WAY = {"details": 8, "logging": LOG_THREADS, "one request": 1}
 # A kernel runs cells in a loop of its own. asyncio.run would take the signal for itself and cancel at the next await.
 STARTS = {
     "script": "work()",
@@ -85,7 +89,7 @@ def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
             try:
                 deadline = time.monotonic() + 60
-                while len(silent) < (1 if work == "one request" else 8):
+                while len(silent) < UNDER_WAY[work]:
                     assert time.monotonic() < deadline
                     assert process.poll() is None
                     time.sleep(0.01)
