@@ -150,8 +150,10 @@ def test_an_empty_prompt_id_says_where_ids_are(lift):
 def test_what_was_read_can_be_logged_for_another_prompt(service, lift):
     service.fill(6)
     lift.log(lift.conversations("p1", content=True), prompt_id="p2")
-    lift.log(lift.messages("p1"), prompt_id="p2")
-    assert len(lift.conversations("p2")) == 12
+    # The same conversations, as rows of messages: their ids say so.
+    again = lift.log(lift.messages("p1"), prompt_id="p2")
+    assert (again.logged, again.already_there) == (0, 6)
+    assert len(lift.conversations("p2")) == 6
 
 
 def test_it_works_in_a_running_loop_and_in_threads(service, lift):

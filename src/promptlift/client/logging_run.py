@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from promptlift.client.lane import Lane
 
-LOG_THREADS: Final = 8
+# What is under way together shares one sync of the disk in our service.
+LOG_THREADS: Final = 16
 # So many are prepared and under way at a time; the bodies of the others are not made yet.
 _WINDOW: Final = 256
 # A record may be one that the service cannot digest; so many in a row are a service that is out of order.

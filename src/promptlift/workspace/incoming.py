@@ -20,7 +20,7 @@ class Logging(Session):
     """The way in for conversations."""
 
     def log(self, records: Any, *, prompt_id: str) -> LogResult:
-        """Log conversations, eight at a time.
+        """Log conversations, sixteen at a time.
 
         A conversation that was logged before is not added again, however often this is called: the idempotency key is made
         from the prompt and the conversation, and a ledger in the user's data folder remembers it for longer than the
