@@ -37,7 +37,6 @@ class LyingService(ForeignService):
     """``lie(page, asked)`` changes the answer for a page of a list, or gives the bytes of a whole HTTP answer."""
 
     lie: Callable[[Page, Asked], Any] = lambda page, _asked: page
-    path: str = "/conversations"
     detail: Callable[[Page, str], Any] = lambda answer, _path: answer
     prompts: list[dict[str, Any]] = field(default_factory=list)
     asked: int = 0
@@ -45,6 +44,8 @@ class LyingService(ForeignService):
 
     def answer(self, method, path, params, body):
         if path == "/prompts" and method == "GET":
+            if not self.prompts:  # the lie is about conversations
+                return super().page([{"id": "p1", "name": "n"}], params, ())
             return self.page(self.prompts, params, ())
         status, answer = super().answer(method, path, params, body)
         return (status, self.detail(answer, path)) if path.count("/") > 1 else (status, answer)

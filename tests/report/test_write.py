@@ -259,7 +259,7 @@ def test_a_link_is_followed(tmp_path):
         ({"period": ("2026-02-01", "2026-01-01")}, "ends before it begins"),
         ({"period": ("soon", None)}, "'soon' in period is not a day such as"),
         ({"period": (1, 2)}, "1 in period is not a day"),
-        ({"prompt_id": []}, "names no prompt. Give an id of lift.prompts"),
+        ({"prompt_id": []}, "names no prompt. Give a name or an id of lift.prompts"),
         ({"prompt_id": ""}, "names no prompt"),
     ],
 )

@@ -54,6 +54,7 @@ def test_every_table_says_how_it_was_read(service, lift):
         "analyser": None,
         "deleted_meanwhile": 0,
         "warnings": {},
+        "insights_errors": {},
     }
     assert pd.Timestamp(told["fetched_at"]).tzinfo is not None
 

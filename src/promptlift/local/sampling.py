@@ -92,6 +92,8 @@ def wait_for_insights(
 
     Raises
     ------
+    NotFound
+        There is no such prompt; the message has near names.
     IncompleteError
         Nothing new came for `patience` seconds, or not one conversation could be judged; ``fetched`` is the number of
         those that have insights.
@@ -103,7 +105,7 @@ def wait_for_insights(
     """
     from tqdm.auto import tqdm  # noqa: PLC0415  only a wait needs it
 
-    wanted = list(prompt_ids)
+    wanted = [lift.prompt_id(one) for one in prompt_ids]
     deadline = time.monotonic() + patience
     known = 0
     with tqdm(desc="insights", unit=" conversations", disable=not progress, leave=False) as bar:

@@ -210,7 +210,7 @@ def test_when_a_conversation_started_decides(world, auto):
 def test_only_the_text_right_before_is_compared(world):
     world.log(200, failed=200, at=world.started)
     body = PromptUpdate(content="Second.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
     middle = moment.now()
     optimization_id = world.optimization(AT_ONCE, texts=("Second.", "Third."))
     row = world.row(optimization_id)
@@ -263,7 +263,7 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     world.log(40, failed=30, at=later())
     (row,) = deployment_watch.due(world.database)
     body = PromptUpdate(content="Mine.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
     deployment_watch.check(world.database, row)
     assert world.text == "Mine."
     assert world.deployment(auto)["state"] == "superseded"

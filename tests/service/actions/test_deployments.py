@@ -17,7 +17,7 @@ from promptlift.service.failures import Refusal
 
 def edit(world, content):
     body = PromptUpdate(content=content)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
 
 
 def refused(world, optimization_id, number=None, **wanted):
@@ -280,7 +280,7 @@ def test_another_field_than_the_text_supersedes_nothing(world):
     optimization_id = world.optimization()
     world.apply(optimization_id)
     body = PromptUpdate(name="New name", content=TEXTS[1])
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
     assert world.states(optimization_id) == ["live"]
 
 

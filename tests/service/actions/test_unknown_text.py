@@ -19,11 +19,11 @@ OCTOBER, LATER = datetime(2025, 10, 1, 9, tzinfo=UTC), datetime(2025, 10, 15, tz
 
 def make(world, **fields):
     body = PromptCreate(name="Imported", llm_model=MODEL, **{"content": STAND_IN, **fields})
-    return prompts.create(world.database, world.caller, body, (MODEL,))
+    return prompts.create(world.database, world.caller, body)
 
 
 def edit(world, prompt_id, **fields):
-    return prompts.update(world.database, world.caller, PROMPT, prompt_id, PromptUpdate(**fields), ())
+    return prompts.update(world.database, world.caller, PROMPT, prompt_id, PromptUpdate(**fields))
 
 
 def texts(world, prompt_id):

@@ -13,7 +13,7 @@ from promptlift.service.failures import Refusal
 
 def edit(world, content):
     body = PromptUpdate(content=content)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
 
 
 def page(world, limit=100, offset=0):

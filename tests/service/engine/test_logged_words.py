@@ -198,7 +198,7 @@ def test_the_owners_words_are_all_that_the_owner_wrote():
 
 @pytest.mark.parametrize("name", [one.name for one in REWRITES])
 def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
-    plain, _ = rewrite(name, PROMPT.content, records=(), plainly=True)
+    plain, _ = rewrite(name, PROMPT.content, records=())
     added = plain.replace(PROMPT.content, "")
     (chosen,) = [one for one in REWRITES if one.name == name]
     lines = [line for line in added.split("\n") if len(line.split()) > 6 and chosen.mark not in line]
@@ -207,7 +207,7 @@ def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
     talk = f"User: {lines[-1]}"
     words = said(talk)
     runs = words.repeated(plain).runs
-    again, _ = rewrite(name, PROMPT.content, records=(), plainly=True, avoid=runs)
+    again, _ = rewrite(name, PROMPT.content, records=(), avoid=runs)
     assert runs
     assert words.repeated(again).runs == ()
     assert chosen.mark in again

@@ -342,7 +342,7 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     wait_until(lambda: len(held(world)) > 20, what="the test is under way")
     talkers.hold = threading.Event()
     body = PromptUpdate(content="Mine.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body, ())
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
     wait_until(
         lambda: not any(one.name.startswith("regression-") for one in threading.enumerate()),
         what="nobody waits for the model",

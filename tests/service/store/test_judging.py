@@ -217,7 +217,7 @@ def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_
     assert attempts == {"a": 0, "b": 1, "c": 0}
 
 
-def test_conversations_are_counted_by_state_and_reason(waiting):
+def test_conversations_that_could_not_be_judged_are_counted_by_state_and_reason(waiting):
     waiting.add_prompt("prm_2")
     waiting.add_conversations("other", prompt="prm_2")
     claim(waiting, "one")
@@ -226,9 +226,5 @@ def test_conversations_are_counted_by_state_and_reason(waiting):
         judging.give_up(connection, "one", "b", problem="nonsense")
         judging.put_back(connection, "one", ["c"], after=NOW, problem="away")
     with waiting.database.read() as connection:
-        found = judging.counts(connection, waiting.account, "prm_1")
-    assert {tuple(row) for row in found} == {
-        (True, "done", None, 1),
-        (False, "failed", "nonsense", 1),
-        (False, "pending", "away", 1),
-    }
+        found = judging.troubles(connection, waiting.account, "prm_1")
+    assert {tuple(row) for row in found} == {("failed", "nonsense", 1), ("pending", "away", 1)}
