@@ -243,12 +243,13 @@ def test_texts_with_any_character_survive():
     assert conversations([{**ROW, "content": text}])[0]["content"][0] == text
 
 
-def test_a_table_made_in_parts_is_the_same():
+def test_a_table_made_in_parts_is_the_same(monkeypatch):
     rows = [
         {**ROW, "id": f"c{number}", "status": "?" if number % 7 == 0 else "completed"}
         for number in range(2500)
     ]
     whole, counts = conversations(rows)
+    monkeypatch.setattr("promptlift.frames.columns.PART_ROWS", 1000)
     made = frames.Parts(conversations)
     made.add(rows[:1700])
     made.add([])

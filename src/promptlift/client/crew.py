@@ -18,6 +18,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _JOIN_SECONDS = 1.0
+_START_SECONDS = 0.1
 _END = object()
 
 
@@ -112,7 +113,11 @@ class Crew(Generic[Item, Result]):
             self._todo.put(_END)
         deadline = time.monotonic() + _JOIN_SECONDS
         for thread, lane in self._members:
-            if thread.ident is not None:  # else Ctrl-C came before it was started
+            # Ctrl-C may have come while the last one was being started: it shows in a moment, or never.
+            shows = time.monotonic() + _START_SECONDS
+            while thread.ident is None and time.monotonic() < shows:
+                time.sleep(0.001)
+            if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
             if not thread.is_alive():
                 self._transport.give_lane(lane)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # More in flight than the service needs when it is near, and enough to hide 30 ms of way when it is not.
 DETAIL_THREADS: Final = 16
-# Rows with long texts are handed on in parts of this size.
-PART_ROWS: Final = 1_000
+# Rows are handed on in parts: small ones where they carry long texts, else large ones, which cost less a row.
+PART_ROWS: Final = 5_000
+PART_ROWS_WITH_TEXT: Final = 1_000
 # Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
 ASK_PLAN_FROM: Final = 50
 
@@ -276,7 +277,7 @@ class ConversationRead:
             self._on_part is not None
             and not self._pending
             and not self._dropped
-            and len(self._rows) >= PART_ROWS
+            and len(self._rows) >= (PART_ROWS_WITH_TEXT if self._wanted.content else PART_ROWS)
         ):
             self._handed += len(self._rows)
             self._on_part(self._rows)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
 
-PART_ROWS: Final = 1_000
+PART_ROWS: Final = 5_000
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
 _WIRE_TIME: Final = pa.timestamp("us", "UTC")
