@@ -63,9 +63,7 @@ def test_whoever_changed_the_prompt_in_the_meantime_wins(world, change):
     optimization_id = world.optimization(TESTED)
     row = world.row(optimization_id)
     if change == "edit":
-        prompts.update(
-            world.database, world.caller, PROMPT, world.prompt_id, PromptUpdate(content="Mine."), ()
-        )
+        prompts.update(world.database, world.caller, PROMPT, world.prompt_id, PromptUpdate(content="Mine."))
     elif change == "apply":
         world.apply(optimization_id, 2)
     else:

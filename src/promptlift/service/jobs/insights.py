@@ -42,7 +42,7 @@ _LOG = logging.getLogger(__name__)
 QUEUE = "insights"
 JOB = "derive_insights"
 CLAIM = 200
-CHUNK = 100
+CHUNK = 50
 SWEEP_SECONDS = 2.0
 CLEAN_EVERY = 300  # sweeps
 # A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
