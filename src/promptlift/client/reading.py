@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DETAIL_THREADS: Final = 16
 # Rows are handed on in parts: small ones where they carry long texts, else large ones, which cost less a row.
 PART_ROWS: Final = 5_000
-PART_ROWS_WITH_TEXT: Final = 1_000
+PART_ROWS_WITH_TEXT: Final = 250
 # Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
 ASK_PLAN_FROM: Final = 50
 

@@ -19,6 +19,7 @@ Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts
 PART_ROWS: Final = 5_000
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
+_STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)  # the dtype "str"
 _WIRE_TIME: Final = pa.timestamp("us", "UTC")
 
 
@@ -133,7 +134,9 @@ def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]
 
 def _texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
-    return pd.array(kept, dtype="str"), bad
+    # Arrow's own allocator keeps for itself what long texts needed for a moment; the system's gives it back.
+    made = pa.array(kept, pa.large_string(), memory_pool=pa.system_memory_pool())
+    return _STR.__from_arrow__(made), bad
 
 
 def _booleans(values: list[Any]) -> tuple[Any, int]:
@@ -176,7 +179,9 @@ def _times(values: list[Any]) -> tuple[Any, int]:
 def _lists_of_texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _LIST)
     if set(map(type, chain.from_iterable(one for one in kept if one))) <= {str}:
-        return _objects(kept), bad
+        # New lists of shared texts: the decoded ones would hold on to the memory of the rows they came with.
+        share = {text: text for text in chain.from_iterable(one for one in kept if one)}.__getitem__
+        return _objects([None if one is None else [*map(share, one)] for one in kept]), bad
     clean = [None if one is None else [text for text in one if isinstance(text, str)] for one in kept]
     bad += sum(
         1 for one, two in zip(kept, clean, strict=True) if one is not None and len(one) != len(two or ())
