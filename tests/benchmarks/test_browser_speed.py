@@ -1,6 +1,6 @@
 """How fast 10,000 conversations open in JupyterLab, and what is sent: the browser beside the ways that people know.
 
-``python -m pytest tests/benchmarks/test_browser_speed.py -s`` prints the figures. Baselines in the same run, in the same
+``python -m pytest -m benchmark tests/benchmarks/test_browser_speed.py -s`` prints the figures. Baselines in the same run, in the same
 JupyterLab: the whole table as one HTML table (``DataFrame.to_html``, of every transcript the first 50 characters), and
 ``display(df)``, which shows ten rows and cannot be filtered. No test asserts a time.
 """

@@ -1,6 +1,6 @@
 """Whether optimizations use the model calls that they may have at a time: 20 ms a call, 8 at a time.
 
-``python -m pytest tests/benchmarks/test_optimization_speed.py -s`` prints the rate beside the possible one. No test
+``python -m pytest -m benchmark tests/benchmarks/test_optimization_speed.py -s`` prints the rate beside the possible one. No test
 asserts a time: what is asserted is the share of the time in which all places were taken, as the stub recorded it.
 """
 

@@ -1,6 +1,6 @@
 """How long the overview page of 100,000 conversations takes, beside plain pandas and matplotlib doing the same.
 
-``python -m pytest tests/benchmarks/test_overview_speed.py -m benchmark -s`` prints the figures. No test asserts a
+``python -m pytest -m benchmark tests/benchmarks/test_overview_speed.py -m benchmark -s`` prints the figures. No test asserts a
 time.
 """
 

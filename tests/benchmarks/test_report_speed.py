@@ -1,6 +1,6 @@
 """How fast a report of 10,000 conversations is written, beside a page made with plain pandas and matplotlib.
 
-``python -m pytest tests/benchmarks/test_report_speed.py -s`` prints the figures. No test asserts a time.
+``python -m pytest -m benchmark tests/benchmarks/test_report_speed.py -s`` prints the figures. No test asserts a time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast conversations go in and come out, beside a plain loop; and what must hold at any speed.
 
-``python -m pytest tests/benchmarks/test_speed.py -s`` prints the figures. No test asserts a time.
+``python -m pytest -m benchmark tests/benchmarks/test_speed.py -s`` prints the figures. No test asserts a time.
 """
 
 from __future__ import annotations

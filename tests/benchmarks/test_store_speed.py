@@ -1,6 +1,6 @@
 """A million conversations: what a page of a list and a view of a prompt cost in SQL, beside plain queries over the rows.
 
-``python -m pytest tests/benchmarks/test_store_speed.py -m benchmark -s`` prints the figures; PROMPTLIFT_BENCHMARK_ROWS
+``python -m pytest -m benchmark tests/benchmarks/test_store_speed.py -m benchmark -s`` prints the figures; PROMPTLIFT_BENCHMARK_ROWS
 takes another number of rows. The baseline, in the same run, is the plain way: count, then skip with OFFSET; and sums
 over the rows. No test asserts a time. What they assert is that both ways say the same.
 """

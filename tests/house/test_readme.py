@@ -29,7 +29,7 @@ def test_there_are_two_commands_and_a_shell_can_read_them():
         assert "\n" not in command
         subprocess.run(["bash", "-n", "-c", command], check=True, timeout=30)
     assert commands[0].endswith("promptlift demo")
-    assert commands[1].endswith("-m pytest")
+    assert commands[1].endswith("-m pytest -n auto --dist loadfile")
 
 
 def test_the_python_of_the_readme_compiles():
