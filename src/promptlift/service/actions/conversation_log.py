@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 BATCH = 64
+# After a write more conversations are likely to come for this long.
+BUSY_SECONDS = 0.05
 # When several come side by side, the others of this moment are waited for: one transaction for all costs less.
 GATHER_SECONDS = 0.001
 # How often another process may take a key between the look and the write.
@@ -95,8 +97,14 @@ class ConversationLog:
         self._database = database
         self._jobs = jobs
         self._waiting: queue.SimpleQueue[Entry | Update | None] = queue.SimpleQueue()
+        self._written_at = -BUSY_SECONDS
+        jobs.is_busy = self.is_busy
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
         self._thread.start()
+
+    def is_busy(self) -> bool:
+        """Whether conversations are coming in right now."""
+        return not self._waiting.empty() or time.monotonic() - self._written_at < BUSY_SECONDS
 
     async def log(self, entry: Entry) -> Logged:
         """Keep a conversation; returns when it is committed.
@@ -154,6 +162,7 @@ class ConversationLog:
                 if group:
                     self._write(group)
             gathering = len(entries) > 1
+            self._written_at = time.monotonic()
             if ending:
                 return
 

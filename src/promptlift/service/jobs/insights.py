@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ from promptlift.service.jobs.judge_watch import JudgeWatch
 from promptlift.service.store import accounts, conversations, events, judging, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -56,6 +57,9 @@ LONGEST_PAUSE = 600 * moment.SECOND
 AWAY_PAUSE = 60 * moment.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
+
+# While conversations come in, the built-in analyser's judgements are kept once in this time: logging goes first.
+GIVE_WAY_SECONDS = 0.25
 
 _running: InsightJobs | None = None
 
@@ -144,6 +148,11 @@ class InsightJobs:
         The same judge, asking once and not again; ``judge`` when ``None``.
     probe
         The endpoint of the judge's model; ``None`` without one.
+
+    Attributes
+    ----------
+    is_busy
+        Whether conversations are coming in right now; set by whoever logs them.
     """
 
     def __init__(
@@ -163,6 +172,8 @@ class InsightJobs:
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
+        self.is_busy: Callable[[], bool] = lambda: False
+        self._turn = threading.Lock()
         self._announced = False
         self._mine = threading.local()
         self._ending = threading.Event()
@@ -234,7 +245,15 @@ class InsightJobs:
                 lambda row: self._keep(worker, self._judge_all(worker, [row], exclusions)), rows
             )
             return sum(calls)
+        self._give_way()
         return self._keep(worker, self._judge_all(worker, rows, exclusions))
+
+    def _give_way(self) -> None:
+        """Let conversations that come in right now go first, one batch of judgements after the other."""
+        with self._turn:
+            deadline = time.monotonic() + GIVE_WAY_SECONDS
+            while self.is_busy() and time.monotonic() < deadline and not self._ending.wait(0.02):
+                pass
 
     def go_on(self, worker: str) -> None:
         """Step: submit a job for the conversations that were not claimed."""
