@@ -40,6 +40,26 @@ if TYPE_CHECKING:
 _LARGE = 32 * limits.KB
 
 
+_FLAG = {"type": "boolean"}
+_LISTING = (
+    endpoint.parameter("promptId", {"type": "string"}, "Only of this prompt (agentId in the agent scheme)"),
+    endpoint.parameter("agentId", {"type": "string"}, "The same in the agent scheme"),
+    endpoint.parameter("status", {"type": "string", "enum": list(CONVERSATION_STATUSES)}, "Only this status"),
+    endpoint.parameter("hasInsights", _FLAG, "Only with or without insights"),
+    endpoint.parameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX},
+        "Items of a page",
+    ),
+    endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page"),
+    endpoint.parameter("includeInsights", _FLAG, "Beyond the specification: items carry insights"),
+    endpoint.parameter("includeContent", _FLAG, "Beyond the specification: items carry content"),
+)
+_WITH_INSIGHTS = (
+    endpoint.parameter("includeInsights", _FLAG, "Whether insights are in the answer; default true"),
+)
+
+
 def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
     """Add the endpoints."""
     _Conversations(parts).add_to(endpoints)
@@ -52,28 +72,6 @@ class _Conversations:
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         root, one = "/conversations", "/conversations/{id}"
-        flag = {"type": "boolean"}
-        listing = (
-            endpoint.parameter(
-                "promptId", {"type": "string"}, "Only of this prompt (agentId in the agent scheme)"
-            ),
-            endpoint.parameter("agentId", {"type": "string"}, "The same in the agent scheme"),
-            endpoint.parameter(
-                "status", {"type": "string", "enum": list(CONVERSATION_STATUSES)}, "Only this status"
-            ),
-            endpoint.parameter("hasInsights", flag, "Only with or without insights"),
-            endpoint.parameter(
-                "limit",
-                {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX},
-                "Items of a page",
-            ),
-            endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page"),
-            endpoint.parameter("includeInsights", flag, "Beyond the specification: items carry insights"),
-            endpoint.parameter("includeContent", flag, "Beyond the specification: items carry content"),
-        )
-        with_insights = (
-            endpoint.parameter("includeInsights", flag, "Whether insights are in the answer; default true"),
-        )
         add = endpoint.add
         add(
             endpoints,
@@ -94,7 +92,7 @@ class _Conversations:
             root,
             self.list,
             answer=Page[Conversation],
-            query=listing,
+            query=_LISTING,
             summary="List conversations",
             operation="list_conversations",
         )
@@ -104,7 +102,7 @@ class _Conversations:
             one,
             self.get,
             answer=Conversation,
-            query=with_insights,
+            query=_WITH_INSIGHTS,
             summary="Get a conversation",
             operation="get_conversation",
         )
