@@ -146,7 +146,7 @@ def variants_of(lift, prompt_id):
 
 
 @needs_shared
-@pytest.mark.parametrize("export", ["openai-finetune-tools.jsonl", "langsmith-runs.parquet"])
+@pytest.mark.parametrize("export", sorted(TEXTS_OF))
 def test_variants_of_an_imported_prompt_begin_with_it(imported, lift, name, known_texts, export):
     imported(EXPORTS / export)
     original, *variants = variants_of(lift, name)
