@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import promptlift
+from service_process import ServiceProcess
 
 SEEDS = 200
 TABLES = ("conversations", "conversation_contents", "idempotency_keys")
@@ -135,6 +136,14 @@ class History:
     def expected(self):
         states = [json.dumps([name, talk(name, length)]) for name, length in self.lengths.items()]
         return sorted([*states, *(f"User: plain {number}" for number in range(self.plain))])
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A service of its own: its counts no longer fit what is taken from it behind its back."""
+    running = ServiceProcess(tmp_path_factory.mktemp("losing")).start()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="module")
