@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,14 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, user_data: Pa
         if name.startswith("PROMPTLIFT_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PROMPTLIFT_DATA", str(user_data))
+
+
+@pytest.fixture(autouse=True)
+def _figures_close() -> Iterator[None]:
+    """No test sees a figure of another one."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

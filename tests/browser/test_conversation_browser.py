@@ -63,6 +63,11 @@ def says(locator, words):
     expect(locator).to_contain_text(words, timeout=20_000)
 
 
+def opens(box, words):
+    """Wait until a transcript is shown that is what the widget labels, not one that the next answer replaces."""
+    says(box.locator(".plw-shown:not(.plw-late)"), words)
+
+
 def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     notebook = opened(lab, "browse.ipynb")
     page = notebook.page
@@ -71,8 +76,8 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     assert notebook.received < 150_000
     says(found(notebook), re.compile(r"^10,000 conversations"))
     assert box.locator(".plw-row").count() == 50
-    says(box.locator(".plw-shown"), "Where is parcel number 0?")
-    says(box.locator(".plw-shown"), "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o")
+    opens(box, "Where is parcel number 0?")
+    opens(box, "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o")
     notebook.screenshot("browser-open")
 
     # Filters.
@@ -94,27 +99,27 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     # Keys: down two, say no and negative, down over the end of the page, next without a label.
     page.keyboard.press("ArrowDown")
     page.keyboard.press("j")
-    says(box.locator(".plw-shown"), "Where is parcel number 2?")
+    opens(box, "Where is parcel number 2?")
     page.keyboard.press("n")
     page.keyboard.press("1")
     says(box.locator(".plw-progress"), "1 labelled, kept in labels.csv")
     says(box.locator(".plw-row[aria-selected=true]"), "you: not completed")
     says(box.locator(".plw-row[aria-selected=true]"), "you: negative")
     page.keyboard.press("Home")
-    says(box.locator(".plw-shown"), "Where is parcel number 0?")
+    opens(box, "Where is parcel number 0?")
     for key in "y3":
         page.keyboard.press(key)
     for number in (1, 3):  # the third has a label: Enter goes on to the fourth
         page.keyboard.press("Enter")
-        says(box.locator(".plw-shown"), f"Where is parcel number {number}?")
+        opens(box, f"Where is parcel number {number}?")
     page.keyboard.press("y")
     says(box.locator(".plw-progress"), "3 labelled")
     page.keyboard.press("PageDown")
-    says(box.locator(".plw-shown"), "Where is parcel number 50?")
+    opens(box, "Where is parcel number 50?")
     page.keyboard.press("ArrowUp")
-    says(box.locator(".plw-shown"), "Where is parcel number 49?")
+    opens(box, "Where is parcel number 49?")
     page.keyboard.press("End")
-    says(box.locator(".plw-shown"), "Where is parcel number 9999?")
+    opens(box, "Where is parcel number 9999?")
     page.keyboard.press("y")
     page.keyboard.press("Backspace")
     says(box.locator(".plw-progress"), "3 labelled")
@@ -161,10 +166,10 @@ def test_keys_of_the_notebook_are_not_set_off(lab):
     page.keyboard.press("Home")
     says(box.locator(".plw-found"), "0 of 60 conversations")  # what was typed went into the text filter
     box.get_by_role("button", name="Clear").click()
-    says(box.locator(".plw-shown"), "parcel number 0?")
+    opens(box, "parcel number 0?")
     page.keyboard.press("y")
     page.keyboard.press("ArrowDown")
-    says(box.locator(".plw-shown"), "parcel number 1?")
+    opens(box, "parcel number 1?")
     says(box.locator(".plw-progress"), "1 labelled")
     assert notebook.problems() == []
 
@@ -173,7 +178,7 @@ def test_running_again_keeps_the_labels_and_adds_none(lab):
     notebook = opened(lab, "again.ipynb", rows=200)
     box = notebook.page.locator(".plw-browser")
     box.locator(".plw-row").nth(3).click()
-    says(box.locator(".plw-shown"), "parcel number 3?")
+    opens(box, "parcel number 3?")
     notebook.page.keyboard.press("y")
     says(box.locator(".plw-progress"), "1 labelled")
     written = (lab.folder / "labels.csv").read_bytes()
@@ -188,7 +193,7 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
     notebook = opened(lab, "busy.ipynb", rows=200, options="")
     page = notebook.page
     box = page.locator(".plw-browser")
-    says(box.locator(".plw-shown"), "parcel number 0?")
+    opens(box, "parcel number 0?")
     notebook.evaluate("import time; time.sleep(6)", wait=False)
     box.locator(".plw-list").focus()
     for key in "yn2":
@@ -200,7 +205,7 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
     says(box.locator(".plw-notice"), "Not labelled: this conversation is not shown yet")
     notebook.screenshot("browser-busy")
     says(box.locator(".plw-progress"), "1 labelled")
-    says(box.locator(".plw-shown"), "parcel number 1?")
+    opens(box, "parcel number 1?")
     page.keyboard.press("y")
     says(box.locator(".plw-progress"), "2 labelled")
     code = "print(browser.labels.drop(columns='labelled_at').to_json(orient='values'))"
@@ -215,7 +220,7 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
 def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
     notebook = opened(lab, "blind.ipynb", rows=60, options="blind=True")
     box = notebook.page.locator(".plw-browser")
-    says(box.locator(".plw-shown"), "parcel number 0?")
+    opens(box, "parcel number 0?")
     shown = box.inner_text()
     for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word-list"):
         assert word not in shown

@@ -1,4 +1,4 @@
-"""Every test draws without a screen, closes its figures, and must leave matplotlib's settings alone."""
+"""Every test draws without a screen and must leave matplotlib's settings alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ mpl.use("agg")
 
 
 @pytest.fixture(autouse=True)
-def settings_stay_and_figures_close():
-    import matplotlib.pyplot as plt
-
+def settings_stay():
     before = dict(mpl.rcParams)
     yield
-    plt.close("all")
     assert dict(mpl.rcParams) == before

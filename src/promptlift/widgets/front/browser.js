@@ -200,7 +200,7 @@ function render({ model, el }) {
   }
   function transcript() {
     const opened = model.get("_opened");
-    if ((opened.number || 0) < asked && opened.place !== place && place !== null) return;
+    if ((opened.number || 0) < asked && opened.place !== place && place !== null) { point(); return; }
     place = opened.place;
     if (!pending().length) clearTimeout(waiting);
     if (place === null) { shown.replaceChildren(); point(); marks(); return; }
