@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from postgres_cluster import cluster, reason_to_skip
-from service_process import ServiceProcess
+from support.postgres_cluster import cluster, reason_to_skip
+from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 import promptlift
-from agreement.optimizing import Answering, win
-from agreement.wire import Wire, open_account
-from answering_model import AnsweringModel, serving
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.store.database import Database
-from service.llm.stub_endpoint import Say
-from service_process import ServiceProcess
+from support.answering_model import AnsweringModel, serving
+from support.optimizing import Answering, win
+from support.service_process import ServiceProcess
+from support.stub_endpoint import Say
+from support.wire import Wire, open_account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agreement.optimizing import Won
     from promptlift.client.resources import Client
+    from support.optimizing import Won
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.optimizing import tiny
-from agreement.wire import OFFERED, SPECIFIED, body_for
 from promptlift.errors import ConfigError
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
-from service_process import wait_until
+from support.optimizing import tiny
+from support.service_process import wait_until
+from support.wire import OFFERED, SPECIFIED, body_for
 
 
 @pytest.mark.parametrize("endpoint", [endpoint for endpoint in SPECIFIED + OFFERED if "{id}" in endpoint])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from agreement.covered import COVERED
-from agreement.wire import KEYLESS, OFFERED, SPECIFIED, description
+from support.wire import KEYLESS, OFFERED, SPECIFIED, description
 
 # The modules with cases: also when this file runs alone, all of them count.
 CASES = (

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from agreement import shapes
 from agreement.covered import both, covers, same
-from agreement.shapes import differences
 from promptlift import errors
 from promptlift.service.store.tables import events
-from service_process import wait_until
+from support import shapes
+from support.service_process import wait_until
+from support.shapes import differences
 
 ASKED = "User: How do I reset my password?"
 SOLVED = f"{ASKED}\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jsonschema import Draft202012Validator
 
-from agreement.wire import OFFERED, SPECIFIED, description
+from support.wire import OFFERED, SPECIFIED, description
 
 ENDPOINTS = SPECIFIED + OFFERED
 # Without a body these do the same as with an empty object.

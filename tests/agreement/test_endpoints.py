@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agreement import shapes
 from agreement.covered import both, covers, same
-from agreement.shapes import differences
 from promptlift.schema.limits import PLANS
 from promptlift.schema.settings import Settings
+from support import shapes
+from support.shapes import differences
 
 HAPPY = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
 ANGRY = "User: This is terrible, it never works!\nAssistant: I cannot help with that.\nUser: Awful. I want a human."
@@ -248,7 +248,7 @@ def test_regenerate_insights_of_a_prompt(wire, client, root, judged):
 
 
 def wait_for_newer(wire, before):
-    from service_process import wait_until
+    from support.service_process import wait_until
 
     wait_until(
         lambda: all(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.wire import METHODS, OFFERED, SPECIFIED, body_for
 from promptlift import errors
+from support.wire import METHODS, OFFERED, SPECIFIED, body_for
 
 ENDPOINTS = SPECIFIED + OFFERED
 BAD_KEY = "INVALID_API_KEY"

@@ -7,8 +7,8 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from agreement.wire import Wire
-from service_process import wait_until
+from support.service_process import wait_until
+from support.wire import Wire
 
 JUDGEMENT = {
     "sentiment": "positive",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.optimizing import ended, make_tiny, start, tiny
 from agreement.test_errors import IDS, same
 from promptlift import errors
 from promptlift.service.engine.personas import LIBRARY
+from support.optimizing import ended, make_tiny, start, tiny
 
 REQUIRED = "Required field"
 
@@ -140,7 +140,7 @@ def test_only_a_completed_one_can_be_applied(answering, held_model, connect):
 
 
 def test_a_failed_one_can_neither_be_applied_nor_stopped(answering):
-    from service.llm.stub_endpoint import Say
+    from support.stub_endpoint import Say
 
     wire = answering.account()
     answering.model.fault = lambda _asked: Say({"error": {"message": "bad key"}}, status=401)

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import pytest
 
-from agreement import shapes
 from agreement.covered import same
-from agreement.optimizing import ended, make_tiny, start, tiny, win
-from agreement.shapes import differences
 from agreement.test_outbox import outbox
-from answering_model import PROMPT
+from support import shapes
+from support.answering_model import PROMPT
+from support.optimizing import ended, make_tiny, start, tiny, win
+from support.shapes import differences
 
 # "settings" and "results" are objects of our own making; the other fields are the specification's, no more and no less.
 STARTED = {
@@ -153,7 +153,7 @@ def test_an_applied_text_is_told_as_applied_once(won, answering):
 
 
 def test_a_regression_test_is_told_with_its_scenarios(answering):
-    from service_process import wait_until
+    from support.service_process import wait_until
 
     wire = answering.account()
     automatic = {"autoDeploy": {"enabled": True, "requireRegressionPass": True}}

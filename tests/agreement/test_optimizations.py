@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from agreement import shapes
 from agreement.covered import covers, same
-from agreement.optimizing import brief, ended, make_tiny, start, tiny
-from agreement.shapes import differences
-from answering_model import PROMPT
 from promptlift.service.engine.personas import LIBRARY
-from service_process import wait_until
+from support import shapes
+from support.answering_model import PROMPT
+from support.optimizing import brief, ended, make_tiny, start, tiny
+from support.service_process import wait_until
+from support.shapes import differences
 
 INTENT = {"targetImprovements": ["Ask less ☎", "Be brief."], "hypothesis": "Short answers help."}
 
@@ -343,7 +343,7 @@ def test_stop(wire, client):
 
 
 def test_a_failed_one_says_why(answering, connect):
-    from service.llm.stub_endpoint import Say
+    from support.stub_endpoint import Say
 
     wire = answering.account()
     answering.model.fault = lambda _asked: Say({"error": {"message": "no such model"}}, status=404)

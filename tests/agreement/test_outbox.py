@@ -63,7 +63,7 @@ def test_a_logged_conversation_and_its_insights_are_told_once_each(wire, databas
 
 
 def test_insights_that_were_asked_for_again_are_told_again(wire, database):
-    from service_process import wait_until
+    from support.service_process import wait_until
 
     prompt_id = wire.add_prompt()
     wire.log(prompt_id)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agreement import shapes
 from agreement.covered import covers, same
-from agreement.shapes import differences
-from hostile import ENCODABLE
 from promptlift.service.engine.personas import LIBRARY
+from support import shapes
+from support.hostile import ENCODABLE
+from support.shapes import differences
 
 ANNA = {"name": "Anna ☎", "description": "Is in a hurry.\r\nSays so. "}
 

@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from agreement import shapes
 from agreement.covered import covers, same
-from agreement.shapes import differences
-from agreement.wire import Wire
-from deployed import ORIGINAL, TEXTS, World
-from hostile import ENCODABLE
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.store import accounts
+from support import shapes
+from support.deployed import ORIGINAL, TEXTS, World
+from support.hostile import ENCODABLE
+from support.shapes import differences
+from support.wire import Wire
 
 
 @pytest.fixture

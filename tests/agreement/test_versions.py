@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agreement import shapes
 from agreement.covered import both, covers, same
-from agreement.shapes import differences
 from agreement.test_outbox import outbox
+from support import shapes
+from support.shapes import differences
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.stats.effect import lift_interval
-from synthetic_versions import simulations
+from support.synthetic_versions import simulations
 
 
 def test_fields_personas_and_scenarios_sum_to_all():

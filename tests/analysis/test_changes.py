@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.stats import newcombe
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def with_issue(days, named):

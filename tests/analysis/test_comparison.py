@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 
 def pairs(n11, n10, n01, n00, *, variant="b", control="a", shift=0):

@@ -15,7 +15,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from promptlift import analysis
-from shared_data import load, needs_shared
+from support.shared_data import load, needs_shared
 
 pytestmark = needs_shared
 

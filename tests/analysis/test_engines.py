@@ -8,7 +8,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 
 def as_polars(table):

@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from synthetic_tables import TITLES, conversations, small
+from support.synthetic_tables import TITLES, conversations, small
 
 
 def by_hand():

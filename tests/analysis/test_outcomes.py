@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def test_unfinished_and_unjudged_conversations_are_no_failures():

@@ -8,7 +8,7 @@ import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
 from promptlift import analysis
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 
 @pytest.mark.parametrize("by", [None, "prompt_id", "llm_model"])

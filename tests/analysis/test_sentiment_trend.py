@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.stats import wilson
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def test_each_period_has_the_numbers_of_its_own_conversations():

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 ORDER = ["negative", "neutral", "positive"]
 

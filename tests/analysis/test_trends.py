@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from promptlift import analysis
 from promptlift.analysis.periods import last_period_end
 from promptlift.errors import FrameError
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe"]
 

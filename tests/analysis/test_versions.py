@@ -9,8 +9,8 @@ import pytest
 from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.stats import analyse_pairs, newcombe
-from synthetic_tables import small
-from synthetic_versions import variants, versions
+from support.synthetic_tables import small
+from support.synthetic_versions import variants, versions
 
 JANUARY = [f"2026-01-{day:02d}" for day in range(1, 31)]
 TEXTS = versions(["2026-01-05", "2026-01-11", "2026-01-21"], origins=["created", "applied", "updated"])

@@ -23,7 +23,7 @@ import pandas as pd
 
 from promptlift import analysis
 from promptlift.stats import compare_paired, e_threshold, newcombe, pairs_needed, wilson
-from shared_data import load
+from support.shared_data import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from jupyter_lab import chromium, lab, lab_server  # noqa: F401  fixtures
+from support.jupyter_lab import chromium, lab, lab_server  # noqa: F401  fixtures
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 

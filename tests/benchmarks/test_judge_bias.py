@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from promptlift import analysis
-from shared_data import needs_shared
+from support.shared_data import needs_shared
 
 # Loaded by its path: the file is also a program, and test folders are not packages.
 _SPEC = importlib.util.spec_from_file_location("judge_bias", Path(__file__).with_name("judge_bias.py"))

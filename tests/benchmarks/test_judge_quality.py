@@ -26,7 +26,7 @@ from promptlift.service.engine.completion import COMPLETED_FROM
 from promptlift.service.engine.lexicon import POSITIVE_FROM, LexiconJudge, read_conversation
 from promptlift.service.engine.turns import plain_words
 from promptlift.service.engine.vader import vader
-from shared_data import load, needs_shared
+from support.shared_data import load, needs_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from service_process import ServiceProcess
+from support.service_process import ServiceProcess
 
 # The programs of the benchmark beside this one.
 sys.path.insert(0, str(Path(__file__).with_name("truth")))

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis, plots
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

@@ -20,8 +20,8 @@ import matplotlib as mpl
 import pytest
 
 import promptlift
-from service_process import ServiceProcess, wait_until
-from shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
+from support.service_process import ServiceProcess, wait_until
+from support.shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
 
 if TYPE_CHECKING:
     from promptlift.workspace import Workspace

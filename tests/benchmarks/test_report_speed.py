@@ -15,7 +15,7 @@ import pytest
 
 from promptlift.errors import ConfigError
 from promptlift.report.renderers import pdf
-from service_process import clean_environment
+from support.service_process import clean_environment
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
@@ -33,7 +33,7 @@ started = clocks()
 import pandas as pd
 imported = [after - before for before, after in zip(started, clocks())]
 sys.path.insert(0, sys.argv[1])
-import report_page
+from support import report_page
 table = report_page.conversations(int(sys.argv[2]))
 path = sys.argv[3]
 started = clocks()

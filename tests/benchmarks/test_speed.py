@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import promptlift
-from service_process import ServiceProcess, clean_environment, wait_until
+from support.service_process import ServiceProcess, clean_environment, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import promptlift
-from deployed import ORIGINAL
-from hostile import ENCODABLE
 from promptlift.widgets import VariantReview
-from reviewed_world import ReviewedWorld
+from support.deployed import ORIGINAL
+from support.hostile import ENCODABLE
+from support.reviewed_world import ReviewedWorld
 
 pytestmark = pytest.mark.timeout(280)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from hostile import PAYLOADS
 from promptlift.widgets import ConversationBrowser
+from support.hostile import PAYLOADS
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, {str(TESTS)!r})
 import json
 import pandas as pd
-from hostile import ENCODABLE, PAYLOADS
+from support.hostile import ENCODABLE, PAYLOADS
 from promptlift import widgets
 
 def content(texts):

@@ -7,7 +7,7 @@ import pytest
 import promptlift
 from promptlift.service.store import optimizations
 from promptlift.stats import Experiment
-from reviewed_world import ReviewedWorld
+from support.reviewed_world import ReviewedWorld
 
 pytestmark = pytest.mark.timeout(240)
 

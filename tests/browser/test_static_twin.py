@@ -10,16 +10,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from conversation_tables import browsable
 from promptlift.widgets import ConversationBrowser
-from service_process import clean_environment
+from support.conversation_tables import browsable
+from support.service_process import clean_environment
 
 pytestmark = pytest.mark.timeout(240)
 
 CODE = """
 import sys
 sys.path.insert(0, TESTS)
-from conversation_tables import browsable
+from support.conversation_tables import browsable
 from promptlift import widgets
 browser = widgets.ConversationBrowser(browsable(60), labels="labels.csv")
 browser

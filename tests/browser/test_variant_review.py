@@ -10,8 +10,8 @@ import sys
 import nbformat
 import pytest
 
-from service_process import clean_environment
-from source_tree import ROOT
+from support.service_process import clean_environment
+from support.source_tree import ROOT
 
 pytestmark = pytest.mark.timeout(280)
 

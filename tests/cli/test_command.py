@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import promptlift
-from command_line import promptlift_command
+from support.command_line import promptlift_command
 
 
 def test_the_version_is_printed():

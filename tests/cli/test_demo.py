@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import promptlift
-from command_line import failed_in_one_line, promptlift_command
 from promptlift.cli.lab import copy_notebooks
 from promptlift.local import DataFolder
-from service_process import clean_environment, is_running, wait_until
-from source_tree import ROOT
+from support.command_line import failed_in_one_line, promptlift_command
+from support.service_process import clean_environment, is_running, wait_until
+from support.source_tree import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

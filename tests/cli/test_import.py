@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 import promptlift
-from command_line import failed_in_one_line, promptlift_command
-from source_tree import ROOT
+from support.command_line import failed_in_one_line, promptlift_command
+from support.source_tree import ROOT
 
 EXPORT = ROOT / "notebooks" / "data" / "support-chat.jsonl"
 CONVERSATIONS = 60

@@ -10,13 +10,13 @@ from itertools import count
 import pytest
 import typer
 
-from command_line import promptlift_command
 from promptlift.cli.commands import app
 from promptlift.cli.imports import run_import
 from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, InvalidState, NotFound
-from service_process import wait_until
-from shared_data import SHARED, needs_shared
+from support.command_line import promptlift_command
+from support.service_process import wait_until
+from support.shared_data import SHARED, needs_shared
 
 EXPORTS = SHARED / "exports"
 # What each export begins with, by the source's own names in prompts.json, in the order of time or of the file.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import promptlift
-from command_line import promptlift_command
 from promptlift.local.privacy import OpenFolderWarning
-from service_process import clean_environment
-from source_tree import ROOT
+from support.command_line import promptlift_command
+from support.service_process import clean_environment
+from support.source_tree import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ import sys
 import pytest
 
 import promptlift
-from command_line import failed_in_one_line, promptlift_command
 from promptlift.errors import InvalidApiKey
-from service_process import READY, ServiceProcess, clean_environment
+from support.command_line import failed_in_one_line, promptlift_command
+from support.service_process import READY, ServiceProcess, clean_environment
 
 
 def first_start(data):

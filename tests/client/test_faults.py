@@ -11,7 +11,6 @@ import traceback
 from dataclasses import replace
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 from promptlift.client import Client, configure
 from promptlift.client.retry import RetryPolicy
@@ -25,6 +24,7 @@ from promptlift.errors import (
     UnexpectedResponse,
     ValidationError,
 )
+from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=2.0, first_patience=0.2)
 

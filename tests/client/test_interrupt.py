@@ -10,10 +10,10 @@ import textwrap
 import time
 
 import pytest
-from foreign_service import KEY
-from lying_service import LyingService
 
 from promptlift.client.logging_run import LOG_THREADS
+from support.foreign_service import KEY
+from support.lying_service import LyingService
 
 PROGRAM = """
     import asyncio, os, threading, traceback

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import copy
 
-import lying_service as lies
 import pytest
-from foreign_service import KEY
-from lying_service import LyingService, both, cap, pagination, raw, rows, total, with_length, without
 
 from promptlift.client import Client, configure
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
 from promptlift.errors import IncompleteError, UnexpectedResponse
 from promptlift.workspace import Workspace
+from support import lying_service as lies
+from support.foreign_service import KEY
+from support.lying_service import LyingService, both, cap, pagination, raw, rows, total, with_length, without
 
 QUICK = RetryPolicy(first_pause=0.005, longest_pause=0.02, patience=0.1, first_patience=0.1)
 WHOLE = None

@@ -7,7 +7,6 @@ import sqlite3
 from dataclasses import dataclass
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 from promptlift.client import Client, configure
 from promptlift.client.ledger import Ledger, LedgerWarning, ledger_path
@@ -16,6 +15,7 @@ from promptlift.client.records import FailedRecord, Outgoing, prepare
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
 from promptlift.errors import InvalidApiKey, NotFound
+from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=0.5, first_patience=0.2)
 TALK = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}

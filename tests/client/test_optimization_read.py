@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from foreign_service import KEY
 
-from foreign_optimizations import OptimizationService
 from promptlift.client import Client, configure
 from promptlift.client.optimization_read import OptimizationRead, read_variants
 from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from support.foreign_optimizations import OptimizationService
+from support.foreign_service import KEY
 
 
 @pytest.fixture

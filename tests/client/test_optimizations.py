@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from foreign_service import KEY
 
-from foreign_optimizations import OptimizationService
 from promptlift.client import Client, configure
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, ValidationError
+from support.foreign_optimizations import OptimizationService
+from support.foreign_service import KEY
 
 
 @pytest.fixture

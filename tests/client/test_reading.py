@@ -8,7 +8,6 @@ import time
 from collections import Counter
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 from promptlift.client import Client, configure, reading
 from promptlift.client.pace import Pace
@@ -16,6 +15,7 @@ from promptlift.client.reading import ConversationRead, Wanted, read_list, read_
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import SystemClock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
+from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=2.0, first_patience=0.2)
 

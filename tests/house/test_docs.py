@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from source_tree import PACKAGE, ROOT, modules
+from support.source_tree import PACKAGE, ROOT, modules
 
 DOCS = ROOT / "notebooks" / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

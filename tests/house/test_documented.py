@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from source_tree import PACKAGE, modules, shown, tree_of
+from support.source_tree import PACKAGE, modules, shown, tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path

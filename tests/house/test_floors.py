@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from source_tree import PACKAGE, ROOT
+from support.source_tree import PACKAGE, ROOT
 
 
 def test_imports_go_down_the_floors():

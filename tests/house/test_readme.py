@@ -6,7 +6,7 @@ import importlib.util
 import re
 import subprocess
 
-from source_tree import ROOT
+from support.source_tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

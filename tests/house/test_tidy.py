@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING
 
-from source_tree import PACKAGE, ROOT, modules, shown, tracked_files
+from support.source_tree import PACKAGE, ROOT, modules, shown, tracked_files
 
 if TYPE_CHECKING:
     from pathlib import Path

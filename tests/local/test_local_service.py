@@ -17,7 +17,7 @@ import pytest
 import promptlift
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.local import DataFolder, ServiceUse
-from service_process import ServiceProcess, clean_environment, is_running, wait_until
+from support.service_process import ServiceProcess, clean_environment, is_running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

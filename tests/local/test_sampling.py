@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 import promptlift
 from promptlift.errors import IncompleteError
 from promptlift.local import wait_for_insights
+from support.foreign_service import KEY, ForeignService
 
 
 @pytest.fixture

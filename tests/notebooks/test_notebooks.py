@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from source_tree import ROOT
+from support.source_tree import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

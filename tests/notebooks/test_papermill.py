@@ -13,7 +13,7 @@ from papermill.exceptions import PapermillExecutionError
 
 import promptlift
 from promptlift.local import log_samples, wait_for_insights
-from source_tree import ROOT
+from support.source_tree import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

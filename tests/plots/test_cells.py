@@ -7,7 +7,7 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from promptlift import analysis, plots
-from synthetic_versions import simulations
+from support.synthetic_versions import simulations
 
 
 def boxes(ax):

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def points(ax):

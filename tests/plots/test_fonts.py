@@ -12,7 +12,7 @@ from matplotlib import font_manager
 
 from promptlift import plots
 from promptlift.plots import fonts
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 JAPANESE = "日本語"
 FAMILY = "Tiny Test Sans"

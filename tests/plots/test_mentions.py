@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 
 from promptlift import analysis, plots
 from promptlift.plots.style import MARKERS
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def words(ax):

@@ -11,7 +11,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.errors import FrameError, NotFound
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 VIEW = {
     "promptId": "p",

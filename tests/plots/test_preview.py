@@ -11,7 +11,7 @@ import pytest
 from promptlift import plots
 from promptlift.plots import overview
 from promptlift.schema.prompts import PromptInsightsView
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 
 class Kernel:

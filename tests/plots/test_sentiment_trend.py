@@ -10,7 +10,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.plots.style import MARKERS, PALETTE, SENTIMENT_COLORS
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def points(ax):

@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgb
 
 from promptlift import plots
 from promptlift.plots.style import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, plain, tell_apart
-from synthetic_tables import conversations
+from support.synthetic_tables import conversations
 
 
 @given(st.text(max_size=200))

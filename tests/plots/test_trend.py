@@ -12,7 +12,7 @@ from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.style import MARKERS, MAX_GROUPS, PALETTE
-from synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small
 
 
 def points(ax):

@@ -13,8 +13,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 from matplotlib.text import Text
 
-import hostile
 from promptlift import analysis, plots
+from support import hostile
 
 SENT = "service"
 

@@ -12,8 +12,8 @@ from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.promises import NO_INTERVAL
-from synthetic_tables import conversations, small
-from synthetic_versions import variants, versions
+from support.synthetic_tables import conversations, small
+from support.synthetic_versions import variants, versions
 
 TABLE = conversations(2_000, prompts=("a",))
 TEXTS = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])

@@ -8,8 +8,8 @@ from promptlift.cli.reporting import period_of, write_report
 from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, NotFound
 from promptlift.report.renderers import pdf, suffixes
-from report_page import read_page
-from service_process import wait_until
+from support.report_page import read_page
+from support.service_process import wait_until
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from promptlift import analysis, report
 from promptlift.errors import ConfigError
 from promptlift.report.renderers import pdf
-from report_numbers import exact_tables, html_tables, pdf_text, squeezed
-from report_page import clock, conversations, read_page
+from support.report_numbers import exact_tables, html_tables, pdf_text, squeezed
+from support.report_page import clock, conversations, read_page
 
 OVERLAPPING = (
     "v2 completes tasks more often than v1: 76% against 65%, a difference of +10.5 percentage points "

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 
 from promptlift import report
-from report_page import clock, conversations, read_page
+from support.report_page import clock, conversations, read_page
 
 
 def articles(page):

@@ -23,8 +23,8 @@ from promptlift.report.document import Column, Document, Estimate, Part, Section
 from promptlift.report.renderers import pdf, renderer_for
 from promptlift.report.renderers.figures import inert_cell
 from promptlift.report.renderers.markdown import escape
-from report_numbers import FORMATS
-from report_page import NOW, clock, conversations
+from support.report_numbers import FORMATS
+from support.report_page import NOW, clock, conversations
 
 
 def pdf_can_be_written():

@@ -20,7 +20,6 @@ import pypdf
 import pytest
 from markdown_it import MarkdownIt
 
-from hostile import ENCODABLE, PAYLOADS, name_of
 from promptlift import report
 from promptlift.errors import ConfigError
 from promptlift.frames.optimizations import optimizations_table
@@ -29,7 +28,8 @@ from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.renderers import pdf, renderer_for
-from report_page import NOW, Page, clock, conversations, read_page
+from support.hostile import ENCODABLE, PAYLOADS, name_of
+from support.report_page import NOW, Page, clock, conversations, read_page
 
 TEMPLATE = next(text for text in PAYLOADS if text.startswith("{{"))
 # What the page itself is made of.

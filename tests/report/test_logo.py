@@ -15,7 +15,7 @@ from PIL import Image, PngImagePlugin
 from promptlift import report
 from promptlift.errors import ConfigError
 from promptlift.report.logo import read_logo
-from report_page import clock, conversations, read_page
+from support.report_page import clock, conversations, read_page
 
 
 def picture(kind="PNG", size=(300, 100), mode="RGB", **more):

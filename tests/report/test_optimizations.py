@@ -14,8 +14,8 @@ from promptlift.report.cells import printed
 from promptlift.report.gather import MAX_OPTIMIZATIONS, gather
 from promptlift.report.optimizations import optimizations, rehearsal_notice
 from promptlift.report.period import Window
-from report_numbers import exact_tables, html_tables, markdown_tables, sheets, squeezed
-from report_page import clock, conversations, read_page
+from support.report_numbers import exact_tables, html_tables, markdown_tables, sheets, squeezed
+from support.report_page import clock, conversations, read_page
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}
 

@@ -16,7 +16,7 @@ from promptlift.report.redaction import redact
 from promptlift.report.sections import _labels
 from promptlift.report.wording import interval, percent, plural, signed
 from promptlift.schema.inert import one_line, shorten, visible
-from report_page import NOW, clock, conversations
+from support.report_page import NOW, clock, conversations
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from promptlift import report
 from promptlift.errors import ConfigError
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.renderers import pdf
-from report_numbers import FORMATS, pdf_text
-from report_page import clock, conversations, read_page
+from support.report_numbers import FORMATS, pdf_text
+from support.report_page import clock, conversations, read_page
 
 SAID = "My name is Quentin Zephyr and parcel Wobblefish never came"
 SECRETS = ("Quentin", "Zephyr", "Wobblefish", "Summarised", "Topicword")

@@ -10,7 +10,7 @@ import pytest
 from promptlift import analysis, report
 from promptlift.errors import ConfigError
 from promptlift.report.renderers import pdf
-from report_numbers import (
+from support.report_numbers import (
     FORMATS,
     NOT_PRINTED,
     csv_tables,
@@ -22,7 +22,7 @@ from report_numbers import (
     sheets,
     squeezed,
 )
-from report_page import clock, conversations
+from support.report_page import clock, conversations
 
 TITLES = {
     "completion": "Task completion by",

@@ -8,8 +8,8 @@ import pytest
 
 from promptlift import report, samples
 from promptlift.errors import NotFound
-from report_page import clock, read_page
-from service_process import wait_until
+from support.report_page import clock, read_page
+from support.service_process import wait_until
 
 
 @pytest.fixture

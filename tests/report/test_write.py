@@ -15,7 +15,7 @@ import pytest
 from promptlift import analysis, report
 from promptlift.errors import ConfigError, FrameError
 from promptlift.report.wording import percent, signed
-from report_page import NOW, clock, conversations, read_page
+from support.report_page import NOW, clock, conversations, read_page
 
 
 def write(source, path, prompt_id="p1", **options):

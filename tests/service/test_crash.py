@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from conversation_recount import assert_counts_are_a_recount
 from promptlift.service.store.database import Database
-from service_process import ServiceProcess, wait_until
+from support.conversation_recount import assert_counts_are_a_recount
+from support.service_process import ServiceProcess, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.service.models import CALLS_AT_A_TIME, Models
-from service_process import clean_environment
+from support.service_process import clean_environment
 
 CONCURRENCY = "PROMPTLIFT_LLM_CONCURRENCY"
 PATIENCE = "PROMPTLIFT_LLM_PATIENCE"

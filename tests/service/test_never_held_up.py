@@ -14,8 +14,8 @@ import pytest
 
 import promptlift
 from promptlift.errors import ValidationError
-from service.llm.raw_endpoint import RawEndpoint, left, read_request
-from service.llm.stub_endpoint import Say, StubEndpoint
+from support.raw_endpoint import RawEndpoint, left, read_request
+from support.stub_endpoint import Say, StubEndpoint
 
 REQUESTS = 100
 # Generous: it is measured in milliseconds. Held up it would be for as long as the endpoint is waited for.

@@ -7,9 +7,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import promptlift
-from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events
+from support.wire import Wire, open_account
 
 
 def wire_of(running):

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from agreement.wire import Wire
 from promptlift.service.throttled_log import ThrottledHandler
-from service_process import wait_until
+from support.service_process import wait_until
+from support.wire import Wire
 
 SMALL = 100_000
 

@@ -11,7 +11,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from promptlift.stats import compare_paired, compare_unpaired, newcombe, sign_test_p
-from shared_data import load, needs_shared
+from support.shared_data import load, needs_shared
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 17), (17, 3), (8, 8), (5, 9), (400, 350)])

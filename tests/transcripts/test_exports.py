@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from promptlift import transcripts
-from shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
+from support.shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
 
 pytestmark = needs_shared
 

@@ -7,9 +7,9 @@ import json
 import pandas as pd
 import pytest
 
-from conversation_tables import browsable
 from promptlift import analysis, widgets
 from promptlift.widgets.browser import ConversationBrowser
+from support.conversation_tables import browsable
 
 SYNCED = ("_about", "_view", "_opened", "_marks", "_answered", "_query", "_wishes")
 

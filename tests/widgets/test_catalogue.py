@@ -9,10 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from conversation_tables import browsable
-from hostile import PAYLOADS
 from promptlift.errors import FrameError
 from promptlift.widgets.catalogue import Catalogue, Filters
+from support.conversation_tables import browsable
+from support.hostile import PAYLOADS
 
 
 def found(table, *, blind=False, **filters):

@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from hostile import ENCODABLE
 from promptlift.errors import ConfigError, FrameError
 from promptlift.widgets.labels import COLUMNS, Labels, read_labels, write_labels
+from support.hostile import ENCODABLE
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 

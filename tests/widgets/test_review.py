@@ -7,11 +7,11 @@ import json
 import pytest
 
 import promptlift
-from deployed import ORIGINAL, TEXTS
-from hostile import PAYLOADS
 from promptlift.errors import NotFound
 from promptlift.widgets import OptimizationMonitor, VariantReview
-from reviewed_world import ReviewedWorld
+from support.deployed import ORIGINAL, TEXTS
+from support.hostile import PAYLOADS
+from support.reviewed_world import ReviewedWorld
 
 
 @pytest.fixture

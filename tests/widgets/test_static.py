@@ -7,7 +7,6 @@ import re
 import pytest
 from markupsafe import Markup
 
-from hostile import PAYLOADS, name_of
 from promptlift.widgets.static import (
     DiffLine,
     Said,
@@ -22,7 +21,8 @@ from promptlift.widgets.static import (
     text,
     transcript,
 )
-from report_page import Page
+from support.hostile import PAYLOADS, name_of
+from support.report_page import Page
 
 OWN_TAGS = {
     "b", "br", "caption", "code", "del", "details", "div", "ins", "p", "small", "span", "strong", "summary",

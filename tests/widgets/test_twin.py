@@ -8,10 +8,10 @@ import nbclient
 import nbformat
 import pytest
 
-from conversation_tables import browsable
 from promptlift.widgets.browser import ConversationBrowser
 from promptlift.widgets.twin import front, nobody_can_act
-from report_page import Page
+from support.conversation_tables import browsable
+from support.report_page import Page
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 

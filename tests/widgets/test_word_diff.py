@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from hostile import PAYLOADS
 from promptlift.schema.inert import visible
 from promptlift.widgets.word_diff import diff_lines, what_differs
+from support.hostile import PAYLOADS
 
 
 def shown(lines):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 import promptlift
 import promptlift.workspace
 from promptlift import transcripts
 from promptlift.client.ledger import Ledger
-from service_process import wait_until
+from support.foreign_service import KEY, ForeignService
+from support.service_process import wait_until
 
 ASKED = [{"role": "user", "content": "How do I reset my password?"}]
 SOLVED = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import promptlift
-from service_process import ServiceProcess
+from support.service_process import ServiceProcess
 
 SEEDS = 200
 TABLES = ("conversations", "conversation_contents", "idempotency_keys")

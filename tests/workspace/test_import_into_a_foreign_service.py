@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from foreign_service import KEY, ForeignService
 
 from promptlift.cli.imports import run_import
 from promptlift.cli.target import Target
+from support.foreign_service import KEY, ForeignService
 
 
 @dataclass

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from foreign_service import KEY
 
 import promptlift
-from foreign_optimizations import RESULTS, OptimizationService
 from promptlift.errors import ConfigError, IncompleteError, NotFound
 from promptlift.workspace import MayBeIncomplete
+from support.foreign_optimizations import RESULTS, OptimizationService
+from support.foreign_service import KEY
 
 
 @pytest.fixture

@@ -11,10 +11,8 @@ import time
 import warnings
 
 import pytest
-from foreign_service import KEY
 
 import promptlift
-from foreign_optimizations import OptimizationService
 from promptlift.client.transport import SystemClock
 from promptlift.errors import (
     ConfigError,
@@ -29,6 +27,8 @@ from promptlift.errors import (
 )
 from promptlift.workspace import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.waiting import pause_before_next_look
+from support.foreign_optimizations import OptimizationService
+from support.foreign_service import KEY
 
 
 class SkippingClock(SystemClock):

@@ -8,14 +8,14 @@ from itertools import count
 
 import pandas as pd
 import pytest
-from foreign_service import KEY, ForeignService
 
 import promptlift
-from foreign_optimizations import OptimizationService
 from promptlift import plots, report
 from promptlift.errors import ConfigError, NotFound
 from promptlift.local import wait_for_insights
 from promptlift.workspace import Workspace
+from support.foreign_optimizations import OptimizationService
+from support.foreign_service import KEY, ForeignService
 
 MODEL = "gpt-4o-mini"
 RECORDS = [{"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks"} for n in range(3)]

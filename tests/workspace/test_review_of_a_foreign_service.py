@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from foreign_service import KEY
 
 import promptlift
 from promptlift.widgets import OptimizationMonitor, VariantReview
-from reviewed_service import ReviewedService
+from support.foreign_service import KEY
+from support.reviewed_service import ReviewedService
 
 
 @pytest.fixture

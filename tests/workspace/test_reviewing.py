@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from foreign_service import KEY
 
 import promptlift
-from deployed import ORIGINAL, TEXTS, World
-from hostile import PAYLOADS
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
-from reviewed_service import ReviewedService
+from support.deployed import ORIGINAL, TEXTS, World
+from support.foreign_service import KEY
+from support.hostile import PAYLOADS
+from support.reviewed_service import ReviewedService
 
 FILE = Path("promptlift-review.json")
 

@@ -5,10 +5,10 @@ import threading
 
 import pandas as pd
 import pytest
-from foreign_service import KEY, ForeignService
 
 import promptlift
 from promptlift.errors import ConfigError, IncompleteError
+from support.foreign_service import KEY, ForeignService
 
 
 @pytest.fixture

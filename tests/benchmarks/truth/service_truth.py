@@ -25,7 +25,7 @@ import truth_table
 from optimization_runs import AT_ONCE, OptimizationRuns, Wanted
 from stub_process import MODEL, running_stub
 
-from service_process import ServiceProcess
+from support.service_process import ServiceProcess
 
 # Numbers of runs in one row; a run's number says its row, so that no two share a world.
 RUNS_MAX = 10_000

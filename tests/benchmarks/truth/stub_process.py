@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service_process import clean_environment
+from support.service_process import clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ import usual_ways
 from optimization_runs import OptimizationRuns, Wanted, passes_of, problems_of
 from stub_process import MODEL, running_stub
 
-from service_process import ServiceProcess
+from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

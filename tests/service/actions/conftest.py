@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deployed import World, migrated
+from support.deployed import World, migrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

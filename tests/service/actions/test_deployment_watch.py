@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
-from deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import moment
 from promptlift.service.actions import deployment_watch, prompts
 from promptlift.service.store import events
 from promptlift.service.store.tables import conversations
 from service.actions.test_deployments import refuse_events
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import moment
 from promptlift.service.actions import deployments, prompts, versions
 from promptlift.service.failures import Refusal
+from support.deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
 
 
 def edit(world, content):

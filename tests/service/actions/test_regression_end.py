@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from deployed import ORIGINAL, PROMPT, TESTED, TEXTS
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import moment
 from promptlift.service.actions import prompts, regression_end
 from promptlift.service.engine.regression import Summary, unmeasured
 from service.actions.test_deployments import refuse_events
+from support.deployed import ORIGINAL, PROMPT, TESTED, TEXTS
 
 PASSED = Summary(passed=True, document={**unmeasured(0), "passed": True, "verdict": "passed"}, reason=None)
 FAILED = Summary(passed=False, document=unmeasured(3), reason="It is worse")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from deployed import ORIGINAL, PROMPT
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.actions import optimizations, prompts, versions
 from promptlift.service.failures import Refusal
+from support.deployed import ORIGINAL, PROMPT
 
 MODEL = "gpt-4o-mini"
 STAND_IN = "Imported; the text is not known."

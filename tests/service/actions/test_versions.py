@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from deployed import ORIGINAL, PROMPT, TEXTS, World
-from hostile import ENCODABLE
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service.actions import prompts, versions
 from promptlift.service.failures import Refusal
+from support.deployed import ORIGINAL, PROMPT, TEXTS, World
+from support.hostile import ENCODABLE
 
 
 def edit(world, content):

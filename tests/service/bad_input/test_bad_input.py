@@ -7,10 +7,10 @@ import re
 import pytest
 from sqlalchemy import func, select
 
-from agreement.optimizing import tiny
-from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import accounts, metadata, optimizations, personas, prompts
+from support.optimizing import tiny
+from support.wire import Wire, open_account
 
 from .addresses import PARAMETERS, ROUTES
 from .bodies import BODIES

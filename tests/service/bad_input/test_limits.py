@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from agreement.wire import Wire, open_account
 from promptlift.service.store.database import Database
-from shared_data import load, needs_shared
+from support.shared_data import load, needs_shared
+from support.wire import Wire, open_account
 
 
 @pytest.fixture(scope="module")

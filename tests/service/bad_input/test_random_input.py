@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from agreement.optimizing import ended, tiny
-from agreement.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
 from promptlift.service.store.database import Database
+from support.optimizing import ended, tiny
+from support.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
 
 REQUESTS = 250
 EXPECTED = (200, 201, 400, 404, 405, 409, 413)

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agreement.wire import Wire, description, open_account
 from promptlift.service.store.database import Database
+from support.wire import Wire, description, open_account
 
 HEAD = "Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
 

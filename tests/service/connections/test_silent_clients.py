@@ -14,7 +14,7 @@ import pytest
 import promptlift
 from promptlift.service.connections.limits import ConnectionLimits, most_connections
 from promptlift.service.settings import ServiceSettings
-from service_process import wait_until
+from support.service_process import wait_until
 
 from .silent_clients import KINDS, Crowd, connected, sends_half_a_header, sends_headers_and_no_body
 
@@ -33,7 +33,7 @@ def add_large_conversations(lift, count=60):
 
 @pytest.fixture(scope="module")
 def quick_service(tmp_path_factory):
-    from service_process import ServiceProcess
+    from support.service_process import ServiceProcess
 
     service = ServiceProcess(tmp_path_factory.mktemp("quick"), env=QUICK).start()
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:

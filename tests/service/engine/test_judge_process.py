@@ -14,12 +14,12 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service.engine.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.engine.judge_process import LexiconProcess
 from promptlift.service.engine.lexicon import LexiconJudge
-from service_process import is_running, wait_until
+from support.service_process import is_running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from service_process import ServiceProcess
+    from support.service_process import ServiceProcess
 
 # A judge whose process ends on some conversations, as a defect in a C library would end it.
 FRAGILE = """

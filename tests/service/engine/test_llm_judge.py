@@ -11,7 +11,7 @@ from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.engine.judge import Issue, Judge, JudgeFailed, JudgeUnavailable
 from promptlift.service.engine.llm_judge import LlmJudge
 from promptlift.service.engine.llm_prompt import BUDGET_CHARS, transcript_lines
-from service.llm.stub_endpoint import KEY, Say, completion
+from support.stub_endpoint import KEY, Say, completion
 
 GOOD = {
     "sentiment": "negative",

@@ -14,7 +14,7 @@ from promptlift.service.engine.rehearsal import RehearsalModel
 from promptlift.service.engine.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.engine.variants import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.engine.variants_request import owners_words
-from scripted_model import ScriptedModel, in_turn
+from support.scripted_model import ScriptedModel, in_turn
 
 PROMPT = PromptText(
     "You are the support of Parcel Star. Always ask for the parcel number before you do anything. "

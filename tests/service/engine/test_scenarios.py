@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import PAYLOADS, name_of
 from promptlift.service.engine.hostile_text import read_records
 from promptlift.service.engine.personas import LIBRARY
 from promptlift.service.engine.prompt_text import PromptText
@@ -27,9 +26,10 @@ from promptlift.service.engine.scenarios import (
     write_scenarios,
 )
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from scripted_model import ScriptedModel, in_turn
-from service.llm.stub_endpoint import completion
-from shared_data import SHARED, needs_shared
+from support.hostile import PAYLOADS, name_of
+from support.scripted_model import ScriptedModel, in_turn
+from support.shared_data import SHARED, needs_shared
+from support.stub_endpoint import completion
 
 PROMPT = PromptText("You book tables for {{restaurant}}.", objective="Fill the evening.")
 
@@ -286,7 +286,7 @@ def test_nothing_is_asked_for_no_scenarios():
 
 
 def model_request():
-    from scripted_model import Request
+    from support.scripted_model import Request
 
     return Request([{"role": "user", "content": "x"}], "scenarios", None, None, None)
 

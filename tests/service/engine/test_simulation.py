@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import ENCODABLE, PAYLOADS, name_of
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.engine.hostile_text import data_block, plain_answer, read_records, storable_text
@@ -19,8 +18,9 @@ from promptlift.service.engine.simulation import PERSONA_TRIES, simulate
 from promptlift.service.engine.simulation_request import NO_ANSWER, read_persona
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.rules.content import accept
-from scripted_model import ScriptedModel, in_turn
-from service.llm.stub_endpoint import completion
+from support.hostile import ENCODABLE, PAYLOADS, name_of
+from support.scripted_model import ScriptedModel, in_turn
+from support.stub_endpoint import completion
 
 PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
 SCENARIO = Scenario("Late order", "Where is my order 66?", "Know the day of delivery.", "conversation")

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hostile import PAYLOADS, name_of
 from promptlift.schema import limits
 from promptlift.service.engine.variant_checks import (
     LONG_CHARS,
@@ -18,8 +17,9 @@ from promptlift.service.engine.variant_checks import (
     shortest_chars,
 )
 from promptlift.service.engine.variant_constraints import MOST, find_constraints
-from rewritten_prompt import ORIGINAL, REWRITE
-from shared_data import SHARED, needs_shared
+from support.hostile import PAYLOADS, name_of
+from support.rewritten_prompt import ORIGINAL, REWRITE
+from support.shared_data import SHARED, needs_shared
 
 
 def problems(text, *, original=ORIGINAL, others=()):

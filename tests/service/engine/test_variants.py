@@ -5,16 +5,16 @@ import random
 
 import pytest
 
-from hostile import ENCODABLE, name_of
 from promptlift.schema import limits
 from promptlift.service.engine.hostile_text import read_records
 from promptlift.service.engine.prompt_text import PromptText
 from promptlift.service.engine.variants import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.engine.variants_request import STRATEGIES, choose_strategies
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from rewritten_prompt import ORIGINAL, PROMPT, REWRITE
-from scripted_model import ScriptedModel, in_turn
-from service.llm.stub_endpoint import completion
+from support.hostile import ENCODABLE, name_of
+from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE
+from support.scripted_model import ScriptedModel, in_turn
+from support.stub_endpoint import completion
 
 
 def answer(*texts, **changes):

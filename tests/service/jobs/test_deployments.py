@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World, migrated
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import moment
 from promptlift.service.actions import prompts
@@ -24,8 +23,9 @@ from promptlift.service.models import Models
 from promptlift.service.store import simulations
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
-from service.llm.stub_endpoint import Asked, Say, StubEndpoint, completion
-from service_process import wait_until
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World, migrated
+from support.service_process import wait_until
+from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,15 +12,15 @@ import promptlift
 from promptlift import report, widgets
 from promptlift.errors import IncompleteError, NotFound
 from promptlift.local import InsightsMissing, wait_for_insights
-from service.llm.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
-from service_process import wait_until
+from support.service_process import wait_until
+from support.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from promptlift.workspace import Workspace
-    from service_process import ServiceProcess
+    from support.service_process import ServiceProcess
 
 JUDGEMENT = {
     "sentiment": "negative",

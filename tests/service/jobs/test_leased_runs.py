@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from deployed import World, migrated
 from promptlift.errors import PromptliftError
 from promptlift.service.jobs.leased_runs import LeasedRuns
 from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import optimizations
-from service_process import wait_until
+from support.deployed import World, migrated
+from support.service_process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

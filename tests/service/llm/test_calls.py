@@ -24,9 +24,9 @@ from promptlift.service.llm.circuit import Circuit
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.llm.retry import RetryPolicy
-from service.llm.raw_endpoint import RawEndpoint, left, read_request, whole_answer
-from service.llm.stub_endpoint import Say, completion
 from service.llm.test_client import ASK, Fruit
+from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
+from support.stub_endpoint import Say, completion
 
 QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
 LIMIT = 2.0

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from promptlift.service.llm import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmSettings, LlmUnavailable
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
-from service.llm.stub_endpoint import KEY, Say, completion
+from support.stub_endpoint import KEY, Say, completion
 
 ASK = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Hi — ½ \ud83d\ude00"}]
 

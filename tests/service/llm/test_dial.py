@@ -14,8 +14,8 @@ from promptlift.service.llm import LlmSettings, LlmUnavailable
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.dial import Route
 from promptlift.service.llm.retry import RetryPolicy
-from service.llm.raw_endpoint import RawEndpoint, read_request, whole_answer
 from service.llm.test_client import ASK
+from support.raw_endpoint import RawEndpoint, read_request, whole_answer
 
 if TYPE_CHECKING:
     import socket

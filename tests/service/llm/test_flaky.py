@@ -15,8 +15,8 @@ import pytest
 
 from promptlift.service.llm.calls import OPTIMIZATION_POLICY, Budget, Calls
 from promptlift.service.llm.client import ChatClient
-from service.llm.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
 from service.llm.test_client import ASK, Fruit
+from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable

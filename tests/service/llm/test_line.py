@@ -12,8 +12,8 @@ from promptlift.service.llm import LlmUnavailable
 from promptlift.service.llm import line as line_module
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
-from service.llm.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
 from service.llm.test_client import ASK
+from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ import pytest
 
 from promptlift.service.llm.failures import LlmError
 from promptlift.service.llm.served import GRACE_SECONDS, REMEMBERED_SECONDS, ServedModels
-from service.llm.raw_endpoint import RawEndpoint, left, read_request
-from service.llm.stub_endpoint import Say
+from support.raw_endpoint import RawEndpoint, left, read_request
+from support.stub_endpoint import Say
 
 
 class Clock:

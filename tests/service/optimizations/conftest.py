@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from answering_model import AnsweringModel, serving
-from optimizing_caller import Caller
-from service_process import ServiceProcess
+from support.answering_model import AnsweringModel, serving
+from support.optimizing_caller import Caller
+from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ from contextlib import closing
 
 import pytest
 
-from answering_model import AnsweringModel, serving
-from optimizing_caller import Caller
-from service_process import ServiceProcess, wait_until
+from support.answering_model import AnsweringModel, serving
+from support.optimizing_caller import Caller
+from support.service_process import ServiceProcess, wait_until
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from answering_model import PROMPT, AnsweringModel
 from promptlift.service.engine.logged_words import LoggedWords
-from service_process import wait_until
+from support.answering_model import PROMPT, AnsweringModel
+from support.service_process import wait_until
 
 SMALL = {"maxIterations": 1, "personaCount": 1, "scenariosPerSimulation": 1, "maxTurns": 1}
 TALK = (

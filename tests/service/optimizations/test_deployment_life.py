@@ -6,9 +6,9 @@ import json
 import sqlite3
 from datetime import UTC, datetime, timedelta
 
-from answering_model import PROMPT, AnsweringModel
 from promptlift.schema import events as schema
-from service_process import wait_until
+from support.answering_model import PROMPT, AnsweringModel
+from support.service_process import wait_until
 
 # Outcomes of the model depend on the opening alone, so a text that is not always better would lose whole scenarios.
 ALWAYS = 0.4

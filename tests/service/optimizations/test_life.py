@@ -9,9 +9,9 @@ from collections import Counter
 import orjson
 import pytest
 
-from answering_model import PROMPT, AnsweringModel, share
-from service.llm.stub_endpoint import Say
-from service_process import wait_until
+from support.answering_model import PROMPT, AnsweringModel, share
+from support.service_process import wait_until
+from support.stub_endpoint import Say
 
 SMALL = {"maxIterations": 3, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
 

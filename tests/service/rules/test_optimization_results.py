@@ -7,8 +7,6 @@ import math
 
 import pytest
 
-from agreement import shapes
-from agreement.shapes import differences
 from promptlift.schema.optimizations import Variant
 from promptlift.schema.results import END_REASONS, OptimizationResults
 from promptlift.service.rules.optimization_results import (
@@ -18,6 +16,8 @@ from promptlift.service.rules.optimization_results import (
     variants_of,
 )
 from promptlift.stats import Experiment, Outcome
+from support import shapes
+from support.shapes import differences
 
 IDS = ["var_0", "var_1", "var_2", "var_3"]
 

@@ -11,7 +11,6 @@ from collections import Counter
 import pytest
 from sqlalchemy import select, update
 
-from conversation_recount import KEYS, STATUSES, assert_counts_are_a_recount, kept, state
 from promptlift.service import moment
 from promptlift.service.actions.conversation_updates import Update, apply_updates
 from promptlift.service.rules import content
@@ -19,6 +18,7 @@ from promptlift.service.store import accounts, aggregates, conversation_counts, 
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
+from support.conversation_recount import KEYS, STATUSES, assert_counts_are_a_recount, kept, state
 
 from .conftest import NOW, Filled
 

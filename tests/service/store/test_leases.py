@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from deployed import TESTED, World, migrated
 from promptlift.service.store import deployments, optimizations
+from support.deployed import TESTED, World, migrated
 
 if TYPE_CHECKING:
     from promptlift.service.store.leases import Leases

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import update
 
-from deployed import World
 from promptlift.service import moment
 from promptlift.service.actions import optimization_life
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import optimization_variants, prompts
+from support.deployed import World
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from foreign_optimizations import OptimizationService
+from support.foreign_optimizations import OptimizationService
 
 
 @dataclass

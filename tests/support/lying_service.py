@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from foreign_service import ForeignService, _insights
+from support.foreign_service import ForeignService, _insights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from promptlift.schema.naming import SCHEMES, Scheme, SchemeName
 from promptlift.service.store import accounts
-from service_process import wait_until
+from support.service_process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

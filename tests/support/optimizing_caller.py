@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from answering_model import PROMPT
-from service_process import ServiceProcess, wait_until
+from support.answering_model import PROMPT
+from support.service_process import ServiceProcess, wait_until
 
 ENDED = ("completed", "failed", "stopped")
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from service_process import clean_environment
+from support.service_process import clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

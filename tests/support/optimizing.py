@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agreement.shapes import OPTIMIZATION_LISTED
-from agreement.wire import Wire, open_account
-from answering_model import PROMPT, AnsweringModel
-from service_process import wait_until
+from support.answering_model import PROMPT, AnsweringModel
+from support.service_process import wait_until
+from support.shapes import OPTIMIZATION_LISTED
+from support.wire import Wire, open_account
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
-    from service_process import ServiceProcess
+    from support.service_process import ServiceProcess
 
 ENDED = ("completed", "failed", "stopped")
 # One conversation with each text: ends at once, without a winner.

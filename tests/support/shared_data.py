@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-SHARED = Path(os.environ.get("PROMPTLIFT_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+SHARED = Path(os.environ.get("PROMPTLIFT_SHARED", Path(__file__).parents[3] / "shared")) / "data"
 
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(),

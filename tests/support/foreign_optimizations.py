@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from foreign_service import ForeignService
+from support.foreign_service import ForeignService
 
 LISTED = ("id", "promptId", "status", "mode", "createdAt", "completedAt")
 RESULTS = {"winnerSelected": True, "winningVariantId": "va", "lift": 12.5, "confidence": 0.92}

@@ -1,3 +1,5 @@
+"""What tests of the service share: a stub of a model endpoint with a client."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -6,7 +8,7 @@ import pytest
 
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
-from service.llm.stub_endpoint import StubEndpoint
+from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

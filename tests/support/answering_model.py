@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from service.llm.stub_endpoint import Asked, Say, StubEndpoint, completion
+from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from service_process import ServiceProcess, clean_environment, wait_until
+from support.service_process import ServiceProcess, clean_environment, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
