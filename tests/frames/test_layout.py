@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
+
 import pytest
 
 from promptlift import frames
 from promptlift.frames import action_log
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TABLES = {
     "conversations": lambda: frames.conversations_table([], insights=True, content=True)[0],

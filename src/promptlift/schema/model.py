@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
 
+from promptlift.schema.columns import Column
 from promptlift.schema.naming import link_of
 
 _NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
@@ -86,7 +87,8 @@ class LinkedModel(ApiModel):
 
     model_config = ConfigDict(json_schema_extra=_describe_agent_id)
 
-    prompt_id: str | None = None
+    prompt_id: Annotated[str | None, Column()] = None
+    """The prompt, or agent, that it belongs to."""
 
     @model_validator(mode="before")
     @classmethod

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
 from pydantic import ValidationError as PydanticError
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.columns import Column
 from promptlift.schema.limits import JSON_DEPTH
 from promptlift.schema.model import UtcTime, from_wire_time, to_wire_time
 
@@ -33,13 +34,18 @@ _PAIR_OF: Final = {label.lower(): pair for pair in LABEL_PAIRS for label in pair
 class Message(BaseModel):
     """One turn of a conversation."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
-    role: Role
-    content: StrictStr
-    timestamp: UtcTime | None = None
-    model: StrictStr | None = None
-    tokens: StrictInt | StrictFloat | None = None
+    role: Annotated[Role, Column(categories=ROLES)]
+    """``user``, ``assistant`` or ``system``."""
+    content: Annotated[StrictStr, Column()]
+    """What was said."""
+    timestamp: Annotated[UtcTime | None, Column(name="sent_at")] = None
+    """When it was said."""
+    model: Annotated[StrictStr | None, Column()] = None
+    """The model that wrote it."""
+    tokens: Annotated[StrictInt | StrictFloat | None, Column(kind="integer", unit="tokens")] = None
+    """Length of the message as its model counts it."""
 
 
 class Transcript(BaseModel):
