@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import promptlift
+from promptlift.frames import describe_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,6 +167,31 @@ def write_pages(source: Path) -> None:
     )
     for room in ROOMS:
         (folder / f"{room.page}.rst").write_text(_page(room), encoding="utf-8")
+    (source / "columns.rst").write_text(columns_page(), encoding="utf-8")
+
+
+def columns_page() -> str:
+    """Write the page of every column of every table, with its dtype, unit and meaning."""
+    parts = [
+        _heading("Columns and units"),
+        (
+            "Every table that a method of the workspace returns has these columns, in this order and with these dtypes, "
+            "also when it is empty. Some are there only when they are asked for: ``content=True``, ``insights=True``. "
+            "The same list as a table: ``promptlift.frames.describe_columns()``.\n"
+        ),
+    ]
+    for table, rows in describe_columns().groupby("table", sort=False):
+        parts += [_heading(str(table), "-"), f"``lift.{table}()``\n"]
+        parts.append(".. list-table::\n   :header-rows: 1\n")
+        header = ("Column", "dtype", "Unit", "Meaning")
+        cells = [
+            (f"``{row.column}``", f"``{row.dtype}``", row.unit, row.meaning)
+            for row in rows.itertuples(index=False)
+        ]
+        for row in (header, *cells):
+            parts.append("\n".join(f"   {'*' if not at else ' '} - {cell}" for at, cell in enumerate(row)))
+        parts.append("")
+    return "\n".join(parts)
 
 
 def _page(room: Room) -> str:
