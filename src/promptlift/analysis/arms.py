@@ -10,7 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import collect, group_rows, names_of, require
-from promptlift.analysis.sentiments import SENTIMENTS
+from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["usage"]
 
-_HINT = "Read the table with lift.usage()."
 # Counted as they stand, not added up over the period.
 _STOCKS = ("prompts",)
 # Earlier in the period, one busy day would be taken for the month.
@@ -51,7 +50,7 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
     ValueError
         When ``now`` is no time.
     """
-    columns = require(table, ["resource", "used", "limit", "period_start", "period_end"], hint=_HINT)
+    columns = require(table, ["resource", "used", "limit", "period_start", "period_end"], of="usage")
     running = [name for name in ("running",) if name in names_of(table)]
     frame = collect(table, [*columns, *running]).reset_index(drop=True)
     at = pd.Timestamp(_present(table) if now is None else instant(now, "now"), unit="us", tz="UTC")

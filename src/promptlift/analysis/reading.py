@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.errors import FrameError
+from promptlift.frames.columns import dtype_of
+from promptlift.frames.layouts import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +42,14 @@ TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
-_HINT = "Read the table with lift.conversations(prompt_id=…, insights=True)."
+# How to read each table, for whoever is missing a column of it.
+_CALLS = {
+    "conversations": "lift.conversations(prompt_id=…, insights=True)",
+    "variants": "lift.variants(optimization_id)",
+    "simulations": "lift.simulations(optimization_id)",
+    "versions": "lift.versions(prompt_id)",
+    "usage": "lift.usage()",
+}
 
 
 @dataclass(frozen=True)
@@ -73,13 +82,19 @@ def names_of(table: Any) -> list[str]:
     except TypeError:
         raise TypeError(
             f"This needs a table (pandas, Polars, PyArrow or another that narwhals accepts), not "
-            f"{type(table).__name__}. {_HINT}"
+            f"{type(table).__name__}. Read one with {_CALLS['conversations']}."
         ) from None
     return list(frame.collect_schema().names())
 
 
 def require(
-    table: Any, columns: Sequence[str], *, by: str | None = None, taken: Sequence[str] = (), hint: str = _HINT
+    table: Any,
+    columns: Sequence[str],
+    *,
+    of: str = "conversations",
+    by: str | None = None,
+    taken: Sequence[str] = (),
+    hint: str | None = None,
 ) -> list[str]:
     """Check that a table has the columns that are needed, and that ``by`` can stand beside the results.
 
@@ -89,12 +104,14 @@ def require(
         Any table that narwhals accepts.
     columns
         Columns that must be there.
+    of
+        The table of the workspace that has them.
     by
         Column that names the groups, or None.
     taken
         Names of the result's own columns, which ``by`` must not be.
     hint
-        What to do when a column is missing.
+        What to do when a column is missing; by default which call reads it, and what it holds.
 
     Returns
     -------
@@ -113,7 +130,7 @@ def require(
         raise ValueError(f"by must be the name of one column, such as 'prompt_id', not {by!r}.")
     missing = [name for name in columns if name not in present]
     if missing:
-        raise FrameError(missing, present, hint=hint)
+        raise FrameError(missing, present, hint=_how_to_read(missing, of) if hint is None else hint)
     if by is None:
         return list(columns)
     if by not in present:
@@ -123,6 +140,13 @@ def require(
     if by in taken:
         raise ValueError(f"by={by!r} is also a column of the result. Rename the column of the table first.")
     return [*columns, *([] if by in columns else [by])]
+
+
+def _how_to_read(missing: Sequence[str], table: str) -> str:
+    """Say which call gives missing columns, and what a table of one's own must have in them."""
+    known = {column.name: column for column in TABLES[table]}
+    held = [f"{name} ({dtype_of(known[name])}): {known[name].meaning}" for name in missing if name in known]
+    return " ".join([f"Read the table with {_CALLS[table]}.", *held])
 
 
 def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:

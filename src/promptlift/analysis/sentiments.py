@@ -10,6 +10,7 @@ import pandas as pd
 from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
 from promptlift.analysis.reading import count_rows, group_rows, names_of, provenance, require, tally
+from promptlift.schema.insights import SENTIMENTS
 from promptlift.stats import check_level, mean_interval, wilson
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORE",
-    "SENTIMENTS",
     "SHARES",
     "score_columns",
     "sentiment_codes",
@@ -28,7 +28,6 @@ __all__ = [
     "share_columns",
 ]
 
-SENTIMENTS = ("negative", "neutral", "positive")
 SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
 SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
 _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_missing")

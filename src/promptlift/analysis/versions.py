@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "VERSION_HINT",
     "Outcomes",
     "Versions",
     "difference_columns",
@@ -29,7 +28,6 @@ __all__ = [
     "read_versions",
 ]
 
-VERSION_HINT = "Read the table with lift.versions(prompt_id)."
 _OPTIONAL = ("version_id", "number", "origin", "is_live", "optimization_id", "variant_id")
 
 
@@ -146,7 +144,7 @@ def read_versions(versions: Any) -> Versions:
     ValueError
         When the texts are of several prompts, or have no times.
     """
-    require(versions, ["created_at"], hint=VERSION_HINT)
+    require(versions, ["created_at"], of="versions")
     present = names_of(versions)
     if "prompt_id" in present and len(distinct(versions, "prompt_id")) > 1:
         raise ValueError("versions are of several prompts. Read those of one: lift.versions(prompt_id).")
