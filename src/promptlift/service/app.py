@@ -19,8 +19,8 @@ from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.reviews import ReviewUpdate
 from promptlift.schema.settings import SettingsChange
 from promptlift.schema.versions import RestoreRequest
-from promptlift.service.failures import STATUS_OF, Refusal
-from promptlift.service.gate import Gate
+from promptlift.service.errors import STATUS_OF, Refusal
+from promptlift.service.llm.catalogue import CATALOGUE
 from promptlift.service.routes import (
     account,
     conversations,
@@ -31,16 +31,16 @@ from promptlift.service.routes import (
     reviews,
     versions,
 )
+from promptlift.service.routes.authentication import Gate
 from promptlift.service.routes.endpoint import Endpoints
-from promptlift.service.rules.models import CATALOGUE
+from promptlift.service.routes.http import answer, refuse
 from promptlift.service.settings import API_PATH
-from promptlift.service.web import answer, refuse
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
 
 # Routes are tried in this order: those of conversations, which are logged by the thousand, come first.
 _ROOMS = (conversations, prompts, versions, optimizations, reviews, personas, account)

@@ -8,8 +8,9 @@ import pytest
 
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
-from promptlift.service.actions import optimizations, prompts, versions
-from promptlift.service.failures import Refusal
+from promptlift.service.actions import prompts, versions
+from promptlift.service.errors import Refusal
+from promptlift.service.optimizations import requests
 from support.deployed import ORIGINAL, PROMPT
 
 MODEL = "gpt-4o-mini"
@@ -33,7 +34,7 @@ def texts(world, prompt_id):
 
 def optimize(world, prompt_id, **fields):
     body = OptimizationCreate(**{"prompt_id": prompt_id, **fields})
-    return optimizations.trigger(world.database, world.caller, body, rehearsal=True)
+    return requests.trigger(world.database, world.caller, body, rehearsal=True)
 
 
 def test_a_prompt_of_unknown_text_is_marked_and_shows_no_text_as_its_version(world):
@@ -50,9 +51,7 @@ def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_wa
     made = make(world, content_known=False)
     name = {"promptId": "prompt_id", "agentId": "agent_id"}[link]
     with pytest.raises(Refusal) as caught:
-        optimizations.trigger(
-            world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True
-        )
+        requests.trigger(world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True)
     assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
     assert f"lift.client.prompts.update('{made.id}', content=…)" in caught.value.message
     assert f"promptlift import --prompt {made.id} --text FILE" in caught.value.message
@@ -68,9 +67,7 @@ def test_a_refused_optimization_costs_no_quota(world):
     for _ in range(3):
         with pytest.raises(Refusal):
             optimize(world, made.id)
-    listed = optimizations.page(
-        world.database, world.caller, prompt_id=made.id, status=None, limit=10, offset=0
-    )
+    listed = requests.page(world.database, world.caller, prompt_id=made.id, status=None, limit=10, offset=0)
     assert listed["pagination"]["total"] == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service.actions import prompts, versions
-from promptlift.service.failures import Refusal
+from promptlift.service.errors import Refusal
 from support.deployed import ORIGINAL, PROMPT, TEXTS, World
 from support.hostile import ENCODABLE
 

@@ -14,15 +14,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError, IntegrityError
-
 from promptlift.schema import limits
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.failures import Refusal, not_found, quota, unavailable
+from promptlift.service.errors import Refusal, not_found, quota, unavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
 from promptlift.service.store.database import is_full_or_locked
+from promptlift.service.store.errors import DBAPIError, IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.naming import Scheme
-    from promptlift.service.jobs.insights import InsightJobs
-    from promptlift.service.rules.content import Shape
+    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -194,7 +193,7 @@ class ConversationLog:
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
         with self._jobs.announcing(), self._database.write(durable=True) as connection:
-            now = moment.now()
+            now = clock.now()
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
             outcomes: list[_Outcome] = [
@@ -309,7 +308,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
         "conversationId": conversation_id,
         "promptId": entry.prompt_id,
         "status": entry.status,
-        "createdAt": moment.wire(now),
+        "createdAt": clock.wire(now),
     }
     batch.outbox.append(
         events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
@@ -325,7 +324,7 @@ def _hold_keys(
             "account_id": entry.caller.account_id,
             "key": entry.idempotency_key,
             "conversation_id": outcome.id,
-            "expires_at": now + limits.IDEMPOTENCY_HOURS * moment.HOUR,
+            "expires_at": now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
         }
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
@@ -341,7 +340,7 @@ class _KeyTakenError(Exception):
 
 
 def _period_end(now: int) -> str:
-    return moment.wire(moment.billing_period(now)[1]) or ""
+    return clock.wire(clock.billing_period(now)[1]) or ""
 
 
 def _refusal_of(error: Exception) -> Refusal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service.errors import Refusal, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.rules.content import Shape
+    from promptlift.service.actions.conversation_content import Shape
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import judging
 
 if TYPE_CHECKING:
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
 
 
 def ask_again(
@@ -17,7 +17,7 @@ def ask_again(
     """Let conversations be judged again in the background; gives how many."""
     with parts.jobs.announcing(), parts.database.write() as connection:
         count = judging.ask_again(
-            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=moment.now()
+            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
         )
         if count:
             parts.jobs.announce(connection)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.engine.personas import BY_ID, LIBRARY
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service import clock
+from promptlift.service.errors import Refusal, not_found
 from promptlift.service.identifiers import new_id
+from promptlift.service.simulations.personas import BY_ID, LIBRARY
 from promptlift.service.store import accounts, personas
 
 if TYPE_CHECKING:
     from promptlift.schema.personas import PersonaCreate, PersonaUpdate
-    from promptlift.service.engine.personas import Persona
+    from promptlift.service.simulations.personas import Persona
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -65,7 +65,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
         "account_id": caller.account_id,
         "name": body.name,
         "description": body.description,
-        "created_at": moment.now(),
+        "created_at": clock.now(),
     }
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
@@ -113,7 +113,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
     with database.write() as connection:
         if personas.find(connection, caller.account_id, persona_id) is None:
             raise not_found("Persona")
-        personas.change(connection, caller.account_id, persona_id, {"deleted_at": moment.now()})
+        personas.change(connection, caller.account_id, persona_id, {"deleted_at": clock.now()})
 
 
 def _check_own(persona_id: str) -> None:
@@ -131,7 +131,7 @@ def _own(row: AnyRow) -> dict[str, Any]:
         "name": row.name,
         "description": row.description,
         "builtIn": False,
-        "createdAt": moment.wire(row.created_at),
+        "createdAt": clock.wire(row.created_at),
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.failures import invalid, not_found
+from promptlift.service import clock
+from promptlift.service.errors import invalid, not_found
 from promptlift.service.store import accounts, optimizations, reviews
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUp
         if body.variant_id not in {one.id for one in optimizations.variants(connection, optimization_id)}:
             raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
         row = reviews.say(
-            connection, caller.account_id, optimization_id, body.variant_id, changes, now=moment.now()
+            connection, caller.account_id, optimization_id, body.variant_id, changes, now=clock.now()
         )
     return _wire(row)
 
@@ -62,5 +62,5 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "variantId": row.variant_id,
         "verdict": row.verdict,
         "note": row.note,
-        "updatedAt": moment.wire(row.updated_at),
+        "updatedAt": clock.wire(row.updated_at),
     }

@@ -13,8 +13,8 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from promptlift.service.connections.transfer import Transfer
-from promptlift.service.failures import Refusal
-from promptlift.service.web import refuse
+from promptlift.service.errors import Refusal
+from promptlift.service.routes.http import refuse
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from promptlift.service.connections.limits import ConnectionLimits
+    from promptlift.service.settings import ConnectionLimits
 
 _LOG = logging.getLogger(__name__)
 # Of the request line and all header fields together, and of what comes after a body in chunks.

@@ -19,21 +19,20 @@ from promptlift.schema.conversations import (
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.schema.pages import Page
-from promptlift.service import moment
-from promptlift.service.actions import insights
+from promptlift.service import clock
+from promptlift.service.actions import conversation_content, insights
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
-from promptlift.service.failures import Refusal, invalid, not_found
+from promptlift.service.errors import Refusal, invalid, not_found
 from promptlift.service.routes import endpoint
-from promptlift.service.rules import content
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 from promptlift.service.store import conversation_updates, conversations, prompts
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
     from promptlift.service.store.tables import AnyRow
 
 # A transcript of this size is checked on a thread.
@@ -172,7 +171,7 @@ class _Conversations:
                 "id": logged.id,
                 scheme: logged.prompt_id,
                 "status": logged.status,
-                "createdAt": moment.wire(logged.created_at),
+                "createdAt": clock.wire(logged.created_at),
             },
             201 if logged.created else 200,
         )
@@ -292,11 +291,11 @@ class _Conversations:
         return row
 
 
-async def _shape(text: str) -> content.Shape:
+async def _shape(text: str) -> conversation_content.Shape:
     """Check a content; a large one on a thread, so that it holds up nobody else."""
     if len(text) > _LARGE:
-        return await run_in_threadpool(content.accept, text)
-    return content.accept(text)
+        return await run_in_threadpool(conversation_content.accept, text)
+    return conversation_content.accept(text)
 
 
 def _known(row: AnyRow) -> dict[str, Any]:
@@ -333,9 +332,9 @@ def _item(
         "sourceId": row.source_id,
         "hasInsights": row.has_insights,
         "insightsError": _insights_error(row, waits_because),
-        "createdAt": moment.wire(row.created_at),
-        "startedAt": moment.wire(row.started_at),
-        "endedAt": moment.wire(row.ended_at),
+        "createdAt": clock.wire(row.created_at),
+        "startedAt": clock.wire(row.started_at),
+        "endedAt": clock.wire(row.ended_at),
     }
     if with_content:
         item["content"] = row.content.decode()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from promptlift.service.failures import Refusal
-from promptlift.service.web import answer, refuse
+from promptlift.service.errors import Refusal
+from promptlift.service.routes.http import answer, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

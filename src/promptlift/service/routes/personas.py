@@ -11,13 +11,13 @@ from promptlift.schema.pages import Done, Page
 from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 from promptlift.service.actions import personas
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
 
 # unspecified: items of a page. Enough for the whole library.
 _LIMIT_DEFAULT = limits.LIST_LIMIT_MAX

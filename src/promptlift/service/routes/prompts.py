@@ -23,14 +23,14 @@ from promptlift.schema.prompts import (
 )
 from promptlift.service.actions import insights, prompt_views, prompts
 from promptlift.service.routes import endpoint
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 from promptlift.service.store import prompts as prompt_rows
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
 
 _CREATED = ("id", "name", "content", "contentKnown", "llmModel", "status", "createdAt", "updatedAt")
 _UPDATED = ("id", "name", "content", "updatedAt")

@@ -12,13 +12,13 @@ from promptlift.schema.pages import Page
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 from promptlift.service.actions import versions
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import Parts
 
 _LIMIT = endpoint.parameter(
     "limit", {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX}, "Items of a page"
