@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from promptlift.service.context import Parts
-from promptlift.service.errors import Refusal
+from promptlift.service.context import AppContext
+from promptlift.service.errors import ApiException
 from promptlift.service.llm.served import ServedModels
 from promptlift.service.settings import ServiceSettings
 
@@ -26,14 +26,14 @@ def parts(asked, tmp_path):
 
     nobody = cast("Any", None)
     settings = ServiceSettings(data=tmp_path, models=("ours",))
-    return Parts(settings, nobody, nobody, nobody, nobody, nobody, ServedModels(read))
+    return AppContext(settings, nobody, nobody, nobody, nobody, nobody, ServedModels(read))
 
 
 def check(parts, name):
     """What is wrong with a name; ``None`` when it is valid."""
     try:
         asyncio.run(parts.check_model(name))
-    except Refusal as refusal:
+    except ApiException as refusal:
         return refusal.details["llmModel"]
     return None
 

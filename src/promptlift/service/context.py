@@ -25,7 +25,7 @@ _NEAR_NAMES = ThreadPoolExecutor(max_workers=1, thread_name_prefix="near-names")
 
 
 @dataclass
-class Parts:
+class AppContext:
     """What routes and actions need.
 
     Attributes
@@ -50,7 +50,7 @@ class Parts:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``VALIDATION_ERROR`` under ``llmModel``; says so when the endpoint's list could not be read.
         """
         names, doubt = frozenset(self.settings.models), None

@@ -32,7 +32,7 @@ STATUS_OF: dict[str, int] = {
 }
 
 
-class Refusal(Exception):
+class ApiException(Exception):
     """An answer that is an error of the API."""
 
     def __init__(
@@ -62,35 +62,35 @@ class Refusal(Exception):
         return {"error": error}
 
 
-def invalid(details: Mapping[str, Any], message: str | None = None) -> Refusal:
+def invalid(details: Mapping[str, Any], message: str | None = None) -> ApiException:
     """A value is not acceptable; ``details`` maps its dotted path to what is wrong."""
     names = ", ".join(details)
-    return Refusal("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
+    return ApiException("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
 
 
-def not_found(kind: str) -> Refusal:
+def not_found(kind: str) -> ApiException:
     """A resource does not exist for this account; the message names its kind."""
-    return Refusal("NOT_FOUND", f"{kind} not found")
+    return ApiException("NOT_FOUND", f"{kind} not found")
 
 
-def quota(what: str, *, limit: int, used: int, reset_at: str) -> Refusal:
+def quota(what: str, *, limit: int, used: int, reset_at: str) -> ApiException:
     """A plan quota is used up."""
-    return Refusal(
+    return ApiException(
         "LIMIT_EXCEEDED",
         f"The plan's limit of {what} is reached",
         details={"limit": limit, "used": used, "resetAt": reset_at},
     )
 
 
-def too_large(field: str, message: str) -> Refusal:
+def too_large(field: str, message: str) -> ApiException:
     """Something is over a size limit."""
-    return Refusal("PAYLOAD_TOO_LARGE", message, details={field: message})
+    return ApiException("PAYLOAD_TOO_LARGE", message, details={field: message})
 
 
-def unavailable(error: DBAPIError) -> Refusal:
+def unavailable(error: DBAPIError) -> ApiException:
     """The database is full, locked or gone. All requests log the same line, which the log writes once a second."""
     _LOG.error("the database cannot be used: %s", str(error.orig).partition("\n")[0])
-    return Refusal(
+    return ApiException(
         "SERVICE_UNAVAILABLE",
         "The service cannot use its database right now; send it again later",
     )

@@ -18,7 +18,7 @@ from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
 from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection
-from promptlift.service.context import Parts
+from promptlift.service.context import AppContext
 from promptlift.service.deployments.worker import DeploymentJobs
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.insights import worker
@@ -131,8 +131,8 @@ def _run(
     log = ConversationLog(database, jobs)
     models = Models.from_env(judge.client)
     runs = OptimizationJobs(database, models, worker=executor)
-    deployments = DeploymentJobs(database, models, runs.rooms, worker=executor)
-    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.served))
+    deployments = DeploymentJobs(database, models, runs.pool, worker=executor)
+    app = create_app(AppContext(settings, database, jobs, log, models, runs, judge.served))
 
     config = uvicorn.Config(
         app,

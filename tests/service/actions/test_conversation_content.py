@@ -10,7 +10,7 @@ from promptlift.schema import limits
 from promptlift.schema.model import from_wire_time
 from promptlift.service import clock
 from promptlift.service.actions.conversation_content import accept
-from promptlift.service.errors import Refusal
+from promptlift.service.errors import ApiException
 
 
 def structured(*messages, **rest):
@@ -22,7 +22,7 @@ def said(role, content="x", **rest):
 
 
 def refused(content):
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiException) as caught:
         accept(content)
     return caught.value.status, caught.value.code, caught.value.details
 

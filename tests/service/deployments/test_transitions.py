@@ -12,7 +12,7 @@ from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts, versions
 from promptlift.service.deployments import transitions
-from promptlift.service.errors import Refusal
+from promptlift.service.errors import ApiException
 from support.deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
 
 
@@ -22,7 +22,7 @@ def edit(world, content):
 
 
 def refused(world, optimization_id, number=None, **wanted):
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiException) as caught:
         world.apply(optimization_id, number, **wanted)
     return caught.value
 
@@ -224,7 +224,7 @@ def test_what_is_not_there_is_not_applied(world):
     assert refused(stranger, optimization_id).code == "NOT_FOUND"
     assert refused(world, "none").code == "NOT_FOUND"
     for foreign in (world.variant(other, 1), stranger.variant(stranger.optimization(), 1), "none", ""):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiException) as caught:
             transitions.apply(world.database, world.caller, PROMPT, optimization_id, foreign)
         assert (caught.value.code, set(caught.value.details)) == ("VALIDATION_ERROR", {"variantId"})
     prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)

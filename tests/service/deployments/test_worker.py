@@ -19,7 +19,7 @@ from promptlift.service.actions import prompts
 from promptlift.service.deployments.worker import DeploymentJobs
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
-from promptlift.service.simulations.pool import SimulationRooms
+from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import simulations
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
@@ -139,15 +139,15 @@ def start(world, talkers):
         def begin(*, worker="one", client=True, patience=60.0):
             chat = ChatClient(talkers.endpoint.settings) if client else None
             models = Models(chat, patience=patience)
-            rooms = SimulationRooms(world.database, at_a_time=12)
-            jobs = DeploymentJobs(world.database, models, rooms, worker=worker)
+            pool = SimulationPool(world.database, at_a_time=12)
+            jobs = DeploymentJobs(world.database, models, pool, worker=worker)
             stopped = threading.Event()
 
             def stop():
                 if not stopped.is_set():
                     stopped.set()
                     jobs.stop()
-                    rooms.close()
+                    pool.close()
                     if chat is not None:
                         chat.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from promptlift.service.errors import Refusal
+from promptlift.service.errors import ApiException
 from promptlift.service.routes.http import Query
 
 
@@ -14,7 +14,7 @@ def query_of(text):
 
 
 def problems(query):
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiException) as caught:
         query.check()
     assert caught.value.code == "VALIDATION_ERROR"
     return caught.value.details

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 from promptlift.schema.limits import PLANS
 from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.errors import Refusal
+from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as rows
@@ -123,7 +123,7 @@ def test_a_conversation_of_another_account_is_not_found(filled):
     with filled.database.write() as connection:
         other = accounts.create(connection, name="Two", email="t@example.test", plan="free")
     refused = update(filled, "c1", account=other, text=NEW)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, ApiException)
     assert refused.code == "NOT_FOUND"
     with filled.database.read() as connection:
         found = conversations.find(connection, filled.account, "c1")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service import clock
 from promptlift.service.actions import versions
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import Refusal, not_found
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` for the action or its prompt; ``INVALID_STATE`` when it changed no text, was undone, or another
         text became live since.
     """
@@ -116,17 +116,17 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
 def _check(row: AnyRow) -> None:
     """Refuse what cannot be undone."""
     if row.kind == "stop":
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE", "A stop cannot be undone; start a new optimization", details={"kind": row.kind}
         )
     if row.undone_by is not None:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The action was undone already",
             details={"undoneBy": row.undone_by, "undoneAt": clock.wire(row.undone_at)},
         )
     if row.from_version_seq == row.to_version_seq:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The action changed no text, so there is nothing to undo",
             details={"toVersionId": current_version.version_id(row.to_version_seq)},

@@ -42,7 +42,7 @@ def accept(content: str) -> Shape:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``PAYLOAD_TOO_LARGE`` over a limit, ``VALIDATION_ERROR`` under ``content`` when it cannot be read.
     """
     try:

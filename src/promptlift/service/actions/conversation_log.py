@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.errors import Refusal, not_found, quota, unavailable
+from promptlift.service.errors import ApiException, not_found, quota, unavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
 from promptlift.service.store.database import is_full_or_locked
@@ -79,7 +79,7 @@ class Logged:
     created: bool
 
 
-_Outcome = Logged | Updated | Refusal
+_Outcome = Logged | Updated | ApiException
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class ConversationLog:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the database.
         """
         entry.loop = asyncio.get_running_loop()
@@ -123,7 +123,7 @@ class ConversationLog:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
         """
         wanted.loop = asyncio.get_running_loop()
@@ -211,9 +211,9 @@ def _is_to_judge(outcome: _Outcome) -> bool:
     return isinstance(outcome, Updated) and outcome.to_judge
 
 
-def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | Refusal]:
+def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | ApiException]:
     """Add conversations inside a transaction; returns what became of each."""
-    outcomes: list[Logged | Refusal | None] = [None] * len(entries)
+    outcomes: list[Logged | ApiException | None] = [None] * len(entries)
     batch = _Batch()
     callers = {entry.caller.account_id: entry.caller for entry in entries}
     # In one order, so that two processes never wait for each other.
@@ -235,7 +235,7 @@ def _plan_account(
     *,
     entries: Sequence[Entry],
     mine: Sequence[int],
-    outcomes: list[Logged | Refusal | None],
+    outcomes: list[Logged | ApiException | None],
     batch: _Batch,
     now: int,
 ) -> None:
@@ -317,7 +317,10 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
 
 
 def _hold_keys(
-    connection: Connection, entries: Sequence[Entry], outcomes: Sequence[Logged | Refusal | None], now: int
+    connection: Connection,
+    entries: Sequence[Entry],
+    outcomes: Sequence[Logged | ApiException | None],
+    now: int,
 ) -> None:
     rows = [
         {
@@ -343,24 +346,24 @@ def _period_end(now: int) -> str:
     return clock.wire(clock.billing_period(now)[1]) or ""
 
 
-def _refusal_of(error: Exception) -> Refusal:
-    if isinstance(error, Refusal):
+def _refusal_of(error: Exception) -> ApiException:
+    if isinstance(error, ApiException):
         return error
     if isinstance(error, _KeyTakenError):
-        return Refusal(
+        return ApiException(
             "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
         )
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
         return unavailable(error)
     _LOG.exception("a conversation could not be kept", exc_info=error)
-    return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
+    return ApiException("INTERNAL_ERROR", "The service failed; its log says why")
 
 
 def _settle(settled: list[tuple[asyncio.Future[Any] | None, _Outcome]]) -> None:
     for future, outcome in settled:
         if future is None or future.done():
             continue
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, ApiException):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
-from promptlift.service.errors import Refusal, not_found
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import BY_ID, LIBRARY
 from promptlift.service.store import accounts, personas
@@ -39,7 +39,7 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``.
     """
     if persona_id in BY_ID:
@@ -56,7 +56,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
 
     Raises
     ------
-    Refusal
+    ApiException
         ``INVALID_STATE`` when the account has too many.
     """
     persona_id = new_id("per")
@@ -70,7 +70,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         if personas.count(connection, caller.account_id) >= OWN_MAX:
-            raise Refusal(
+            raise ApiException(
                 "INVALID_STATE",
                 f"The account has {OWN_MAX} personas, which is the most; delete one first",
                 details={"personas": f"at most {OWN_MAX}"},
@@ -87,7 +87,7 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
     """
     _check_own(persona_id)
@@ -106,7 +106,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
     """
     _check_own(persona_id)
@@ -118,7 +118,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
 
 def _check_own(persona_id: str) -> None:
     if persona_id in BY_ID:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "A persona of the library cannot be changed or deleted; create one of your own instead",
             details={"builtIn": "true"},

@@ -52,7 +52,7 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
@@ -67,7 +67,7 @@ def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``LIMIT_EXCEEDED`` for the plan.
     """
     now = clock.now()
@@ -110,7 +110,7 @@ def update(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, ``VALIDATION_ERROR`` for a text that was live before the one that is now, ``LIMIT_EXCEEDED`` when
         an archived prompt comes back.
     """

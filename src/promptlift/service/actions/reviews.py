@@ -20,7 +20,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``.
     """
     with database.read() as connection:
@@ -39,7 +39,7 @@ def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUp
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
     """
     changes = body.model_dump(exclude_unset=True, exclude={"variant_id"})

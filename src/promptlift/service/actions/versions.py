@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import Refusal, not_found
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def page(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
@@ -75,7 +75,7 @@ def restore(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when another version is live than
         ``if_version_id``.
     """
@@ -86,7 +86,7 @@ def restore(
             raise not_found(scheme.noun)
         wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
         if wanted is None:
-            raise Refusal(
+            raise ApiException(
                 "NOT_FOUND",
                 "Version not found",
                 details={"versionId": f"is not a version of this {scheme.name}; see its versions"},

@@ -20,7 +20,7 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.pool import LostHold, Run, SimulatedConversation
+from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     Scenario,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.judge import Judge
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.simulations.pool import SimulationRooms
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -71,7 +71,7 @@ class RegressionRun:
     def __init__(
         self,
         database: Database,
-        rooms: SimulationRooms,
+        pool: SimulationPool,
         calls: Calls,
         judge: Judge,
         *,
@@ -80,7 +80,7 @@ class RegressionRun:
         agent_model: str | None,
     ) -> None:
         self._database = database
-        self._rooms = rooms
+        self._pool = pool
         self._calls = calls
         self._worker = worker
         with database.read() as connection:
@@ -89,7 +89,7 @@ class RegressionRun:
             variants = optimizations.variants(connection, self._row.id)
             prompt = prompts.find(connection, self._row.account_id, self._row.prompt_id)
         if prompt is None:
-            raise LostHold("The prompt was deleted.")
+            raise LeaseLost("The prompt was deleted.")
         self._texts = {
             one.number: one.content
             for one in variants
@@ -125,7 +125,7 @@ class RegressionRun:
 
         Raises
         ------
-        Cancelled, LostHold
+        Cancelled, LeaseLost
             The test was given up or is another process's.
         PromptliftError
             It failed; the message is the reason.
@@ -148,7 +148,7 @@ class RegressionRun:
             if (row.number, arm) not in there
         ]
         if todo:
-            self._rooms.hold_all(self._run, todo)
+            self._pool.hold_all(self._run, todo)
         with self._database.write() as connection:
             prompts.find(connection, self._row.account_id, self._row.prompt_id, lock=True)
             self._run.keep(connection)

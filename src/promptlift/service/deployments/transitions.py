@@ -9,7 +9,7 @@ import orjson
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
 from promptlift.service.deployments.plan import after_completion
-from promptlift.service.errors import Refusal, invalid, not_found
+from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.store import action_log, deployments, optimizations, prompts
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def apply(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``; ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or another
         version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
     """
@@ -99,7 +99,7 @@ def apply(
         if optimization is None:
             raise not_found("Optimization")
         if optimization.status != "completed":
-            raise Refusal(
+            raise ApiException(
                 "INVALID_STATE",
                 f"The optimization is {optimization.status}; a variant can be applied once it is completed",
                 details={"status": optimization.status},
@@ -146,7 +146,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
     wanted = winner if variant_id is None else variant_id
     if wanted is None:
         # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The optimization ended without a winner, so nothing can be applied by itself; name a variant in variantId",
             details={"variantId": "needed, because there is no winner"},
@@ -162,11 +162,11 @@ def check_version(live: AnyRow, wanted: str | None) -> None:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``INVALID_STATE`` with the live version in its details.
     """
     if wanted is not None and live.seq != current_version.version_seq(wanted):
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The text was changed by somebody else in the meantime; look at the live one and ask again",
             details={

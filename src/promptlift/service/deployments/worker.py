@@ -17,7 +17,7 @@ from promptlift.service.store.errors import SQLAlchemyError
 if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
-    from promptlift.service.simulations.pool import SimulationRooms
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
 
 __all__ = ["DeploymentJobs"]
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
 LOOK_EVERYWHERE = 30  # looks
-# Tests of one process at a time; they share the rooms with optimizations.
+# Tests of one process at a time; they share the pool with optimizations.
 TESTS_AT_A_TIME = 8
 
 
@@ -39,16 +39,16 @@ class DeploymentJobs:
         Where they are kept.
     models
         Gives the language model of a test.
-    rooms
+    pool
         Where conversations are held; shared with optimizations, and closed by their owner.
     worker
         Stable name of this process.
     """
 
-    def __init__(self, database: Database, models: Models, rooms: SimulationRooms, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
         self._database = database
         self._models = models
-        self._rooms = rooms
+        self._pool = pool
         self._worker = worker
         self._tests = LeasedRuns(
             database,
@@ -116,7 +116,7 @@ class DeploymentJobs:
         """Carry a test on to its end."""
         RegressionRun(
             self._database,
-            self._rooms,
+            self._pool,
             calls,
             self._models.judge(calls),
             deployment_id=deployment_id,

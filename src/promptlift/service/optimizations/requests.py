@@ -10,7 +10,7 @@ import orjson
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
-from promptlift.service.errors import Refusal, invalid, not_found, quota
+from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.results import unmeasured, variants_of
@@ -39,7 +39,7 @@ def trigger(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
         personas, ``LIMIT_EXCEEDED`` for the month.
     """
@@ -106,7 +106,7 @@ def _check_text(prompt: AnyRow, link: str) -> None:
     """
     if prompt.content_known:
         return
-    raise Refusal(
+    raise ApiException(
         "INVALID_STATE",
         f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Give it first: "
         f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
@@ -174,7 +174,7 @@ def stop(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``INVALID_STATE`` when it has ended.
     """
     with database.write() as connection:
@@ -182,7 +182,7 @@ def stop(
         row = _find(connection, caller, optimization_id)
         # unspecified: which states accept stop.
         if row.status not in optimizations.OPEN:
-            raise Refusal(
+            raise ApiException(
                 "INVALID_STATE",
                 f"The optimization is {row.status}; only a queued or running one can be stopped",
                 details={"status": row.status},

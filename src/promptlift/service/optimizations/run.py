@@ -16,7 +16,7 @@ from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.requests import experiment_of
 from promptlift.service.optimizations.variants import write_variants
 from promptlift.service.optimizations.variants_request import owners_words
-from promptlift.service.simulations.pool import LostHold, Run, SimulatedConversation
+from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.store import accounts, optimizations, simulations, usage
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.judge import Judge
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.simulations.pool import SimulationRooms
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats import Pass
@@ -58,7 +58,7 @@ class OptimizationRun:
     def __init__(
         self,
         database: Database,
-        rooms: SimulationRooms,
+        pool: SimulationPool,
         calls: Calls,
         judge: Judge,
         *,
@@ -67,7 +67,7 @@ class OptimizationRun:
         worker: str,
     ) -> None:
         self._database = database
-        self._rooms = rooms
+        self._pool = pool
         self._calls = calls
         self._worker = worker
         with database.read() as connection:
@@ -104,7 +104,7 @@ class OptimizationRun:
 
         Raises
         ------
-        Cancelled, LostHold
+        Cancelled, LeaseLost
             The run was stopped or is another process's.
         PromptliftError
             It failed; the message is the reason.
@@ -196,7 +196,7 @@ class OptimizationRun:
         with self._database.read() as connection:
             row = optimizations.get(connection, self._row.id)
         if row.experiment is None or row.results is None:
-            raise LostHold("The run has no state.")
+            raise LeaseLost("The run has no state.")
         self._row = row
         self._cells = RunCells(self._database, self._run, row)
         self._notes = orjson.loads(row.results)["notes"]
@@ -218,7 +218,7 @@ class OptimizationRun:
             if (cell.number, arm) not in there
         ]
         if todo:
-            self._rooms.hold_all(self._run, todo)
+            self._pool.hold_all(self._run, todo)
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Take what happened in a pass, decide, and keep both."""

@@ -9,7 +9,7 @@ from promptlift.service.llm.calls import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.run import OptimizationRun
 from promptlift.service.simulations.leased_runs import LeasedRuns
-from promptlift.service.simulations.pool import LostHold, SimulationRooms
+from promptlift.service.simulations.pool import LeaseLost, SimulationPool
 from promptlift.service.store import accounts, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
@@ -42,7 +42,7 @@ class OptimizationJobs:
         self._database = database
         self._models = models
         self._worker = worker
-        self.rooms = SimulationRooms(database, at_a_time=models.conversations_at_a_time)
+        self.pool = SimulationPool(database, at_a_time=models.conversations_at_a_time)
         self._runs = LeasedRuns(
             database,
             optimizations.LEASES,
@@ -60,7 +60,7 @@ class OptimizationJobs:
     def stop(self) -> None:
         """End all calls and threads; the runs go on at the next start."""
         self._runs.stop()
-        self.rooms.close()
+        self.pool.close()
 
     def look(self) -> None:
         """Look now: a run was added or stopped."""
@@ -78,7 +78,7 @@ class OptimizationJobs:
         """Carry it on to its end."""
         run = OptimizationRun(
             self._database,
-            self.rooms,
+            self.pool,
             calls,
             self._models.judge(calls),
             agent_model=self._models.agent_model,
@@ -87,7 +87,7 @@ class OptimizationJobs:
         )
         try:
             run.to_its_end()
-        except (Cancelled, LostHold, SQLAlchemyError):
+        except (Cancelled, LeaseLost, SQLAlchemyError):
             raise
         except Exception:
             run.count()

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.context import Parts
+    from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Account(parts).add_to(endpoints)
+    _Account(context).add_to(endpoints)
 
 
 class _Account:
-    def __init__(self, parts: Parts) -> None:
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         add = endpoint.add

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from promptlift.schema.limits import PLANS
 from promptlift.service import clock
-from promptlift.service.errors import Refusal, unavailable
+from promptlift.service.errors import ApiException, unavailable
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes.http import refuse
 from promptlift.service.routes.rate_limit import Pace
@@ -38,7 +38,7 @@ _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
 
 
-class KeyRing:
+class KeyCache:
     """Knows the callers of recently used keys, so that not every request asks the database."""
 
     def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
@@ -52,7 +52,7 @@ class KeyRing:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``INVALID_API_KEY``.
         """
         kind, _, key = (authorization or "").partition(" ")
@@ -93,17 +93,17 @@ class KeyRing:
             unavailable(error)  # only logged: what reads can be answered all the same
 
     @staticmethod
-    def _refusal(message: str) -> Refusal:
-        return Refusal("INVALID_API_KEY", message, headers={"WWW-Authenticate": "Bearer"})
+    def _refusal(message: str) -> ApiException:
+        return ApiException("INVALID_API_KEY", message, headers={"WWW-Authenticate": "Bearer"})
 
 
-class Gate:
+class Authentication:
     """ASGI middleware around the whole service."""
 
     def __init__(self, app: ASGIApp, *, database: Database) -> None:
         self._app = app
         self._database = database
-        self._keys = KeyRing(database)
+        self._keys = KeyCache(database)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it in the API's error shape."""
@@ -141,7 +141,7 @@ class Gate:
             return {}
         pace = await run_in_threadpool(self._count, caller, limit)
         if pace.exceeded:
-            raise Refusal(
+            raise ApiException(
                 "RATE_LIMIT_EXCEEDED",
                 f"More than {limit} requests in this minute; try again in {pace.wait_seconds} seconds",
                 details={"limit": limit, "retryAfter": pace.wait_seconds},
@@ -157,15 +157,15 @@ class Gate:
 
     @staticmethod
     def _answer(error: Exception) -> Response:
-        if isinstance(error, Refusal):
+        if isinstance(error, ApiException):
             return refuse(error)
         if isinstance(error, DBAPIError) and is_full_or_locked(error):
             return refuse(unavailable(error))
         _LOG.error("a request failed", exc_info=error)
-        return refuse(Refusal("INTERNAL_ERROR", "The service failed; its log says why"))
+        return refuse(ApiException("INTERNAL_ERROR", "The service failed; its log says why"))
 
 
 def _refuse_hidden_slashes(scope: Scope) -> None:
     # The server decodes the path before it is matched: an id "a/status" would become another endpoint of "a".
     if b"%2f" in scope.get("raw_path", b"").lower():
-        raise Refusal("NOT_FOUND", "No such path; no id has a slash in it")
+        raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import json_depth
-from promptlift.service.errors import Refusal, invalid, too_large
+from promptlift.service.errors import ApiException, invalid, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
     )
 
 
-def refuse(refusal: Refusal) -> Response:
+def refuse(refusal: ApiException) -> Response:
     """The answer of a refusal."""
     return answer(refusal.body(), refusal.status, refusal.headers)
 
@@ -66,7 +66,7 @@ async def read_body(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
     raw = await _bounded(request)
@@ -91,7 +91,7 @@ def _check_type(request: Request) -> None:
         return
     kind = declared.partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise Refusal(
+        raise ApiException(
             "UNSUPPORTED_MEDIA_TYPE",
             "Send the body as JSON with the header Content-Type: application/json",
             details={"Content-Type": "must be application/json"},
@@ -123,7 +123,7 @@ def decode(raw: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``VALIDATION_ERROR`` under ``body``.
     """
     if not raw.strip():

@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.context import Parts
+    from promptlift.service.context import AppContext
 
 _STAGES = ("screen", "confirm", "regression")
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Optimizations(parts).add_to(endpoints)
+    _Optimizations(context).add_to(endpoints)
 
 
 class _Optimizations:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         root, one = "/optimizations", "/optimizations/{id}"
@@ -153,11 +153,11 @@ class _Optimizations:
 
     async def create(self, request: Request) -> Response:
         body = await read_body(request, OptimizationCreate, either=LINKS)
-        models = self._parts.models
+        models = self._context.models
         made = await run_in_threadpool(
             lambda: requests.trigger(self._database, caller_of(request), body, rehearsal=models.rehearse)
         )
-        self._parts.optimizations.look()
+        self._context.optimizations.look()
         return answer(made, 201)
 
     async def list(self, request: Request) -> Response:
@@ -236,5 +236,5 @@ class _Optimizations:
                 self._database, caller_of(request), path_id(request), body.reason, note=body.note
             )
         )
-        self._parts.optimizations.look()
+        self._context.optimizations.look()
         return answer(stopped)

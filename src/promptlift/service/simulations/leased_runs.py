@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.llm.calls import Calls, Cancelled
-from promptlift.service.simulations.pool import LostHold
+from promptlift.service.simulations.pool import LeaseLost
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class LeasedRuns:
     def _run(self, row_id: str, calls: Calls) -> None:
         try:
             self._work_on(row_id, calls)
-        except (Cancelled, LostHold):
+        except (Cancelled, LeaseLost):
             pass
         except SQLAlchemyError as error:
             # A full disk or a lost server: the run is taken up again when its lease runs out.
@@ -197,12 +197,12 @@ class LeasedRuns:
     def _work_on(self, row_id: str, calls: Calls) -> None:
         try:
             self._kind.work_on(row_id, calls)
-        except (Cancelled, LostHold, SQLAlchemyError):
+        except (Cancelled, LeaseLost, SQLAlchemyError):
             raise
         except PromptliftError as error:
             self._kind.fail(row_id, str(error))
         except Exception as error:  # noqa: BLE001 - a defect must not leave the row at work for ever
-            if self._ending:  # the rooms take no more conversations
+            if self._ending:  # the pool take no more conversations
                 return
             _LOG.exception("%s %s failed", self._name, row_id)
             self._kind.fail(row_id, f"A defect of the service: {type(error).__name__}: {error}")

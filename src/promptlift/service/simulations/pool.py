@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.scenarios import Scenario
     from promptlift.service.store.database import Database
 
-__all__ = ["LostHold", "ModelGone", "Run", "SimulatedConversation", "SimulationRooms"]
+__all__ = ["LeaseLost", "ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class ModelGone(PromptliftError):
     """The model does not answer any more; the message says why."""
 
 
-class LostHold(PromptliftError):
+class LeaseLost(PromptliftError):
     """The run was stopped, or another process has it: this one may not go on."""
 
 
@@ -111,7 +111,7 @@ class Run:
 
         Raises
         ------
-        LostHold
+        LeaseLost
             The run was stopped, or another process has it. Nothing of this transaction may be kept.
         """
         with self._lock:
@@ -119,7 +119,7 @@ class Run:
             new = (counted[0] - self._counted[0], counted[1] - self._counted[1])
             self._counted = counted
         if not self.hold(connection, *new):
-            raise LostHold("The run was stopped or given to another process.")
+            raise LeaseLost("The run was stopped or given to another process.")
 
     def answered(self) -> None:
         """Note that the model answered."""
@@ -143,7 +143,7 @@ class Run:
         return ModelGone(str(error)) if hopeless or gone else None
 
 
-class SimulationRooms:
+class SimulationPool:
     """Threads in which conversations are held, shared by all runs of the process.
 
     Parameters
@@ -167,12 +167,12 @@ class SimulationRooms:
     def hold_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
         """Hold conversations in random order, and return when all are kept.
 
-        A run never has more of them in the rooms than fit at a time, so that runs take turns. Those that end together
-        are kept in one transaction, and the rooms go on meanwhile.
+        A run never has more of them in the pool than fit at a time, so that runs take turns. Those that end together
+        are kept in one transaction, and the pool go on meanwhile.
 
         Raises
         ------
-        Cancelled, LostHold, ModelGone
+        Cancelled, LeaseLost, ModelGone
             The rest was not held; what had ended is kept.
         """
         order = np.random.default_rng((run.seed, conversations[0].cell)).permutation(len(conversations))

@@ -1,4 +1,4 @@
-"""What the database raises, for the rooms that catch it."""
+"""What the database raises, for those who catch it."""
 
 from __future__ import annotations
 
