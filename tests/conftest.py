@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import signal
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.workspace import Workspace
+
+
+# A shell that runs the tests in the background has them, and the programs they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["one_line", "shorten", "visible"]
+__all__ = ["one_line", "shorten", "shorten_middle", "visible"]
 
 _ANSI: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
@@ -57,3 +57,12 @@ def shorten(text: str, limit: int) -> tuple[str, int]:
     space = kept.rfind(" ", int(limit * 0.85))
     kept = (kept[:space] if space > 0 else kept).rstrip()
     return f"{kept}…", len(text) - len(kept)
+
+
+def shorten_middle(text: str, limit: int, marker: str = " … ") -> str:
+    """Cut a text to ``limit`` characters by leaving out its middle."""
+    if len(text) <= limit:
+        return text
+    kept = max(limit - len(marker), 0)
+    head = kept - kept // 2
+    return f"{text[:head]}{marker}{text[len(text) - kept // 2 :]}"
