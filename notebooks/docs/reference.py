@@ -84,6 +84,8 @@ ROOMS: Final = (
 )
 # Rooms whose modules are their interface: they have no names of their own.
 _OPEN_ROOMS: Final = ("schema",)
+# Rooms that export what most people call; the rest is imported from its module.
+_ROOMS_WITH_MORE: Final = ("stats",)
 # Characters of a value that fits on a page.
 LONG_VALUE: Final = 120
 # Modules, not names: each has a page.
@@ -101,7 +103,16 @@ def public_names(room: Room) -> list[str]:
         for name in sorted(module.__all__, key=str.lower)
         if not (name.startswith("__") or _is_page(room, name) or id(getattr(module, name)) in elsewhere)
     ]
-    return names + (_groups() if room.module == "client" else [])
+    return names + (_groups() if room.module == "client" else []) + _more_names(room)
+
+
+def _more_names(room: Room) -> list[str]:
+    """Full names of public classes and functions that a room does not export, but its modules have."""
+    if room.module not in _ROOMS_WITH_MORE:
+        return []
+    exported = importlib.import_module(room.name).__all__
+    names = [name for part in _parts(room.name) for name in _own_names(part)]
+    return [name for name in names if name.rpartition(".")[2] not in exported]
 
 
 def _groups() -> list[str]:
@@ -199,17 +210,18 @@ def _page(room: Room) -> str:
     about = inspect.getdoc(importlib.import_module(room.name)) or ""
     names = public_names(room)
     parts = [_heading(room.title), f"``{room.name}``\n", about, ""]
-    if room.module in _OPEN_ROOMS:
+    if room.module not in _OPEN_ROOMS:
+        own = [name for name in names if name not in _more_names(room)]
+        constants = [name for name in own if _is_constant(name)]
+        parts.append(_summary([name for name in own if name not in constants]))
+        if constants:
+            parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
+    if room.module in (*_OPEN_ROOMS, *_ROOMS_WITH_MORE):
         for module in _parts(room.name):
             own = [name for name in names if name.rpartition(".")[0] == module]
             if own:
                 said = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
                 parts += [_heading(module.rpartition(".")[2], "-"), said, "", _summary(own)]
-    else:
-        constants = [name for name in names if _is_constant(name)]
-        parts.append(_summary([name for name in names if name not in constants]))
-        if constants:
-            parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
     return "\n".join(parts)
 
 

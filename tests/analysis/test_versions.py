@@ -8,7 +8,8 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from promptlift.stats import analyse_pairs, newcombe
+from promptlift.stats import analyse_pairs
+from promptlift.stats.differences import newcombe
 from support.synthetic_tables import small
 from support.synthetic_versions import variants, versions
 

@@ -12,7 +12,8 @@ import pandas as pd
 from promptlift.analysis.reading import collect, names_of, provenance
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.stats import check_level, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ import pandas as pd
 
 from promptlift.analysis.reading import collect, names_of, provenance, require
 from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
-from promptlift.stats import check_level
 from promptlift.stats.effect import lift_interval
+from promptlift.stats.intervals import check_level
 
 __all__ = ["persona_scenario_heatmap"]
 

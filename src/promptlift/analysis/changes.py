@@ -11,7 +11,9 @@ from promptlift.analysis.mentions import SEVERITIES, check_top, find_mentions, j
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, names_of, provenance, require
 from promptlift.analysis.spans import Span, two_spans
-from promptlift.stats import check_level, compare_unpaired, holm, wilson
+from promptlift.stats import compare_unpaired, wilson
+from promptlift.stats.intervals import check_level
+from promptlift.stats.multiplicity import holm
 
 __all__ = ["issue_changes", "topic_changes"]
 

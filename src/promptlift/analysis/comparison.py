@@ -21,7 +21,8 @@ from promptlift.analysis.comparison_rows import (
 )
 from promptlift.analysis.reading import provenance
 from promptlift.schema.insights import Insights
-from promptlift.stats import CONFIDENCE_THRESHOLDS, check_level
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

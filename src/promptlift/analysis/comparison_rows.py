@@ -8,22 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from promptlift.stats import (
-    compare_paired,
-    compare_unpaired,
-    e_threshold,
-    holm,
-    label_test,
-    mcnemar_e_value,
-    mean_interval,
-    newcombe,
-    score_test,
-    sign_test_p,
-    wilson,
-)
-from promptlift.stats.evidence import confidence
+from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
+from promptlift.stats.differences import newcombe, sign_test_p
+from promptlift.stats.evidence import confidence, e_threshold
 from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
+from promptlift.stats.intervals import mean_interval
+from promptlift.stats.multiplicity import holm
 from promptlift.stats.paired_scores import paired_score_test
+from promptlift.stats.sentiment import label_test, score_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

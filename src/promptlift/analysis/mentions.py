@@ -12,7 +12,8 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import Groups, collect, group_rows, names_of, provenance, require
-from promptlift.stats import check_level, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

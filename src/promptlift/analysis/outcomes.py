@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import count_rows, group_rows, provenance, require, tally
-from promptlift.stats import check_level, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

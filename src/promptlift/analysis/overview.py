@@ -21,7 +21,7 @@ from promptlift.analysis.reading import (
     tally,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
-from promptlift.stats import check_level
+from promptlift.stats.intervals import check_level
 
 __all__ = ["prompt_overview"]
 

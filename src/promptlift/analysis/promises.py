@@ -12,7 +12,8 @@ from promptlift.analysis.outcomes import OUTCOMES, rate_columns
 from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import Versions, difference_columns, read_outcomes, read_versions
-from promptlift.stats import analyse_pairs, check_level
+from promptlift.stats import analyse_pairs
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,8 @@ from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
 from promptlift.analysis.reading import count_rows, group_rows, names_of, provenance, require, tally
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.stats import check_level, mean_interval, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level, mean_interval
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -8,8 +8,9 @@ from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, 
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
 from promptlift.analysis.reading import provenance, require
-from promptlift.stats import adjust_trends, change_point, check_level, trend_test
-from promptlift.stats.trend import DAYS_NEEDED
+from promptlift.stats import change_point, trend_test
+from promptlift.stats.intervals import check_level
+from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
 
 if TYPE_CHECKING:
     from datetime import tzinfo

@@ -13,7 +13,8 @@ from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, distinct, instants, names_of, provenance, require
 from promptlift.analysis.spans import Span
-from promptlift.stats import check_level, newcombe
+from promptlift.stats.differences import newcombe
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
