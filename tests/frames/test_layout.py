@@ -118,7 +118,7 @@ LAYOUT = {
         "variant_number: Int64",
         "is_original: boolean",
         "stage: screen|confirm|regression",
-        "pass: Int64",
+        "pass_number: Int64",
         "cell: Int64",
         "persona_id: str",
         "persona: str",

@@ -132,6 +132,6 @@ def test_a_simulation_has_its_persona_and_scenario():
         "money back",
         "conversation",
     ]
-    assert (row["pass"], row["cell"], row["ended_by"], row["content"]) == (4, 61, "turns", "{}")
+    assert (row["pass_number"], row["cell"], row["ended_by"], row["content"]) == (4, 61, "turns", "{}")
     assert pd.isna(row["task_completed"])
     assert "content" not in frames.simulations_table([wire])[0]

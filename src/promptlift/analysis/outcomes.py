@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import count_rows, group_rows, provenance, require, tally
+from promptlift.analysis.reading import count_by_key, count_rows, group_rows, provenance, require
 from promptlift.stats import wilson
 from promptlift.stats.intervals import check_level
 
@@ -67,7 +67,7 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
     counted = count_rows(conversations, columns)
     groups = group_rows(counted.frame, by)
     key = groups.codes * len(OUTCOMES) + outcome_codes(counted.frame)
-    counts = tally(key, groups.count * len(OUTCOMES), counted.weight)
+    counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     if groups.names is not None:
         result.insert(0, str(by), groups.names)

@@ -13,12 +13,12 @@ from promptlift.analysis.reading import (
     TICK,
     TIMES,
     Groups,
+    count_by_key,
     count_rows,
     group_rows,
     instants,
     names_of,
     score_parts,
-    tally,
 )
 from promptlift.errors import FrameError
 
@@ -121,7 +121,7 @@ def count_periods(
         freq = choice
         starts, row = _rows(place, ticks, groups.count, freq=freq, zone=zone)
         cells = len(starts) * groups.count
-        counts = tally(row * size + key, cells * size, weight).reshape(-1, size)
+        counts = count_by_key(row * size + key, cells * size, weight).reshape(-1, size)
         if np.median(counts[:, judged].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
             break
     scores: NDArray[np.float64] | None = None

@@ -25,6 +25,7 @@ __all__ = [
     "Groups",
     "check_prompts",
     "collect",
+    "count_by_key",
     "count_rows",
     "distinct",
     "group_rows",
@@ -34,7 +35,6 @@ __all__ = [
     "provenance",
     "require",
     "score_parts",
-    "tally",
 ]
 
 TIMES = ("started_at", "created_at")
@@ -271,7 +271,7 @@ def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
     return Groups(rank[codes], names.reindex(positions).reset_index(drop=True))
 
 
-def tally(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def count_by_key(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Count rows by key; each row counts ``weight`` times."""
     return np.bincount(key, weights=weight, minlength=size).astype(np.int64, copy=False)
 

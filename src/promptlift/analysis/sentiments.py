@@ -9,7 +9,7 @@ import pandas as pd
 
 from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
-from promptlift.analysis.reading import count_rows, group_rows, names_of, provenance, require, tally
+from promptlift.analysis.reading import count_by_key, count_rows, group_rows, names_of, provenance, require
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.stats import wilson
 from promptlift.stats.intervals import check_level, mean_interval
@@ -67,7 +67,7 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
     key = sentiment_codes(counted.frame["sentiment"])
     if groups.names is not None:
         key = groups.codes * 4 + key
-    counts = tally(key, groups.count * 4, counted.weight).reshape(-1, 4)
+    counts = count_by_key(key, groups.count * 4, counted.weight).reshape(-1, 4)
     n = counts[:, :3].ravel()
     total = np.repeat(counts[:, :3].sum(axis=1), 3)
     low, high = wilson(n, total, level=level)

@@ -25,7 +25,7 @@ class Span:
     low: int = _START
     high: int = _END
 
-    def holds(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def contains(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which instants lie in it."""
         return np.asarray((at >= self.low) & (at < self.high))
 

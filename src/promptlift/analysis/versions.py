@@ -58,7 +58,7 @@ class Outcomes:
 
     def counts(self, span: Span) -> NDArray[np.int64]:
         """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
-        return np.bincount(self.outcome[span.holds(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
+        return np.bincount(self.outcome[span.contains(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
 
 
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:

@@ -107,13 +107,13 @@ def read_table(
     tuple
         The table, and counts of unusable values by column.
     """
-    doubts = Doubts()
+    invalid = InvalidCounts()
     given = [column for column in columns if column.name not in computed]
-    return build(columns, values_of(given, rows) | computed, doubts), doubts.as_dict()
+    return build(columns, values_of(given, rows) | computed, invalid), invalid.as_dict()
 
 
 @dataclass(slots=True)
-class Doubts:
+class InvalidCounts:
     """Counts of values that could not be used and became missing, by column."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -123,9 +123,11 @@ class Doubts:
         return {name: count for name, count in self.counts.items() if count}
 
 
-def build(columns: Sequence[TableColumn], values: Mapping[str, list[Any]], doubts: Doubts) -> pd.DataFrame:
+def build(
+    columns: Sequence[TableColumn], values: Mapping[str, list[Any]], invalid: InvalidCounts
+) -> pd.DataFrame:
     """Make a table from a list a column; a value of the wrong type becomes missing and is counted."""
-    data = {column.name: series(column, values[column.name], doubts) for column in columns}
+    data = {column.name: series(column, values[column.name], invalid) for column in columns}
     return pd.DataFrame(data, copy=False)
 
 
@@ -157,24 +159,24 @@ class Parts:
         return frame, {name: count for name, count in self._counts.items() if count}
 
 
-def series(column: TableColumn, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     """Make one column."""
     if column.kind == "category":
-        return _category(column, values, doubts)
+        return _category(column, values, invalid)
     array, bad = _MAKERS[column.kind](values)
-    doubts.counts[column.name] += bad
+    invalid.counts[column.name] += bad
     made: pd.Series[Any] = pd.Series(array, dtype=_DTYPES[column.kind], copy=False)
     return made
 
 
-def _category(column: TableColumn, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+def _category(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     codes: dict[Any, int] = {name: code for code, name in enumerate(column.categories)} | {None: -1}
     if set(map(type, values)) <= _TEXT:
         kept = [codes.get(value, -2) for value in values]
     else:
         kept = [codes.get(value, -2) if value is None or type(value) is str else -2 for value in values]
     found = np.array(kept, dtype=np.int8)
-    doubts.counts[column.name] += int((found == -2).sum())
+    invalid.counts[column.name] += int((found == -2).sum())
     found[found < 0] = -1
     return pd.Series(pd.Categorical.from_codes(found, dtype=dtype_of(column)), copy=False)
 

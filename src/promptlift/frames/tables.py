@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.frames.columns import Doubts, build, read_table, values_of
+from promptlift.frames.columns import InvalidCounts, build, read_table, values_of
 from promptlift.frames.contents import first_times, message_values, source_ids
 from promptlift.frames.layouts import (
     CONTENT,
@@ -41,7 +41,7 @@ def conversations_table(
     tuple
         The table, and counts of unusable values by column.
     """
-    doubts = Doubts()
+    invalid = InvalidCounts()
     columns = (*CONVERSATIONS, *(CONTENT if content else ()), *(INSIGHT_VALUES if insights else ()))
     values = values_of(columns, rows)
     if content:
@@ -50,11 +50,11 @@ def conversations_table(
     if insights:
         given = [row.get("insights") for row in rows]
         if not set(map(type, given)) <= {dict, type(None)}:
-            doubts.counts["insights"] += sum(not isinstance(one, dict | None) for one in given)
-    frame = build(columns, values, doubts)
+            invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in given)
+    frame = build(columns, values, invalid)
     if frame["started_at"].hasnans:
         frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
-    return frame, doubts.as_dict()
+    return frame, invalid.as_dict()
 
 
 def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -67,9 +67,9 @@ def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
     Content that cannot be read gives no rows and is counted under ``unreadable_content``.
     """
-    doubts = Doubts()
-    values = message_values(rows, doubts)
-    return build(MESSAGES, values, doubts), doubts.as_dict()
+    invalid = InvalidCounts()
+    values = message_values(rows, invalid)
+    return build(MESSAGES, values, invalid), invalid.as_dict()
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:

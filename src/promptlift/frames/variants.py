@@ -62,7 +62,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
     computed: dict[str, list[Any]] = {name: [] for name in _WORKED_OUT}
     for item in items:
         _add(computed, item, 100.0 if percent else 1.0)
-    frame, doubts = read_table(VARIANTS, [row for item in items for row in item["variants"]], **computed)
+    frame, invalid = read_table(VARIANTS, [row for item in items for row in item["variants"]], **computed)
     facts = {item["id"]: facts_of(item["optimization"]) for item in items}
     about = {
         "units": UNITS,
@@ -71,7 +71,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
         "optimizations": facts,
         **(next(iter(facts.values())) if len(facts) == 1 else {"rehearsal": _any_rehearsal(facts)}),
     }
-    return frame, doubts, about
+    return frame, invalid, about
 
 
 def facts_of(optimization: Row) -> Row:

@@ -14,12 +14,12 @@ from promptlift.schema.naming import link_of
 _NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
 
 
-def to_wire_time(moment: datetime) -> str:
+def to_wire_time(time: datetime) -> str:
     """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``.
 
     A time without a zone is taken as UTC.
     """
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    aware = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -11,7 +11,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
-from promptlift.schema.texts import LinkText, LongText, visible
+from promptlift.schema.texts import LinkText, LongText, not_blank
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
@@ -28,7 +28,7 @@ OPTIMIZATION_MODES: tuple[OptimizationMode, ...] = ("exploratory", "validation")
 PERSONAS_MAX: Final = 500
 # The largest integer that every JSON reader takes exactly.
 SEED_MAX: Final = 2**53 - 1
-PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
 class OptimizationSettings(ApiModel):

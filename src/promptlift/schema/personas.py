@@ -8,9 +8,9 @@ from pydantic import AfterValidator, field_validator
 
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, Name, visible
+from promptlift.schema.texts import LongText, Name, not_blank
 
-PersonaText = Annotated[LongText, AfterValidator(visible)]
+PersonaText = Annotated[LongText, AfterValidator(not_blank)]
 
 
 class Persona(ApiModel):

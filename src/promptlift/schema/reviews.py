@@ -9,7 +9,7 @@ from pydantic import AfterValidator, StringConstraints
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LongText, not_blank
 
 Verdict = Literal["keep", "reject"]
 VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
@@ -31,7 +31,7 @@ class VariantReview(ApiModel):
 class ReviewUpdate(RequestModel):
     """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
 
-    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     verdict: Verdict | None = None
     """``null`` takes the verdict back."""
     note: LongText | None = None

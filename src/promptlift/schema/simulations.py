@@ -57,8 +57,8 @@ class Simulation(ApiModel):
     """Whether the original answered."""
     stage: Annotated[str | None, Column(categories=SIMULATION_STAGES)] = None
     """``screen``, ``confirm`` or ``regression``."""
-    # "pass" is a word of Python.
-    pass_: Annotated[int | None, Column(name="pass")] = Field(default=None, alias="pass")
+    # "pass" is a keyword of Python.
+    pass_number: Annotated[int | None, Column()] = Field(default=None, alias="pass")
     """Number of the pass."""
     cell: Annotated[int | None, Column()] = None
     """Number of the cell: the arms with the same number are a pair."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, StringConstraints
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LongText, not_blank
 
 VersionOrigin = Literal["created", "updated", "applied", "auto_deployed", "rolled_back", "restored"]
 VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
@@ -46,7 +46,7 @@ class PromptVersion(ApiModel):
 class RestoreRequest(RequestModel):
     """Body of ``POST /prompts/:id/restore``."""
 
-    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     if_version_id: str | None = None
     """Only while this version is live, so that nobody's change is written over unseen."""
     note: LongText | None = None

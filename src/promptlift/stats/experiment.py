@@ -10,7 +10,7 @@ import numpy as np
 
 from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
 from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
-from promptlift.stats.guardrails import GUARDRAIL_MARGINS, guardrail
+from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.passes import Cell, Outcome, Pass, table_of_columns, table_of_outcomes
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
-    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
     from promptlift.stats.tally import Measured

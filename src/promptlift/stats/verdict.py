@@ -11,7 +11,7 @@ from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.planning import pairs_needed, smallest_findable_points
 
 if TYPE_CHECKING:
-    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
     from promptlift.stats.tally import PairTally

@@ -20,7 +20,7 @@ import numpy as np
 
 from promptlift.stats import Experiment, wilson
 from promptlift.stats.differences import sign_test_p
-from promptlift.stats.multiplicity import holm
+from promptlift.stats.holm import holm
 
 PERSONA_SD, SCENARIO_SD = 0.8, 1.2
 BASE_LOW, BASE_HIGH, RATE_MAX = 0.55, 0.90, 0.97

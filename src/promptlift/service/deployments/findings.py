@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, checkpoint, deployment_verdict
-from promptlift.stats.guardrails import GUARDRAIL_MARGINS
+from promptlift.stats.guardrail import GUARDRAIL_MARGINS
+from promptlift.stats.holm import holm
 from promptlift.stats.looks import look_multipliers
-from promptlift.stats.multiplicity import holm
 from promptlift.stats.sentiment import score_test
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from promptlift.stats.intervals import check_level
 
 __all__ = ["persona_scenario_heatmap"]
 
-_KEY = ("optimization_id", "stage", "pass", "cell")
+_KEY = ("optimization_id", "stage", "pass_number", "cell")
 
 
 def persona_scenario_heatmap(
@@ -33,7 +33,7 @@ def persona_scenario_heatmap(
     ----------
     simulations
         Simulated conversations: ``variant_id``, ``is_original``, ``cell``, ``persona``, ``scenario``,
-        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass``, ``persona_id``.
+        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass_number``, ``persona_id``.
     variant_id
         The variant; by default the one with the most pairs, those of the confirmation counted first.
     stage

@@ -103,10 +103,10 @@ def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
     counts = found.counts.reshape(len(found.starts), groups, len(OUTCOMES))
     completed, n = counts[:, :, 3], counts[:, :, 2] + counts[:, :, 3]
     tests = adjust_trends([trend_test(completed[:, group], n[:, group]) for group in range(groups)])
-    told = []
+    trends = []
     for group, test in enumerate(tests):
         if test.enough and test.points_per_day is not None:
-            told.append(
+            trends.append(
                 {
                     "group": None if found.groups.names is None else found.groups.names.iloc[group],
                     "points_per_day": test.points_per_day,
@@ -119,7 +119,7 @@ def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
                     **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
                 }
             )
-    return told
+    return trends
 
 
 def _jump(found: PeriodCounts, completed: NDArray[np.int64], n: NDArray[np.int64]) -> dict[str, Any]:

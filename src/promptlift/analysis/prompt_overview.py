@@ -13,12 +13,12 @@ from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     collect,
+    count_by_key,
     count_rows,
     group_rows,
     names_of,
     provenance,
     require,
-    tally,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
 from promptlift.stats.intervals import check_level
@@ -80,7 +80,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
     known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
     shape = (groups.count, len(OUTCOMES), 4, 2)
     key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
-    counts = tally(key, int(np.prod(shape)), counted.weight).reshape(shape)
+    counts = count_by_key(key, int(np.prod(shape)), counted.weight).reshape(shape)
     outcomes = counts.sum(axis=(2, 3))
     total = outcomes.sum(axis=1)
     result = pd.DataFrame(
