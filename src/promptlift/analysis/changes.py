@@ -27,7 +27,7 @@ def issue_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How the share of conversations with each issue changed, with Newcombe's interval.
+    """Compute how the share of conversations with each issue changed, with Newcombe's interval.
 
     It says that something changed between two spans of time, not why: whoever wrote in may have changed too.
 
@@ -77,7 +77,7 @@ def topic_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How the share of conversations about each topic changed, with Newcombe's interval.
+    """Compute how the share of conversations about each topic changed, with Newcombe's interval.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def compare(
     repeats: Repeats = "refuse",
     kind: Kind | None = None,
 ) -> pd.DataFrame:
-    """Compare variants with a control, and say which is a winner, which is worse, and which neither.
+    """Compare variants with a control and decide for each: winner, worse, or neither.
 
     With ``pair``, only items that both did and that have both outcomes count, and rates are those of these
     pairs, so that the two printed rates give the printed lift. Without it the rows are taken to be independent:

@@ -34,7 +34,7 @@ def completion_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Completion rate of ended conversations by period, with Wilson's interval.
+    """Compute the completion rate of ended conversations by period, with Wilson's interval.
 
     The time of a conversation is ``started_at``, or ``created_at`` where that is not known. Conversations in
     progress or without insights are no failures: they are counted apart.
@@ -96,7 +96,7 @@ def completion_trend(
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
-    """Test the slope of every group that has enough days and conversations to speak of a trend."""
+    """Test the slope of every group that has enough days and conversations for a trend."""
     groups = found.groups.count
     if len(found.starts) < DAYS_NEEDED or groups > _MAX_TESTED:
         return []

@@ -24,7 +24,7 @@ def persona_scenario_heatmap(
     stage: SimulationStage | None = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Completion of a variant and of the original by persona and scenario, in pairs on the same cells.
+    """Compare a variant with the original by persona and scenario, in pairs on the same cells.
 
     Most fields have few pairs, because every pass draws new personas and scenarios: look at the rows of whole
     personas and scenarios first. Of many fields some differ by chance alone.
@@ -86,7 +86,7 @@ def persona_scenario_heatmap(
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:
-    """One row a cell with the outcomes of the variant and of the original, and the cells that lack one."""
+    """Pair the outcomes of the variant and of the original, one row a cell, and count the cells that lack one."""
     original = frame["is_original"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)
     key = [name for name in _KEY if name in frame]
     tested = frame[~original]

@@ -74,7 +74,7 @@ class Groups:
 
 
 def names_of(table: Any) -> list[str]:
-    """Column names of any table that narwhals accepts."""
+    """Return the column names of any table that narwhals accepts."""
     if isinstance(table, pd.DataFrame):
         return [str(name) for name in table.columns]
     try:
@@ -143,14 +143,14 @@ def require(
 
 
 def _how_to_read(missing: Sequence[str], table: str) -> str:
-    """Say which call gives missing columns, and what a table of one's own must have in them."""
+    """Say which call returns missing columns, and what a table of one's own must have in them."""
     known = {column.name: column for column in TABLES[table]}
     held = [f"{name} ({dtype_of(known[name])}): {known[name].meaning}" for name in missing if name in known]
     return " ".join([f"Read the table with {_CALLS[table]}.", *held])
 
 
 def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of any table as a pandas DataFrame, all rows."""
+    """Return columns of any table as a pandas DataFrame, all rows."""
     if isinstance(table, pd.DataFrame):
         return table[list(columns)]
     frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
@@ -166,7 +166,7 @@ def distinct(table: Any, column: str) -> list[Any]:
 
 
 def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
-    """Refuse prompts of which a table has no row, unless it has no rows at all.
+    """Check that a table has rows of the given prompts, unless it has no rows at all.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def count_rows(
 
 
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
-    """How many numbers of a column each counted row stands for, their sum and the sum of their squares."""
+    """Return for each counted row the count of its numbers, their sum and the sum of their squares."""
     if counted.weight is not None:
         return np.asarray(counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T)
     value = counted.frame[score].to_numpy(np.float64, na_value=np.nan)
@@ -251,7 +251,7 @@ _HOUR_SAFE = (
 
 
 def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
-    """Number the groups of a table, in the order of their values; rows without a value are the last group."""
+    """Assign each row to a group, in the order of the groups' values; rows without a value are the last group."""
     if by is None:
         return Groups(np.zeros(len(frame), np.intp), None)
     column = frame[by]
@@ -277,7 +277,7 @@ def count_by_key(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | N
 
 
 def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
-    """Microseconds since 1970 UTC of a time column; the smallest integer where it is null.
+    """Return a time column in microseconds since 1970 UTC; the smallest integer where it is null.
 
     Times without a zone are UTC, as all times of the API are.
 
@@ -297,7 +297,7 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
 
 
 def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
-    """Attributes of a result: its name, how it was made, and which analyser judged the conversations.
+    """Return the attributes of a result: its name, how it was made, and which analyser judged the conversations.
 
     ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says. ``rehearsal``
     is there, and true, when some of it comes from the built-in stand-in for a language model.
@@ -307,7 +307,7 @@ def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
 
 
 def is_rehearsal(*sources: Any) -> bool:
-    """Whether attributes or the column ``rehearsal`` of any of the tables say that a stand-in spoke."""
+    """Whether any of the tables comes from a rehearsal, by its attributes or its column ``rehearsal``."""
     for source in sources:
         attrs = getattr(source, "attrs", None)
         said = attrs.get("promptlift") if isinstance(attrs, dict) else None

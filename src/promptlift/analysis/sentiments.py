@@ -35,7 +35,7 @@ _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_mi
 
 
 def sentiment_distribution(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
-    """Share of conversations with each sentiment label, with Wilson's interval.
+    """Compute the share of conversations with each sentiment label, with Wilson's interval.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def sentiment_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Shares of the sentiment labels and the mean score by period, with intervals.
+    """Compute the shares of the sentiment labels and the mean score by period, with intervals.
 
     The time of a conversation is ``started_at``, or ``created_at`` where that is not known.
 
@@ -169,7 +169,7 @@ def sentiment_trend(
 
 
 def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
-    """Columns of the labels from their counts, one row of counts each: count, share and Wilson's interval."""
+    """Compute count, share and Wilson's interval of each label from rows of counts."""
     total = counts.sum(axis=1)
     columns: dict[str, NDArray[Any]] = {}
     for place, name in enumerate(SENTIMENTS):
@@ -181,7 +181,7 @@ def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[
 
 
 def score_columns(n: ArrayLike, mean: ArrayLike, sd: ArrayLike, level: float) -> dict[str, NDArray[Any]]:
-    """Columns of the mean score with its t interval, cut to the range of scores."""
+    """Compute the columns of the mean score with its t interval, cut to the range of scores."""
     count = np.asarray(n, np.int64)
     low, high = mean_interval(mean, sd, count, level=level)
     values = (np.asarray(mean, np.float64), np.clip(low, -1, 1), np.clip(high, -1, 1))
@@ -198,7 +198,7 @@ def _scores(parts: NDArray[np.float64] | None, size: int, level: float) -> dict[
 
 
 def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:
-    """Place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
+    """Return the place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype("str")
     if not isinstance(column.dtype, pd.CategoricalDtype):

@@ -42,7 +42,7 @@ def simulated_vs_production(
     window: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Predicted change of completion of each applied variant beside the change that its conversations show.
+    """Compare the predicted change of completion of each applied variant with the change seen in production.
 
     The prediction comes from simulated pairs. Production is compared before and after the apply: that is
     observational, because whoever wrote in, and what about, may have changed too. The conversations before are
@@ -251,7 +251,7 @@ def _cut(span: Span, at: int, window: int | None) -> Span:
 
 
 def _prediction(row: Any, simulated: pd.DataFrame, rate_before: float) -> tuple[Any, ...]:
-    """Measured change in points, its ends, the change to expect, pairs, level, and where it comes from."""
+    """Return measured change in points, its ends, the change to expect, pairs, level, and where it comes from."""
     if row is None:
         return _NOTHING
     pairs = row["n_pairs"] if not np.isnan(row["n_pairs"]) else row["n"]
@@ -287,7 +287,7 @@ def _from_pairs(counts: NDArray[np.float64], looks: NDArray[np.float64], level: 
 
 
 def _control_rate(row: pd.Series[Any], simulated: pd.DataFrame) -> float:
-    """Completion rate of the original beside the variant: on the same pairs, else of its own row."""
+    """Return the completion rate of the original beside the variant: on the same pairs, else of its own row."""
     if not np.isnan(row["original_task_completion"]):
         return float(row["original_task_completion"])
     same = simulated["is_original"] & (

@@ -72,7 +72,7 @@ _FACTS: Final = (
 
 
 def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataFrame:
-    """Give the lift of each variant with its interval, where the service sent one.
+    """Return the lift of each variant with its interval, where the service sent one.
 
     Nothing is made up: without an interval from the service the ends are missing, whatever the metrics are. Variants
     of the screening and of the confirmation talked in different situations; their lifts cannot be compared, and only a
@@ -132,7 +132,7 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
 
 
 def variant_confidence(variants: Any) -> pd.DataFrame:
-    """Give the confidence after each pass of the confirmation, or, without a trace, as it was reported at the end.
+    """Return the confidence after each pass of the confirmation, or, without a trace, the final one.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
 
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    """By optimization in the table's order, then stage, then the largest lift."""
+    """Sort by optimization in the table's order, then stage, then the largest lift."""
     run, _ = pd.factorize(rows["optimization_id"], use_na_sentinel=False)
     stage = rows["stage"].map({name: place for place, name in enumerate(_STAGES)}).astype("float64")
     keys = pd.DataFrame({"run": run, "stage": stage.fillna(len(_STAGES)), "lift": -rows["lift"]})
@@ -227,7 +227,7 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside_band(rows: pd.DataFrame, sent: pd.Series[bool], equivalence: float | None) -> pd.Series[Any]:
-    """Where each interval lies beside the band of practical equivalence."""
+    """Return where each interval lies beside the band of practical equivalence."""
     dtype = pd.CategoricalDtype(list(_EQUIVALENCE))
     if equivalence is None:
         return pd.Series([None] * len(rows), dtype=dtype)
@@ -263,7 +263,7 @@ def _facts(variants: Any, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _by_optimization(variants: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Facts of each optimization; of a table that says nothing, the confidence of its winner or its surest variant."""
+    """Return the facts of each optimization; without attributes, the confidence of its winner or best variant."""
     said = _said(variants)
     several = said.get("optimizations")
     if isinstance(several, dict) and several:

@@ -62,7 +62,7 @@ class Outcomes:
 
 
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
-    """Completion rate under each text of a prompt, and its difference to the text before.
+    """Compute the completion rate under each text of a prompt, and its difference from the text before.
 
     The comparison is observational: whoever wrote in, and what about, may have changed with the text. The rate
     by period, which the picture shows too, is ``completion_trend``.
@@ -121,7 +121,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
 
 
 def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
-    """Difference of completion in percentage points with Newcombe's interval, from rows of outcome counts."""
+    """Compute differences of completion in percentage points, with Newcombe's interval, from rows of outcome counts."""
     x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
     x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
     both = (n0 > 0) & (n1 > 0)
@@ -187,7 +187,7 @@ def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
 
 
 def of_one_prompt(conversations: Any, *others: Any) -> Any:
-    """Conversations of the prompt that other tables belong to.
+    """Return the conversations of the prompt that other tables belong to.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
 
 
 def _prompt_of(table: Any) -> str | None:
-    """The one prompt that a table belongs to, as its column or its attributes say."""
+    """Return the one prompt that a table belongs to, by its column or its attributes."""
     if table is None:
         return None
     if "prompt_id" in names_of(table):

@@ -30,5 +30,5 @@ def actions_table(rows: Sequence[Row]) -> Table:
 
 
 def review_table(rows: Sequence[Row]) -> Table:
-    """Make the table of what people think of variants, one row a variant."""
+    """Make the table of people's reviews, one row a variant."""
     return read_table(REVIEW, rows)

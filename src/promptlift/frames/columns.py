@@ -119,14 +119,14 @@ class InvalidCounts:
     counts: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
-        """Column to count, only where there are any."""
+        """Return the count of each column that has any."""
         return {name: count for name, count in self.counts.items() if count}
 
 
 def build(
     columns: Sequence[TableColumn], values: Mapping[str, list[Any]], invalid: InvalidCounts
 ) -> pd.DataFrame:
-    """Make a table from a list a column; a value of the wrong type becomes missing and is counted."""
+    """Make a table of one list for each column; a value of the wrong type becomes missing and is counted."""
     data = {column.name: series(column, values[column.name], invalid) for column in columns}
     return pd.DataFrame(data, copy=False)
 
@@ -146,14 +146,14 @@ class Parts:
         self._counts: Counter[str] = Counter()
 
     def add(self, rows: list[Any]) -> None:
-        """Make the table of some more rows."""
+        """Make the table of further rows."""
         for start in range(0, max(1, len(rows)), PART_ROWS):
             frame, counts = self._make(rows[start : start + PART_ROWS])
             self._parts.append(frame)
             self._counts.update(counts)
 
     def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
-        """Give the table of all rows, and the counts."""
+        """Return the table of all rows, and the counts."""
         parts = [part for part in self._parts if len(part)] or self._parts[:1]
         frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
         return frame, {name: count for name, count in self._counts.items() if count}
@@ -189,7 +189,7 @@ _LIST: Final[frozenset[type]] = frozenset({list, type(None)})
 
 
 def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]:
-    """Make values of other types ``None`` and count them. Whole columns are nearly always right, so that is looked at first."""
+    """Make values of other types ``None`` and count them; columns are nearly always right as a whole."""
     if set(map(type, values)) <= allowed:
         return values, 0
     kept = [value if type(value) in allowed else None for value in values]

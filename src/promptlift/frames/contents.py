@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def messages_of(content: str) -> list[Row]:
-    """Give the messages of a content as decoded JSON.
+    """Return the messages of a conversation's content as decoded JSON.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def _plain(message: Any) -> Row:
 
 
 def message_values(rows: Iterable[Row], invalid: InvalidCounts) -> dict[str, list[Any]]:
-    """Give the columns of the messages table as lists."""
+    """Return the columns of the messages table as lists."""
     ids: list[Any] = []
     turns: list[int] = []
     messages: list[Row] = []

@@ -86,7 +86,7 @@ def usage_table(usage: Row) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def analyser_of(frame: pd.DataFrame) -> str | None:
-    """Tell who judged the conversations of a table: ``lexicon``, ``llm``, ``mixed`` or nobody known."""
+    """Return which analyser judged a table's conversations: ``lexicon``, ``llm``, ``mixed``, or None."""
     if "analyser" not in frame:
         return None
     kinds = {str(name).split(":", 1)[0] for name in frame["analyser"].dropna().unique()}

@@ -75,7 +75,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
 
 
 def facts_of(optimization: Row) -> Row:
-    """Tell what a table of variants says about their optimization."""
+    """Return what a table of variants says about their optimization."""
     results = optimization.get("results")
     results = results if isinstance(results, dict) else {}
     trace = results.get("trace")
@@ -105,7 +105,7 @@ def _any_rehearsal(facts: dict[str, Row]) -> bool | None:
 
 
 def _recognise(rates: list[Any], rows: list[Row]) -> tuple[bool | None, str]:
-    """Tell whether rates are percent, and how that is known."""
+    """Decide whether rates are percent, and say how that is known."""
     known = [abs(rate) for rate in map(_number, rates) if rate is not None]
     if any("originalTaskCompletion" in row or "pairs" in row for row in rows):
         return True, "fields that only our service sends"
@@ -147,7 +147,7 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
 
 
 def _rates(row: Row, original: Row) -> tuple[float | None, float | None]:
-    """Task completion of a variant, and of the original on the same pairs, as given."""
+    """Return task completion of a variant, and of the original on the same pairs, as given."""
     rate = _number(value_at(row, "metrics.taskCompletion"))
     if row.get("isOriginal") is True:
         return rate, None
@@ -164,7 +164,7 @@ def _is_winner(row: Row, facts: Row) -> bool:
 
 
 def _confidence(row: Row, facts: Row, *, winner: bool) -> float | None:
-    """The variant's own confidence; of a service that gives one to the optimization only, the winner's."""
+    """Return the variant's own confidence, or the optimization's for its winner where a service gives only that."""
     own = _number(row.get("confidence"))
     return facts["confidence"] if own is None and winner else own
 

@@ -24,7 +24,7 @@ def to_wire_time(time: datetime) -> str:
 
 
 def from_wire_time(value: Any) -> Any:
-    """Read an ISO 8601 time and give it in UTC; a time without a zone is taken as UTC.
+    """Read an ISO 8601 time as UTC; a time without a zone is taken as UTC.
 
     Raises
     ------

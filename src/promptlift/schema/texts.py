@@ -10,14 +10,14 @@ from promptlift.schema import limits
 
 
 def not_blank(text: str) -> str:
-    """Refuse a text that nobody could see or store: blank, or with a NUL character."""
+    """Reject a text that is blank or cannot be stored."""
     if not text.strip():
         raise ValueError("must not be blank")
     return storable(text)
 
 
 def storable(text: str) -> str:
-    """Refuse a NUL character, which no database keeps as text, and half of a surrogate pair."""
+    """Reject a NUL character, which no database stores as text, and half of a surrogate pair."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     if not text.isascii():

@@ -68,7 +68,7 @@ class Transcript(BaseModel):
 
 
 def looks_structured(text: str) -> bool:
-    """Tell whether content is meant as structured JSON: its first character opens an object."""
+    """Whether content is meant as structured JSON: its first character opens an object."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
@@ -89,7 +89,7 @@ def parse_content(text: str) -> Transcript:
 
 
 def dump_content(transcript: Transcript) -> str:
-    """Write a transcript as structured content, without fields that hold nothing."""
+    """Write a transcript as structured content, without empty fields."""
     messages = []
     for message in transcript.messages:
         record: dict[str, Any] = {"role": message.role, "content": message.content}
@@ -109,7 +109,7 @@ def dump_content(transcript: Transcript) -> str:
 
 
 def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
-    """Bound the deepest nesting of a JSON text without parsing it.
+    """Measure how deeply a JSON text is nested, without parsing it.
 
     Exact when it is above ``limit``, where counting stops; otherwise never less than the true depth and never
     above ``limit``.

@@ -104,7 +104,7 @@ class RegressionTest:
 def regression_test(
     scenarios: Sequence[ScenarioPairs], *, require_non_inferiority: bool = False
 ) -> RegressionTest:
-    """Test whether a new text completes fewer tasks than the live one.
+    """Test whether a new text completes fewer tasks than the current one.
 
     Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse".
     Negative differences alone say nothing: with nothing changed, some scenario has one in most runs.
