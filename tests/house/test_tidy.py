@@ -38,7 +38,7 @@ ROOMS = {
     "widgets",
     "workspace",
 }
-SINGLE_MODULES = {"__init__.py", "__main__.py", "_version.py", "errors.py"}
+SINGLE_MODULES = {"__init__.py", "__main__.py", "_version.py", "atomic_write.py", "errors.py", "file_lock.py"}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",

@@ -181,7 +181,7 @@ def test_two_notebooks_at_once_lose_nothing(tmp_path):
     assert [one.wait(timeout=120) for one in started] == [0, 0, 0]
     said = json.loads((tmp_path / FILE).read_text())["services"]["http://127.0.0.1:1"]["reviews"]["o"]
     assert sorted(said) == sorted(f"{name}-{n}" for name in "abc" for n in range(25))
-    assert not [one for one in tmp_path.iterdir() if one.name.startswith(".promptlift-review-")]
+    assert not [one for one in tmp_path.iterdir() if one.name.endswith(".part")]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 7}', '{"format": 1, "services": 3}', "\x00"])

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import secrets
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError
+from promptlift.file_lock import file_lock, try_acquire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "promptlift-review.json"
 _FORMAT: Final = 1
 _LOCK_SECONDS: Final = 10.0
-_threads: Final = threading.Lock()
 
 
 class ReviewFile:
@@ -80,7 +77,7 @@ class ReviewFile:
         self._change(change)
 
     def _change(self, change: Callable[[Row], Any]) -> Any:
-        with _threads, _locked(self.path.with_name(f".{self.path.name}.lock")):
+        with _locked(self.path.with_name(f".{self.path.name}.lock")):
             whole = self._load()
             answer = change(self._part(whole))
             self._write(whole)
@@ -116,49 +113,24 @@ class ReviewFile:
         return whole
 
     def _write(self, whole: Row) -> None:
-        part = self.path.with_name(f".{self.path.stem}-{secrets.token_hex(4)}{self.path.suffix}")
+        # ASCII with escapes: whatever a text holds comes back byte for byte.
+        data = json.dumps(whole, indent=1).encode("ascii")
         try:
-            with part.open("w", encoding="ascii") as file:
-                # ASCII with escapes: whatever a text holds comes back byte for byte.
-                json.dump(whole, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path)
+            atomic_write(self.path, data)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise ConfigError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the operating system lets go when the process ends."""
+    """Hold a lock that the operating system releases when the process ends; threads of one process wait for each other too."""
+    lock = file_lock(path)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not try_acquire(lock, timeout=_LOCK_SECONDS):
+            raise ConfigError(f"Another notebook has held {path} for {_LOCK_SECONDS:.0f} seconds. Try again.")
     except OSError as error:
         raise ConfigError(f"{path.parent} cannot be written to: {error.strerror or error}.") from error
     try:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise ConfigError(
-                    f"Another notebook has held {path} for {_LOCK_SECONDS:.0f} seconds. Try again."
-                )
-            time.sleep(0.02)
         yield
     finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt  # noqa: PLC0415  only on Windows
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl  # noqa: PLC0415  absent on Windows
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        lock.release()
