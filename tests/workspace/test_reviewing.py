@@ -15,15 +15,11 @@ from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFo
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from support.deployed import ORIGINAL, TEXTS, World
-from support.foreign_service import KEY
+from support.foreign_service import KEY, hang_up
 from support.hostile import PAYLOADS
 from support.reviewed_service import ReviewedService
 
 FILE = Path("promptlift-review.json")
-
-
-def hang_up(handler):
-    handler.connection.close()
 
 
 @pytest.fixture
