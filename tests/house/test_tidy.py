@@ -38,7 +38,15 @@ ROOMS = {
     "widgets",
     "workspace",
 }
-SINGLE_MODULES = {"__init__.py", "__main__.py", "_version.py", "atomic_write.py", "errors.py", "file_lock.py"}
+SINGLE_MODULES = {
+    "__init__.py",
+    "__main__.py",
+    "_version.py",
+    "atomic_write.py",
+    "errors.py",
+    "file_lock.py",
+    "retry.py",
+}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",
