@@ -39,21 +39,23 @@ class ReviewFile:
         self.path = (Path.cwd() / FILE_NAME) if path is None else path
         self._service = base_url
 
-    def review(self, optimization_id: str) -> dict[str, Row]:
-        """Give what is said of the variants of an optimization, by variant."""
+    def reviews(self, optimization_id: str) -> dict[str, Row]:
+        """Return the reviews of an optimization by variant."""
         found: dict[str, Row] = self._part(self._load())["reviews"].get(optimization_id, {})
         return found
 
     def actions(self) -> list[Row]:
-        """Give all actions, newest first."""
+        """Return all actions, newest first."""
         return list(reversed(self._part(self._load())["actions"]))
 
-    def say(self, optimization_id: str, variant_id: str, changes: Row) -> Row:
-        """Change what is said of a variant, and give it."""
+    def update_review(self, optimization_id: str, variant_id: str, changes: Row) -> Row:
+        """Update the review of a variant and return it."""
 
         def change(part: Row) -> Row:
-            said = part["reviews"].setdefault(optimization_id, {})
-            row: Row = said.setdefault(variant_id, {"variantId": variant_id, "verdict": None, "note": None})
+            reviews = part["reviews"].setdefault(optimization_id, {})
+            row: Row = reviews.setdefault(
+                variant_id, {"variantId": variant_id, "verdict": None, "note": None}
+            )
             row.update(changes)
             return dict(row)
 
@@ -61,11 +63,11 @@ class ReviewFile:
         return changed
 
     def add(self, row: Row) -> None:
-        """Keep an action."""
+        """Add an action."""
         self._change(lambda part: part["actions"].append(row))
 
     def amend(self, action_id: str, changes: Row | None) -> None:
-        """Change an action, or take it out with None."""
+        """Update an action, or remove it when `changes` is None."""
 
         def change(part: Row) -> None:
             for row in part["actions"]:
