@@ -1,4 +1,4 @@
-"""Where every format hands in its conversations: checked against the limits, written as content, or a problem."""
+"""Collect the conversations of a file: each is checked against the limits and written as content, or becomes a problem."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
-__all__ = ["CALL", "RESULT", "Draft", "Intake", "Turn", "is_something"]
+    from promptlift.transcripts.sources import Record
 
-# How the content of a turn begins that is a tool call or its result.
+__all__ = ["CALL", "RESULT", "Collector", "ParsedConversation", "ParsedMessage", "is_something"]
+
+# How the content of a message begins that is a tool call or its result.
 CALL: Final = "[tool call] "
 RESULT: Final = "[tool result] "
 
@@ -35,8 +38,8 @@ STATUSES: Final = ("completed", "abandoned", "in_progress")
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
 
-class Turn(NamedTuple):
-    """One message as a format found it."""
+class ParsedMessage(NamedTuple):
+    """One message as the reader of a format found it."""
 
     role: Role
     content: str
@@ -46,14 +49,14 @@ class Turn(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
-    """One conversation as a format found it, not yet checked.
+class ParsedConversation:
+    """One conversation as the reader of a format found it, not yet checked.
 
     ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
-    ``system_prompt`` is that of the model calls where it is no turn of the conversation.
+    ``system_prompt`` is that of the model calls where it is not a message of the conversation.
     """
 
-    turns: list[Turn]
+    messages: list[ParsedMessage]
     line: int | None
     source_id: Any = None
     status: Any = None
@@ -65,20 +68,20 @@ class Draft:
     system_prompt: str | None = None
 
 
-class Intake:
-    """Takes drafts, problems, dropped fields and notes of one file, and gives the reading.
+class Collector:
+    """Collects conversations, problems, dropped fields and notes of one file into a reading.
 
     Parameters
     ----------
     file
         Name of the file.
-    room
+    max_chars
         Characters of content that may be kept.
     """
 
-    def __init__(self, file: str, room: float = math.inf) -> None:
+    def __init__(self, file: str, max_chars: float = math.inf) -> None:
         self.file = file
-        self._room = room
+        self._chars_left = max_chars
         self._unlisted = 0
         self.conversations: list[ImportedConversation] = []
         self.problems: list[Problem] = []
@@ -90,14 +93,14 @@ class Intake:
         self._times_without_zone = False
 
     def problem(self, line: int | None, message: str) -> None:
-        """Report something that cannot be read."""
+        """Record something that cannot be read."""
         if len(self.problems) < _PROBLEMS:
             self.problems.append(Problem(self.file, line, message))
         else:
             self._unlisted += 1
 
     def drop(self, path: str, count: int = 1) -> None:
-        """Count a field of the source that is not carried."""
+        """Count a field of the source that is not imported."""
         self.dropped[path] += count
 
     def drop_unknown(self, record: dict[str, Any], known: frozenset[str], *, prefix: str = "") -> None:
@@ -106,29 +109,42 @@ class Intake:
             if name not in known and is_something(value) and value not in ("[]", "{}"):
                 self.drop(f"{prefix}{name}")
 
+    def add_each(
+        self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
+    ) -> None:
+        """Add one conversation for each record; a record that cannot be read becomes a problem."""
+        for record in records:
+            if record.fault is not None:
+                self.problem(record.line, record.fault)
+                continue
+            try:
+                self.add(parse(record, self))
+            except (Unreadable, RecursionError) as error:
+                self.problem(record.line, str(error))
+
     def note(self, text: str) -> None:
-        """Tell the user something, once."""
+        """Record a note for the user, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def tally(self, sentence: str, count: int = 1) -> None:
-        """Count something for a note; ``{}`` in the sentence becomes the count."""
+        """Count something for a note; the count replaces ``{}`` in the sentence."""
         if count:
             self._tallies[sentence] += count
 
     def time(self, value: Any, path: str) -> datetime | None:
-        """Read a time; what is no time is counted as dropped."""
+        """Read a time; a value that is not a time is counted as dropped."""
         if not is_something(value):
             return None
-        moment = read_time(value)
-        if moment is None:
+        time = read_time(value)
+        if time is None:
             self.drop(f"{path} (not a time)")
         elif not has_zone(value):
             self._times_without_zone = True
-        return moment
+        return time
 
     def tokens(self, value: Any, path: str) -> int | float | None:
-        """Read a token count; what is none is counted as dropped."""
+        """Read a token count; a value that is not one is counted as dropped."""
         if not is_something(value):
             return None
         try:
@@ -140,21 +156,21 @@ class Intake:
             return None
         return int(number) if number.is_integer() else number
 
-    def add(self, draft: Draft) -> None:
-        """Take one conversation, or report why it cannot be logged."""
+    def add(self, conversation: ParsedConversation) -> None:
+        """Add one conversation, or record why it cannot be logged."""
         try:
-            content = self._content(draft)
+            content = self._content(conversation)
         except Unreadable as error:
-            self.problem(draft.line, str(error))
+            self.problem(conversation.line, str(error))
             return
-        self._count_system_prompt(draft)
-        self._room -= len(content)
-        if self._room < 0:
+        self._count_system_prompt(conversation)
+        self._chars_left -= len(content)
+        if self._chars_left < 0:
             raise TooMuchError(
-                "the file unpacks to much more than any export does; nothing after this is read. Unpack it first if it is "
-                "what it should be"
+                "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack it "
+                "first"
             )
-        source_id = _text(draft.source_id)
+        source_id = _text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
         again = self._seen[digest]
@@ -163,23 +179,23 @@ class Intake:
             ImportedConversation(
                 content=content,
                 source_id=source_id,
-                status=self._status(draft.status),
-                llm_model=_text(draft.llm_model),
-                company_name=_text(draft.company_name),
+                status=self._status(conversation.status),
+                llm_model=_text(conversation.llm_model),
+                company_name=_text(conversation.company_name),
                 file=self.file,
-                line=draft.line,
-                key=_text(draft.key),
+                line=conversation.line,
+                key=_text(conversation.key),
                 fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
             )
         )
 
     def finish(self, format_name: str) -> Reading:
-        """Give the reading of the file."""
+        """Return the reading of the file."""
         if self._times_without_zone:
             self.note("Times without a zone were taken as UTC.")
         if self._unlisted:
             self.problems.append(
-                Problem(self.file, None, f"{self._unlisted:,} more problems of the same file are not listed")
+                Problem(self.file, None, f"{self._unlisted:,} more problems in this file are not listed")
             )
         for sentence, count in self._tallies.items():
             self.note(sentence.format(count))
@@ -192,11 +208,11 @@ class Intake:
             self.system_prompts,
         )
 
-    def _count_system_prompt(self, draft: Draft) -> None:
-        """Count what stands before everything that was said, unless it cannot be the text of a prompt."""
-        text = draft.system_prompt
+    def _count_system_prompt(self, conversation: ParsedConversation) -> None:
+        """Count the system message that comes first, unless it cannot be the text of a prompt."""
+        text = conversation.system_prompt
         if text is None:
-            first, *others = draft.turns
+            first, *others = conversation.messages
             if first.role != "system" or first.content.startswith(RESULT):
                 return
             text = first.content
@@ -206,36 +222,36 @@ class Intake:
             visible(text)
         except ValueError:
             return
-        times = [turn.timestamp for turn in draft.turns if turn.timestamp is not None]
-        self.system_prompts.add(text, min(times, default=draft.started_at))
+        times = [message.timestamp for message in conversation.messages if message.timestamp is not None]
+        self.system_prompts.add(text, min(times, default=conversation.started_at))
 
-    def _content(self, draft: Draft) -> str:
-        turns = draft.turns
-        _check_turns(turns)
-        timed = any(turn.timestamp is not None for turn in turns)
-        if draft.started_at is not None and not timed:
-            turns = [turns[0]._replace(timestamp=draft.started_at), *turns[1:]]
+    def _content(self, conversation: ParsedConversation) -> str:
+        parsed = conversation.messages
+        _check_messages(parsed)
+        timed = any(message.timestamp is not None for message in parsed)
+        if conversation.started_at is not None and not timed:
+            parsed = [parsed[0]._replace(timestamp=conversation.started_at), *parsed[1:]]
             self.tally(
-                "Conversations with a time of their own and none in their messages; the first message got it: {}."
+                "Conversations that have a time but none in their messages, so the first message was given it: {}."
             )
-        metadata = self._metadata(draft.metadata)
+        metadata = self._metadata(conversation.metadata)
         for name in (
-            draft.source_id,
-            draft.llm_model,
-            draft.company_name,
-            draft.key,
-            *(t.model for t in turns),
+            conversation.source_id,
+            conversation.llm_model,
+            conversation.company_name,
+            conversation.key,
+            *(message.model for message in parsed),
         ):
             if isinstance(name, str):
                 _bytes(name, "the conversation's id, model, company or key")
         try:
-            messages = [Message(**turn._asdict()) for turn in turns]
+            messages = [Message(**message._asdict()) for message in parsed]
             content = dump_content(Transcript(messages=messages, metadata=metadata or None))
         except (TranscriptError, ValueError, RecursionError, TypeError) as error:
             raise Unreadable(f"the conversation cannot be written as content: {error}") from error
         size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
-            # Blanks between the fields say nothing; without them it may fit.
+            # Without the spaces between the fields it may fit.
             content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
             size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
@@ -264,28 +280,28 @@ class Intake:
         status = value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""
         if status in STATUSES:
             return status
-        self.drop(f"status ({str(value)[:40]!r} is none of {', '.join(STATUSES)})")
+        self.drop(f"status ({str(value)[:40]!r} is not one of {', '.join(STATUSES)})")
         return None
 
 
-def _check_turns(turns: list[Turn]) -> None:
-    if not turns:
+def _check_messages(messages: list[ParsedMessage]) -> None:
+    if not messages:
         raise Unreadable("the conversation has no messages; nothing to import")
-    if len(turns) > MESSAGES:
-        raise Unreadable(f"the conversation has {len(turns)} messages; the limit is {MESSAGES}")
-    for number, turn in enumerate(turns, start=1):
-        size = _bytes(turn.content, f"message {number}")
+    if len(messages) > MESSAGES:
+        raise Unreadable(f"the conversation has {len(messages)} messages; the limit is {MESSAGES}")
+    for number, message in enumerate(messages, start=1):
+        size = _bytes(message.content, f"message {number}")
         if size > MESSAGE_BYTES:
             raise Unreadable(f"message {number} has {size} bytes; the limit is {MESSAGE_BYTES}")
 
 
 def is_something(value: Any) -> bool:
-    """Tell whether a field holds anything that could be lost."""
+    """Whether a field holds anything that could be lost."""
     return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
 
 
 def _text(value: Any) -> str | None:
-    """Give a scalar as text, ``None`` when it holds nothing."""
+    """Return a scalar as text, ``None`` when it holds nothing."""
     if not is_something(value) or isinstance(value, dict | list | bool):
         return None
     return str(value)
