@@ -80,6 +80,22 @@ def test_every_import_format_is_documented():
     assert told == set(transcripts.FORMATS)
 
 
+def test_the_page_of_columns_has_every_column_with_its_unit():
+    """Every column of every table has its line, and every table the call that returns it."""
+    from promptlift.frames import describe_columns
+    from promptlift.workspace import Workspace
+
+    page = load("reference").columns_page()
+    for table, rows in describe_columns().groupby("table", sort=False):
+        assert f"``lift.{table}()``" in page
+        assert callable(getattr(Workspace, table))
+        for row in rows.itertuples():
+            assert (
+                f" - ``{row.column}``\n     - ``{row.dtype}``\n     - {row.unit}\n     - {row.meaning}"
+                in page
+            )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_the_python_of_a_page_compiles(page):
     """Every Python block compiles."""

@@ -39,10 +39,10 @@ def simulated_against_production(
     Parameters
     ----------
     variants
-        Variants or optimizations, as for ``analysis.simulated_against_production``, or its answer (then the
+        Variants or optimizations, as for ``analysis.simulated_vs_production``, or its answer (then the
         arguments are the answer's).
     conversations, versions, applied_at, window, level
-        As for ``analysis.simulated_against_production``.
+        As for ``analysis.simulated_vs_production``.
     ax
         Axes to draw on; a new figure without.
     style
@@ -56,11 +56,11 @@ def simulated_against_production(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.simulated_against_production`` raises them.
+        As ``analysis.simulated_vs_production`` raises them.
     """
     table = variants
-    if not look.precomputed(variants, "simulated_against_production"):
-        table = analysis.simulated_against_production(
+    if not look.precomputed(variants, "simulated_vs_production"):
+        table = analysis.simulated_vs_production(
             variants, conversations, versions=versions, applied_at=applied_at, window=window, level=level
         )
     ax = look.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
@@ -68,7 +68,7 @@ def simulated_against_production(
 
 
 def draw_promises(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
-    """Draw the answer of ``analysis.simulated_against_production`` and give the notes that belong under it."""
+    """Draw the answer of ``analysis.simulated_vs_production`` and give the notes that belong under it."""
     facts = table.attrs["promptlift"]
     points_axis(ax, "Change of task completion, percentage points")
     if table.empty:

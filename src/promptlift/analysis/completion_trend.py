@@ -8,8 +8,9 @@ from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, 
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
 from promptlift.analysis.reading import provenance, require
-from promptlift.stats import adjust_trends, change_point, check_level, trend_test
-from promptlift.stats.trend import DAYS_NEEDED
+from promptlift.stats import change_point, trend_test
+from promptlift.stats.intervals import check_level
+from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -33,7 +34,7 @@ def completion_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Completion rate of ended conversations by period, with Wilson's interval.
+    """Compute the completion rate of ended conversations by period, with Wilson's interval.
 
     The time of a conversation is ``started_at``, or ``created_at`` where that is not known. Conversations in
     progress or without insights are no failures: they are counted apart.
@@ -95,17 +96,17 @@ def completion_trend(
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
-    """Test the slope of every group that has enough days and conversations to speak of a trend."""
+    """Test the slope of every group that has enough days and conversations for a trend."""
     groups = found.groups.count
     if len(found.starts) < DAYS_NEEDED or groups > _MAX_TESTED:
         return []
     counts = found.counts.reshape(len(found.starts), groups, len(OUTCOMES))
     completed, n = counts[:, :, 3], counts[:, :, 2] + counts[:, :, 3]
     tests = adjust_trends([trend_test(completed[:, group], n[:, group]) for group in range(groups)])
-    told = []
+    trends = []
     for group, test in enumerate(tests):
         if test.enough and test.points_per_day is not None:
-            told.append(
+            trends.append(
                 {
                     "group": None if found.groups.names is None else found.groups.names.iloc[group],
                     "points_per_day": test.points_per_day,
@@ -118,7 +119,7 @@ def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
                     **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
                 }
             )
-    return told
+    return trends
 
 
 def _jump(found: PeriodCounts, completed: NDArray[np.int64], n: NDArray[np.int64]) -> dict[str, Any]:

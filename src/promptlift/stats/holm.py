@@ -13,7 +13,7 @@ __all__ = ["holm"]
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values so that the chance of any false alarm among them is kept.
+    """Adjust p-values by Holm's method, which bounds the chance of any false alarm among them.
 
     The smallest is multiplied by their number, the next by one less, and so on; none falls below the one
     before it. Valid whatever the tests have to do with each other.

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["usage"]
 
-_HINT = "Read the table with lift.usage()."
 # Counted as they stand, not added up over the period.
 _STOCKS = ("prompts",)
 # Earlier in the period, one busy day would be taken for the month.
@@ -23,7 +22,7 @@ _ELAPSED_NEEDED = 0.1
 
 
 def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
-    """Usage against limits, with a projection to the end of the period.
+    """Compare usage with its limits, and project it to the end of the period.
 
     The projection goes on at the average pace of the period so far. It has no interval, because a total says
     nothing about how the days differ; a change of pace, weekends and holidays are not in it. Before a tenth of the
@@ -51,7 +50,7 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
     ValueError
         When ``now`` is no time.
     """
-    columns = require(table, ["resource", "used", "limit", "period_start", "period_end"], hint=_HINT)
+    columns = require(table, ["resource", "used", "limit", "period_start", "period_end"], of="usage")
     running = [name for name in ("running",) if name in names_of(table)]
     frame = collect(table, [*columns, *running]).reset_index(drop=True)
     at = pd.Timestamp(_present(table) if now is None else instant(now, "now"), unit="us", tz="UTC")
@@ -84,7 +83,7 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
 
 
 def _present(table: Any) -> int:
-    """When the table was read, as it says, or now."""
+    """Return when the table was read, as it says, or now."""
     attrs = getattr(table, "attrs", None)
     said = attrs.get("promptlift") if isinstance(attrs, dict) else None
     fetched = said.get("fetched_at") if isinstance(said, dict) else None
@@ -108,7 +107,7 @@ def _full_at(
     limit: NDArray[np.float64],
     projected: NDArray[np.float64],
 ) -> pd.Series[Any]:
-    """When the limit is reached at the pace so far; never before now, and only within the period."""
+    """Compute when the limit is reached at the pace so far; never before now, and only within the period."""
     pace = np.divide(limit, used, out=np.full(len(used), np.nan), where=(used > 0) & (projected >= limit))
     full = (start + (now - start) * pace).astype("datetime64[us, UTC]")
     # What is full already filled at an unknown time.

@@ -21,7 +21,8 @@ from promptlift.analysis.comparison_rows import (
 )
 from promptlift.analysis.reading import provenance
 from promptlift.schema.insights import Insights
-from promptlift.stats import CONFIDENCE_THRESHOLDS, check_level
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def compare(
     repeats: Repeats = "refuse",
     kind: Kind | None = None,
 ) -> pd.DataFrame:
-    """Compare variants with a control, and say which is a winner, which is worse, and which neither.
+    """Compare variants with a control and decide for each: winner, worse, or neither.
 
     With ``pair``, only items that both did and that have both outcomes count, and rates are those of these
     pairs, so that the two printed rates give the printed lift. Without it the rows are taken to be independent:

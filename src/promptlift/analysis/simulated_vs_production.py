@@ -12,14 +12,15 @@ from promptlift.analysis.outcomes import OUTCOMES, rate_columns
 from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import Versions, difference_columns, read_outcomes, read_versions
-from promptlift.stats import analyse_pairs, check_level
+from promptlift.stats import analyse_pairs
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["simulated_against_production"]
+__all__ = ["simulated_vs_production"]
 
 _HINT = "Read the table with lift.variants(prompt_id=…) or lift.optimizations(prompt_id=…)."
 _APPLIED = ("applied", "auto_deployed")
@@ -32,7 +33,7 @@ _NUMBERS = (
 _PAIRS = ("n11", "n10", "n01", "n00")
 
 
-def simulated_against_production(
+def simulated_vs_production(
     variants: Any,
     conversations: Any,
     *,
@@ -41,7 +42,7 @@ def simulated_against_production(
     window: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Predicted change of completion of each applied variant beside the change that its conversations show.
+    """Compare the predicted change of completion of each applied variant with the change seen in production.
 
     The prediction comes from simulated pairs. Production is compared before and after the apply: that is
     observational, because whoever wrote in, and what about, may have changed too. The conversations before are
@@ -88,8 +89,8 @@ def simulated_against_production(
     """
     level = check_level(level)
     span = None if window is None else length(window, "window")
-    promised = _read_variants(variants)
-    applies, not_applied = _applies(promised, versions, applied_at)
+    simulated = _read_variants(variants)
+    applies, not_applied = _applies(simulated, versions, applied_at)
     outcomes = read_outcomes(conversations, versions, variants)
     before = [_cut(one.before, one.at, span) for one in applies]
     after = [_cut(one.after, one.at, span) for one in applies]
@@ -97,10 +98,10 @@ def simulated_against_production(
         np.array([outcomes.counts(part) for part in spans], np.int64).reshape(-1, len(OUTCOMES))
         for spans in (before, after)
     ]
-    rows = [promised.loc[one.row] if one.row is not None else None for one in applies]
+    rows = [simulated.loc[one.row] if one.row is not None else None for one in applies]
     sides = [rate_columns(side, level) for side in counts]
     known = [
-        _prediction(row, promised, rate) for row, rate in zip(rows, sides[0]["rate"].tolist(), strict=True)
+        _prediction(row, simulated, rate) for row, rate in zip(rows, sides[0]["rate"].tolist(), strict=True)
     ]
     columns: dict[str, Any] = {
         name: pd.Series([getattr(one, name) for one in applies], dtype="str") for name in _TEXTS
@@ -124,7 +125,7 @@ def simulated_against_production(
         "cuts_known": versions is not None,
         **({"rehearsal": True} if is_rehearsal(variants) else {}),
     }
-    table.attrs.update(provenance(conversations, "simulated_against_production", **facts))
+    table.attrs.update(provenance(conversations, "simulated_vs_production", **facts))
     return table
 
 
@@ -183,13 +184,13 @@ def _read_variants(variants: Any) -> pd.DataFrame:
     return frame.assign(is_original=original.astype("boolean").fillna(value=False).astype(bool))
 
 
-def _applies(promised: pd.DataFrame, versions: Any, applied_at: Any) -> tuple[list[_Apply], int]:
+def _applies(simulated: pd.DataFrame, versions: Any, applied_at: Any) -> tuple[list[_Apply], int]:
     if (versions is None) == (applied_at is None):
         raise ValueError(
             "Say when the variants were applied: versions=lift.versions(prompt_id), or applied_at= a time or a "
             "mapping from variant_id to times."
         )
-    tested = promised[~promised["is_original"]]
+    tested = simulated[~simulated["is_original"]]
     if versions is not None:
         found = _from_versions(tested, read_versions(versions))
     else:
@@ -249,12 +250,12 @@ def _cut(span: Span, at: int, window: int | None) -> Span:
     return span if window is None else span.shortened(low=at - window, high=at + window)
 
 
-def _prediction(row: Any, promised: pd.DataFrame, rate_before: float) -> tuple[Any, ...]:
-    """Measured change in points, its ends, the change to expect, pairs, level, and where it comes from."""
+def _prediction(row: Any, simulated: pd.DataFrame, rate_before: float) -> tuple[Any, ...]:
+    """Return measured change in points, its ends, the change to expect, pairs, level, and where it comes from."""
     if row is None:
         return _NOTHING
     pairs = row["n_pairs"] if not np.isnan(row["n_pairs"]) else row["n"]
-    control = _control_rate(row, promised)
+    control = _control_rate(row, simulated)
     counts = row[list(_PAIRS)].to_numpy(np.float64)
     looks = row[["look", "max_looks"]].to_numpy(np.float64)
     if np.isnan(row["lift_points_low"]) and not np.isnan([*counts, *looks]).any() and counts.sum() > 0:
@@ -285,14 +286,14 @@ def _from_pairs(counts: NDArray[np.float64], looks: NDArray[np.float64], level: 
     return (*ends, result.n, result.interval_level, "pairs")
 
 
-def _control_rate(row: pd.Series[Any], promised: pd.DataFrame) -> float:
-    """Completion rate of the original beside the variant: on the same pairs, else of its own row."""
+def _control_rate(row: pd.Series[Any], simulated: pd.DataFrame) -> float:
+    """Return the completion rate of the original beside the variant: on the same pairs, else of its own row."""
     if not np.isnan(row["original_task_completion"]):
         return float(row["original_task_completion"])
-    same = promised["is_original"] & (
-        promised["optimization_id"].eq(row["optimization_id"]) | promised["optimization_id"].isna()
+    same = simulated["is_original"] & (
+        simulated["optimization_id"].eq(row["optimization_id"]) | simulated["optimization_id"].isna()
     )
-    found = promised.loc[same, "task_completion"]
+    found = simulated.loc[same, "task_completion"]
     return float(found.iloc[0]) if len(found) else float("nan")
 
 

@@ -13,15 +13,15 @@ from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     collect,
+    count_by_key,
     count_rows,
     group_rows,
     names_of,
     provenance,
     require,
-    tally,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
-from promptlift.stats import check_level
+from promptlift.stats.intervals import check_level
 
 __all__ = ["prompt_overview"]
 
@@ -42,7 +42,7 @@ _COLUMNS = (
 
 
 def prompt_overview(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
-    """Headline numbers of conversations, each with how sure it is.
+    """Compute the headline numbers of conversations, each with its interval.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
     known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
     shape = (groups.count, len(OUTCOMES), 4, 2)
     key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
-    counts = tally(key, int(np.prod(shape)), counted.weight).reshape(shape)
+    counts = count_by_key(key, int(np.prod(shape)), counted.weight).reshape(shape)
     outcomes = counts.sum(axis=(2, 3))
     total = outcomes.sum(axis=1)
     result = pd.DataFrame(
@@ -103,7 +103,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
-    """Count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
+    """Compute count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
     times = [name for name in TIMES if name in names_of(table)]
     if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
         return _values_of_all(table, times)
@@ -139,7 +139,7 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
 
 
 def _values_of_all(table: pd.DataFrame, times: list[str]) -> pd.DataFrame:
-    """The same of all rows of a pandas table: a tenth of the time."""
+    """Compute the same for all rows of a pandas table, in a tenth of the time."""
     score = table["sentiment_score"].to_numpy()
     score = score[~np.isnan(score)]
     at = started(table, times) if times else np.zeros(0, np.int64)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, names_of, provenance, require
-from promptlift.stats import check_level
+from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
 from promptlift.stats.effect import lift_interval
+from promptlift.stats.intervals import check_level
 
 __all__ = ["persona_scenario_heatmap"]
 
-_HINT = "Read the table with lift.simulations(optimization_id)."
-_STAGES = ("screen", "confirm", "regression")
-_KEY = ("optimization_id", "stage", "pass", "cell")
-Stage = Literal["screen", "confirm", "regression"]
+_KEY = ("optimization_id", "stage", "pass_number", "cell")
 
 
 def persona_scenario_heatmap(
-    simulations: Any, *, variant_id: str | None = None, stage: Stage | None = None, level: float = 0.95
+    simulations: Any,
+    *,
+    variant_id: str | None = None,
+    stage: SimulationStage | None = None,
+    level: float = 0.95,
 ) -> pd.DataFrame:
-    """Completion of a variant and of the original by persona and scenario, in pairs on the same cells.
+    """Compare a variant with the original by persona and scenario, in pairs on the same cells.
 
     Most fields have few pairs, because every pass draws new personas and scenarios: look at the rows of whole
     personas and scenarios first. Of many fields some differ by chance alone.
@@ -31,7 +33,7 @@ def persona_scenario_heatmap(
     ----------
     simulations
         Simulated conversations: ``variant_id``, ``is_original``, ``cell``, ``persona``, ``scenario``,
-        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass``, ``persona_id``.
+        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass_number``, ``persona_id``.
     variant_id
         The variant; by default the one with the most pairs, those of the confirmation counted first.
     stage
@@ -58,10 +60,10 @@ def persona_scenario_heatmap(
         When there is no such variant or stage, or ``level`` cannot be used.
     """
     level = check_level(level)
-    if stage is not None and stage not in _STAGES:
-        raise ValueError(f"stage must be one of {', '.join(_STAGES)}, not {stage!r}.")
+    if stage is not None and stage not in SIMULATION_STAGES:
+        raise ValueError(f"stage must be one of {', '.join(SIMULATION_STAGES)}, not {stage!r}.")
     needed = ["variant_id", "is_original", "cell", "persona", "scenario", "task_completed"]
-    columns = require(simulations, needed, hint=_HINT)
+    columns = require(simulations, needed, of="simulations")
     present = names_of(simulations)
     more = [name for name in (*_KEY, "persona_id") if name in present and name not in columns]
     frame = collect(simulations, [*columns, *more])
@@ -77,14 +79,14 @@ def persona_scenario_heatmap(
         _part(pairs, "field", "persona", "scenario"),
     ]
     table = _with_rates(pd.concat(parts, ignore_index=True), level)
-    stages = sorted(pairs["stage"].dropna().unique(), key=_STAGES.index) if "stage" in pairs else []
+    stages = sorted(pairs["stage"].dropna().unique(), key=SIMULATION_STAGES.index) if "stage" in pairs else []
     facts = {"by": None, "level": level, "variant_id": chosen, "stages": stages, "n_dropped": dropped}
     table.attrs.update(provenance(simulations, "persona_scenario_heatmap", **facts))
     return table
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:
-    """One row a cell with the outcomes of the variant and of the original, and the cells that lack one."""
+    """Pair the outcomes of the variant and of the original, one row a cell, and count the cells that lack one."""
     original = frame["is_original"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)
     key = [name for name in _KEY if name in frame]
     tested = frame[~original]

@@ -12,7 +12,8 @@ import pandas as pd
 from promptlift.analysis.reading import collect, names_of, provenance
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.stats import check_level, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +137,7 @@ def _shared_questions(labels: Any, insights: Any) -> list[str]:
 
 
 def _only(table: Any, ids: pd.Index[Any]) -> Any:
-    """Rows about the labelled conversations, picked where the table lives."""
+    """Select the rows of labelled conversations, where the table lives."""
     if isinstance(table, pd.DataFrame):
         return table[table[KEY].isin(ids)]
     return nw.from_native(table).lazy().filter(nw.col(KEY).is_in(list(ids))).to_native()
@@ -155,7 +156,7 @@ def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
 
 
 def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Series[Any]:
-    """Place of each answer in ``answers``, -1 where there is none."""
+    """Return the place of each answer in ``answers``, -1 where there is none."""
     given = column.astype("object")
     known = given.notna()
     codes = pd.Series(-1, index=column.index, dtype=np.int64)
@@ -210,7 +211,7 @@ def _row(question: str, value: str, counts: NDArray[np.int64], unjudged: int, le
 
 
 def _kappa_interval(counts: NDArray[np.int64], level: float) -> tuple[float, float, float]:
-    """Kappa and the ends of its interval; NaN where chance alone would agree always."""
+    """Compute kappa and the ends of its interval; NaN where chance alone would always agree."""
     kappa, _ = _kappa(counts.astype(np.float64))
     if np.isnan(kappa):
         return kappa, np.nan, np.nan
@@ -220,7 +221,7 @@ def _kappa_interval(counts: NDArray[np.int64], level: float) -> tuple[float, flo
 
 
 def _kappa(counts: NDArray[np.floating]) -> tuple[float, float]:
-    """Cohen's kappa and its standard error: equations 2 and 13 of Fleiss, Cohen and Everitt (1969)."""
+    """Compute Cohen's kappa and its standard error: equations 2 and 13 of Fleiss, Cohen and Everitt (1969)."""
     n = counts.sum()
     if n == 0:
         return np.nan, np.nan

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
 
-from promptlift.stats import GUARDRAIL_MARGINS, guardrail
+from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 
 
 def clusters_of(personas, differences):
