@@ -1,4 +1,4 @@
-"""The static twin where nothing runs: exported pages read with JavaScript off, and notebooks run by programs."""
+"""The static fallback where nothing runs: exported pages read with JavaScript off, and notebooks run by programs."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scri
     assert labels.read_text() == LABELS
     assert labels.stat().st_mtime_ns == before
     readable(without_scripts, page.as_uri())
-    without_scripts.screenshot(path=lab.screenshots / "twin-executed.png")
+    without_scripts.screenshot(path=lab.screenshots / "fallback-executed.png")
     assert "widget-state" not in page.read_text()
 
 
 def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
-    """Run in JupyterLab, saved, exported: what was a live view is the static twin."""
+    """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
     (lab.folder / "labels.csv").write_text(LABELS)
     notebook = lab.open([code()], name="saved.ipynb")
     notebook.run_all()
@@ -92,14 +92,14 @@ def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scr
     notebook.page.locator(".jp-Cell").first.click()
     notebook.save()
     readable(without_scripts, export(notebook.path).as_uri())
-    without_scripts.screenshot(path=lab.screenshots / "twin-saved.png")
+    without_scripts.screenshot(path=lab.screenshots / "fallback-saved.png")
 
 
-def test_the_twin_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):
+def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):
     """GitHub keeps the elements and drops their styles and classes."""
     html = ConversationBrowser(browsable(60), labels=LABELLED)._repr_html_()
     bare = tmp_path / "bare.html"
     bare.write_text("<meta charset=utf-8>" + re.sub(r' (style|class)="[^"]*"', "", html))
     readable(without_scripts, bare.as_uri())
     assert without_scripts.locator("table").first.locator("tbody tr").count() == 12
-    without_scripts.screenshot(path=lab.screenshots / "twin-bare.png")
+    without_scripts.screenshot(path=lab.screenshots / "fallback-bare.png")

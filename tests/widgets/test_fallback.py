@@ -1,4 +1,4 @@
-"""The bundle of a widget: a view where somebody can act, HTML everywhere, and no view where a program runs."""
+"""The output of a widget: an interactive view where a person can act, HTML everywhere, no view where a program runs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import nbclient
 import nbformat
 import pytest
 
-from promptlift.widgets.browser import ConversationBrowser
-from promptlift.widgets.twin import front, nobody_can_act
+from promptlift.widgets.browser.widget import ConversationBrowser
+from promptlift.widgets.fallback import front_end, is_unattended
 from support.conversation_tables import browsable
 from support.report_page import Page
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def test_a_live_bundle_has_the_view_and_the_html():
+def test_an_interactive_bundle_has_the_view_and_the_html():
     bundle, _ = ConversationBrowser(browsable(20))._repr_mimebundle_()
     assert set(bundle) == {VIEW, "text/html", "text/plain"}
     assert bundle["text/plain"] == "ConversationBrowser(20 conversations, 0 labelled)"
@@ -37,8 +37,8 @@ def test_a_closed_widget_still_has_its_html():
     assert metadata == {}
 
 
-def test_a_plain_script_can_act():
-    assert not nobody_can_act()
+def test_a_plain_script_is_not_unattended():
+    assert not is_unattended()
 
 
 @pytest.mark.parametrize("allowed", [False, True])
@@ -61,8 +61,9 @@ def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     assert ("ConversationBrowser" in json.dumps(book.metadata.get("widgets", {}))) == allowed
 
 
-def test_the_front_end_has_no_way_to_read_html():
-    code = front("browser", "js")
+@pytest.mark.parametrize("names", [["browser"], ["commands", "review"], ["commands", "monitor"]])
+def test_the_front_end_has_no_way_to_parse_html(names):
+    code = front_end("js", *names)
     for name in (
         "innerHTML",
         "outerHTML",
@@ -74,4 +75,4 @@ def test_the_front_end_has_no_way_to_read_html():
         "https:",
     ):
         assert name not in code
-    assert "url(" not in front("browser", "css")
+    assert "url(" not in front_end("css", *names)

@@ -1,4 +1,4 @@
-"""The parts of a static twin: every text is text, and the words carry the meaning without any style."""
+"""The elements of a static fallback: every text is text, and the words carry the meaning without any style."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import pytest
 from markupsafe import Markup
 
-from promptlift.widgets.static import (
+from promptlift.widgets.static_html import (
     DiffLine,
-    Said,
+    Message,
     badge,
     details,
     diff_block,
@@ -44,7 +44,7 @@ def everything(payload):
         table([payload, "Number"], [[payload, 1], [badge(payload), payload]], numbers=[1], caption=payload),
         facts([(payload, payload), ("Empty", "")]),
         details(payload, payload, opened=True),
-        transcript([Said(payload, payload, payload), Said("user", payload)]),
+        transcript([Message(payload, payload, payload), Message("user", payload)]),
         diff_block(
             [
                 DiffLine(" ", (("same", payload),)),
@@ -87,8 +87,8 @@ def test_texts_keep_one_space_where_pieces_meet():
 
 def test_a_text_that_is_too_long_is_cut():
     assert len(text("word " * 100, 50)) <= 50
-    shown = transcript([Said("user", "word " * 1000)], limit=100)
-    assert "characters left out" in shown
+    shown = transcript([Message("user", "word " * 1000)], limit=100)
+    assert "characters omitted" in shown
 
 
 def test_what_could_run_or_load_is_refused():

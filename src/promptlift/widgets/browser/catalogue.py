@@ -1,4 +1,4 @@
-"""The conversations behind a browser: found by what they hold, given a page at a time."""
+"""The conversations of a browser: searched, filtered and read by their place in the table."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _WORDS: Final = re.compile(r'"([^"]+)"|(\S+)')
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What is looked for; every part that is given must hold.
+    """Filters of a search; a conversation must match all of them.
 
-    ``sentiment`` and ``completion`` are sets of which one must hold, ``issue`` the place of a title in
-    `Catalogue.issue_titles`, ``text`` words that must all occur (words in quotes as they stand).
+    ``sentiment`` and ``completion`` are sets of accepted values, ``issue`` is the index of a title in
+    `Catalogue.issue_titles`, ``text`` are words that must all occur (quoted words as a phrase).
     """
 
     sentiment: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the list."""
+    """One row of the list."""
 
     place: int
     title: str
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message as it is shown."""
+    """One message as shown."""
 
     role: str
     content: str
@@ -85,7 +85,7 @@ class Catalogue:
     conversations
         Any table that narwhals accepts, with conversation_id.
     blind
-        Whether what the judge said is kept back: texts are then looked for in the transcripts only.
+        Whether to hide the judge's verdicts; the text search then covers the transcripts only.
 
     Raises
     ------
@@ -112,17 +112,17 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self.ids)
 
-    # What is found.
+    # Search.
 
     def find(self, filters: Filters, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-        """Give the places of the conversations that fit, in the order of the table.
+        """Return the places of the matching conversations, in the order of the table.
 
         Parameters
         ----------
         filters
-            What is looked for.
+            The filters.
         among
-            Which conversations to look at; None is all.
+            Which conversations to search; None is all.
         """
         keep = np.ones(len(self), dtype=bool) if among is None else among.copy()
         if filters.sentiment:
@@ -142,7 +142,7 @@ class Catalogue:
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
     def _searchable(self) -> list[str]:
-        """Everything that is shown of each conversation, in small letters. Made when first looked for."""
+        """Return everything that is shown of each conversation, case-folded; built at the first search."""
         parts = [[one] for one in self.ids]
         if self.has_content:
             for own, content in zip(parts, self.frame["content"], strict=True):
@@ -153,15 +153,15 @@ class Catalogue:
                     own.append("\n".join(_titles(value)) if name != "summary" else _string(value))
         return [_storable("\n".join(own).casefold()) for own in parts]
 
-    # What is shown.
+    # Content.
 
     def row(self, place: int) -> Row:
-        """Give the line of one conversation."""
+        """Return the row of one conversation."""
         values = self.frame.iloc[place]
         return Row(
             place=place,
             title=self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)",
-            when=_moment(values),
+            when=_started_at(values),
             sentiment=None
             if self.blind or self.sentiments[place] == NOT_JUDGED
             else str(self.sentiments[place]),
@@ -176,11 +176,11 @@ class Catalogue:
         return "" if self.blind else one_line(_string(values.get("summary")), _TITLE_CHARS)
 
     def facts(self, place: int) -> list[tuple[str, str]]:
-        """Give names and values that are known about one conversation."""
+        """Return the known facts about one conversation as names and values."""
         values = self.frame.iloc[place]
         known = [
             ("Id", one_line(self.ids[place], 80)),
-            ("Started", _moment(values)),
+            ("Started", _started_at(values)),
             ("Status", one_line(_string(values.get("status")), 40).replace("_", " ")),
             ("Model", one_line(_string(values.get("llm_model")), 60)),
         ]
@@ -197,7 +197,7 @@ class Catalogue:
         return [(name, value) for name, value in known if value]
 
     def turns(self, place: int) -> tuple[list[Turn], str]:
-        """Give the messages of one conversation, or words that say why there are none."""
+        """Return the messages of one conversation, or why there are none."""
         if not self.has_content:
             return [], "No transcript: read the table with lift.conversations(insights=True, content=True)."
         messages, problem = self._messages(self.frame["content"].iloc[place])
@@ -213,11 +213,11 @@ class Catalogue:
             return [], f"The transcript cannot be read: {one_line(error, 300)}"
 
     def unjudged(self) -> tuple[int, str]:
-        """Give how many conversations have no insights for a reason that is known, and the most frequent reason."""
+        """Return how many conversations lack insights for a known reason, and the most frequent reason."""
         errors = insights_errors(self.frame)
         return sum(errors.values()), one_line(next(iter(errors), ""), 300)
 
-    # What can be chosen.
+    # Choices.
 
     def _sentiments(self) -> NDArray[np.object_]:
         if "sentiment" not in self.frame:
@@ -247,7 +247,7 @@ class Catalogue:
         )
 
     def choices(self) -> dict[str, Any]:
-        """Give what can be chosen from, with counts over the whole table."""
+        """Return the choices of each filter, with counts over the whole table."""
         if not self.has_judgements:
             return {"sentiment": [], "completion": [], "issues": []}
         return {
@@ -261,7 +261,7 @@ class Catalogue:
 
 
 def missing(value: Any) -> bool:
-    """Whether a cell holds nothing."""
+    """Whether a cell is empty."""
     if value is None or value is pd.NA or value is pd.NaT:
         return True
     return isinstance(value, float) and bool(np.isnan(value))
@@ -273,7 +273,7 @@ def _counted(values: NDArray[np.object_], names: Sequence[str]) -> list[list[Any
 
 
 def _storable(text: str) -> str:
-    """A text without half surrogates, which no table of Arrow holds."""
+    """Replace lone surrogates, which Arrow cannot store."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -282,7 +282,7 @@ def _string(value: Any) -> str:
 
 
 def _titles(value: Any) -> list[str]:
-    """Titles of issues, or topics; a missing cell has none."""
+    """Return the titles of issues or topics; a missing cell has none."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, list | tuple):
@@ -300,7 +300,7 @@ def _words_of(content: Any) -> str:
         return content
 
 
-def _moment(values: pd.Series[Any]) -> str:
+def _started_at(values: pd.Series[Any]) -> str:
     for name in ("started_at", "created_at"):
         value: Any = values.get(name)
         if not missing(value):
@@ -311,15 +311,15 @@ def _moment(values: pd.Series[Any]) -> str:
     return ""
 
 
-def _utc(moment: pd.Timestamp) -> str:
-    known = moment.tz_localize("UTC") if moment.tzinfo is None else moment.tz_convert("UTC")
-    return known.strftime("%Y-%m-%d %H:%M")
+def _utc(time: pd.Timestamp) -> str:
+    aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")
+    return aware.strftime("%Y-%m-%d %H:%M")
 
 
 def _turn(message: dict[str, Any]) -> Turn:
     kept, cut = shorten(visible(message["content"]), _MESSAGE_CHARS)
     tokens: Any = message.get("tokens")
-    # NaN is below nothing.
+    # A comparison with NaN is false.
     counts = isinstance(tokens, int | float) and not isinstance(tokens, bool) and abs(tokens) < 2**53
     return Turn(
         role=one_line(message["role"], 30),

@@ -1,4 +1,4 @@
-"""Intervals and confidence drawn with nothing but boxes in a row, so that they stand in any page."""
+"""Intervals and confidence drawn as a row of boxes, which any page can show without scripts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from markupsafe import Markup
 
-from promptlift.widgets.static import element
+from promptlift.widgets.static_html import element
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Piece", "axis_of", "confidence_pieces", "drawn", "effect_pieces"]
+__all__ = ["Piece", "common_axis", "confidence_pieces", "effect_pieces", "pieces_html"]
 
 Kind = Literal[
     "gap", "line", "fill", "rest", "zero", "dot", "hollow", "expected", "tick", "open-low", "open-high"
@@ -39,14 +39,14 @@ _MARGIN: Final = 0.08
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One box: what it is, and how wide in percent (marks have no width of their own)."""
+    """One box: its kind, and its width in percent (0 for a marker)."""
 
     kind: Kind
     width: float = 0.0
 
 
-def axis_of(values: Sequence[float | None]) -> tuple[float, float]:
-    """Give the ends of an axis that has 0 and every known value inside, the same for all variants."""
+def common_axis(values: Sequence[float | None]) -> tuple[float, float]:
+    """Return the ends of an axis that contains 0 and every known value, shared by all variants."""
     known = [0.0, *(one for one in values if one is not None and math.isfinite(one))]
     low, high = min(known), max(known)
     spread = (high - low) or 1.0
@@ -62,7 +62,7 @@ def effect_pieces(
     axis: tuple[float, float],
     interval: bool,
 ) -> list[Piece]:
-    """Draw a lift with its interval over an axis.
+    """Draw a lift with its interval on an axis.
 
     Parameters
     ----------
@@ -71,48 +71,48 @@ def effect_pieces(
     axis
         Its ends.
     interval
-        Whether the service gave an interval: without one the dot is hollow and no line is drawn; with one, an end that
-        is missing has no bound and gets an arrow.
+        Whether the service reported an interval. Without one the dot is hollow and has no line; with one, a missing
+        end is unbounded and gets an arrow.
     """
     if lift is None:
         return []
     start, end = axis
     left = start if low is None else max(low, start)
     right = end if high is None else min(high, end)
-    marks: list[tuple[float, Kind]] = [(0.0, "zero"), (lift, "dot" if interval else "hollow")]
+    markers: list[tuple[float, Kind]] = [(0.0, "zero"), (lift, "dot" if interval else "hollow")]
     if expected is not None:
-        marks.append((expected, "expected"))
+        markers.append((expected, "expected"))
     if interval:
-        marks += [(left, "open-low")] if low is None else []
-        marks += [(right, "open-high")] if high is None else []
+        markers += [(left, "open-low")] if low is None else []
+        markers += [(right, "open-high")] if high is None else []
     covered = (left, right) if interval else (math.inf, -math.inf)
-    return _row(marks, covered, axis, ("gap", "line"))
+    return _row(markers, covered, axis, ("gap", "line"))
 
 
 def confidence_pieces(confidence: float | None, needed: float | None) -> list[Piece]:
-    """Draw a confidence from 0 to 1 as a bar, with a tick where a winner would be named."""
+    """Draw a confidence from 0 to 1 as a bar, with a tick at the value that a winner needs."""
     if confidence is None:
         return []
-    marks: list[tuple[float, Kind]] = [(needed, "tick")] if needed is not None else []
-    return _row(marks, (0.0, confidence), (0.0, 1.0), ("rest", "fill"))
+    markers: list[tuple[float, Kind]] = [(needed, "tick")] if needed is not None else []
+    return _row(markers, (0.0, confidence), (0.0, 1.0), ("rest", "fill"))
 
 
 def _row(
-    marks: list[tuple[float, Kind]],
+    markers: list[tuple[float, Kind]],
     covered: tuple[float, float],
     axis: tuple[float, float],
     kinds: tuple[Kind, Kind],
 ) -> list[Piece]:
-    """Boxes from the left end to the right: empty or covered ones, and the marks between them."""
+    """Return the boxes from left to right: empty or covered ones, and the markers between them."""
     start, end = axis
     whole = end - start
-    inside = [(min(max(place, start), end), kind) for place, kind in marks]
+    inside = [(min(max(place, start), end), kind) for place, kind in markers]
     edges = sorted(
         {start, end, *(place for place, _ in inside), *(min(max(one, start), end) for one in covered)}
     )
     pieces: list[Piece] = []
     for place, after in zip(edges, [*edges[1:], None], strict=True):
-        here = sorted((kind for spot, kind in inside if spot == place), key=lambda kind: _ORDER[kind])
+        here = sorted((kind for position, kind in inside if position == place), key=lambda kind: _ORDER[kind])
         pieces += [Piece(kind) for kind in here]
         if after is not None:
             middle = (place + after) / 2
@@ -121,8 +121,8 @@ def _row(
     return pieces
 
 
-def drawn(pieces: Sequence[Piece], *, words: str) -> Markup:
-    """Make the boxes as HTML without scripts; ``words`` say the same for those who do not see them."""
+def pieces_html(pieces: Sequence[Piece], *, label: str) -> Markup:
+    """Return the boxes as HTML; ``label`` says the same in words, for those who cannot see them."""
     if not pieces:
         return Markup("")
     boxes = [
@@ -133,4 +133,4 @@ def drawn(pieces: Sequence[Piece], *, words: str) -> Markup:
         for piece in pieces
     ]
     style = "display:inline-block;width:180px;height:22px;line-height:22px;font-size:0;white-space:nowrap"
-    return element("span", *boxes, style=style, title=words)
+    return element("span", *boxes, style=style, title=label)

@@ -1,4 +1,4 @@
-"""What people say about conversations: kept in the order it was said, as a table and in a file."""
+"""The labels that people give conversations, as a table and in a file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ COLUMNS: Final[dict[str, Any]] = {
     "labelled_at": pd.DatetimeTZDtype("us", "UTC"),
 }
 _SUFFIXES: Final = (".csv", ".parquet")
-# A spreadsheet takes a cell that begins like this for a formula. An apostrophe before it makes it text.
+# A spreadsheet reads a cell that starts like this as a formula; an apostrophe before it makes it text.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-_YES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a person said about one conversation; None where nothing was said."""
+    """A person's label of one conversation; None where it has no value."""
 
     task_completed: bool | None = None
     sentiment: str | None = None
@@ -41,12 +41,12 @@ class Label:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is said."""
+        """Whether it has no value at all."""
         return self.task_completed is None and self.sentiment is None
 
 
 class Labels:
-    """Labels by conversation, written to a file after every change when there is one.
+    """Labels by conversation, saved to a file (when there is one) after every change.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Labels:
         Labels to start with: a table with conversation_id and task_completed or sentiment, or the path of a CSV or
         Parquet file, which need not exist yet.
     clock
-        Gives the time of a label.
+        Returns the time of a label.
     """
 
     def __init__(
@@ -74,25 +74,25 @@ class Labels:
         return len(self._by_id)
 
     def get(self, conversation_id: str) -> Label:
-        """Give what is said about a conversation; an empty label when nothing is."""
+        """Return the label of a conversation; an empty one when it has none."""
         return self._by_id.get(conversation_id, Label())
 
-    def say(
+    def record(
         self,
         conversation_id: str,
         field: Literal["task_completed", "sentiment", "both"],
         value: Any,
     ) -> None:
-        """Say something about a conversation, or take it back with None.
+        """Record one value of a conversation's label; None removes it.
 
         Raises
         ------
         ConfigError
-            When the file cannot be written, or holds something else by now; the label is kept in memory all the same.
+            When the file cannot be written or was overwritten with something else; the label is still kept in memory.
         """
         changed_by_others = None
         if self.path is not None and _state_of(self.path) not in (self._seen, None):
-            try:  # another notebook, or this cell before it was run again
+            try:  # another notebook, or an earlier run of this cell
                 self._load()
             except ConfigError as error:
                 changed_by_others = error
@@ -104,7 +104,7 @@ class Labels:
             label = replace(before, sentiment=value, labelled_at=now)
         else:
             label = Label()
-        # Last said, last in the table.
+        # The latest label is the last in the table.
         self._by_id.pop(conversation_id, None)
         if not label.empty:
             self._by_id[conversation_id] = label
@@ -114,7 +114,7 @@ class Labels:
             self._seen = _state_of(write_labels(self.table(), self.path))
 
     def table(self) -> pd.DataFrame:
-        """Give all labels, one row a conversation, in the order they were given."""
+        """Return all labels, one row per conversation, in the order they were given."""
         columns: dict[str, list[Any]] = {
             "conversation_id": list(self._by_id),
             "task_completed": [label.task_completed for label in self._by_id.values()],
@@ -134,10 +134,10 @@ class Labels:
 
 def _checked(path: Path) -> Path:
     if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"Labels are kept in a .csv or .parquet file, not in {path.name!r}.")
+        raise ConfigError(f"Labels are saved as .csv or .parquet, not as {path.name!r}.")
     path = path.resolve()
     if not path.parent.is_dir():
-        raise ConfigError(f"There is no folder {str(path.parent)!r} for the labels. Make it first.")
+        raise ConfigError(f"There is no folder {str(path.parent)!r} for the labels. Create it first.")
     return path
 
 
@@ -150,25 +150,26 @@ def _state_of(path: Path) -> tuple[int, int] | None:
 
 
 def _from_table(given: Any, name: str) -> dict[str, Label]:
-    # Any table that narwhals accepts; the analysis rooms stand below.
     from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415  narwhals, only when labels are given
 
     present = names_of(given)
-    said = [column for column in ("task_completed", "sentiment") if column in present]
-    if "conversation_id" not in present or not said:
+    values = [column for column in ("task_completed", "sentiment") if column in present]
+    if "conversation_id" not in present or not values:
         missing = [
             column for column in ("conversation_id", "task_completed", "sentiment") if column not in present
         ]
         raise FrameError(
-            missing, present, hint="Labels need conversation_id, and task_completed or sentiment or both."
+            missing, present, hint="Labels need conversation_id, and task_completed, sentiment or both."
         )
-    frame = collect(given, ["conversation_id", *said, *(["labelled_at"] if "labelled_at" in present else [])])
+    frame = collect(
+        given, ["conversation_id", *values, *(["labelled_at"] if "labelled_at" in present else [])]
+    )
     found: dict[str, Label] = {}
     for row in frame.to_dict("records"):
         label = Label(
-            _truth(row.get("task_completed"), name),
-            _feeling(row.get("sentiment"), name),
-            _moment(row.get("labelled_at")),
+            _boolean(row.get("task_completed"), name),
+            _sentiment(row.get("sentiment"), name),
+            _time(row.get("labelled_at")),
         )
         if not label.empty and not pd.isna(row["conversation_id"]):
             found.pop(str(row["conversation_id"]), None)
@@ -176,35 +177,37 @@ def _from_table(given: Any, name: str) -> dict[str, Label]:
     return found
 
 
-def _truth(value: Any, name: str) -> bool | None:
+def _boolean(value: Any, name: str) -> bool | None:
     if value is None or pd.isna(value) or value == "":
         return None
-    known = _YES.get(str(value).strip().lower().removesuffix(".0"))
+    known = _BOOLEANS.get(str(value).strip().lower().removesuffix(".0"))
     if known is None:
-        raise ConfigError(f"{name}: task_completed holds {value!r:.60}, which is neither true nor false.")
+        raise ConfigError(f"{name}: task_completed contains {value!r:.60}, which is neither true nor false.")
     return known
 
 
-def _feeling(value: Any, name: str) -> str | None:
+def _sentiment(value: Any, name: str) -> str | None:
     if value is None or pd.isna(value) or value == "":
         return None
     if value not in SENTIMENTS:
-        raise ConfigError(f"{name}: sentiment holds {value!r:.60}, not one of {', '.join(SENTIMENTS)}.")
+        raise ConfigError(
+            f"{name}: sentiment contains {value!r:.60}, which is not one of {', '.join(SENTIMENTS)}."
+        )
     return str(value)
 
 
-def _moment(value: Any) -> datetime | None:
+def _time(value: Any) -> datetime | None:
     if value is None or pd.isna(value):
         return None
     if value == "":
         return None
-    moment = pd.Timestamp(value)
-    aware = moment.tz_localize("UTC") if moment.tzinfo is None else moment.tz_convert("UTC")
+    time = pd.Timestamp(value)
+    aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")
     return aware.as_unit("us").to_pydatetime()
 
 
 def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read labels that `write_labels` wrote.
+    """Read labels written by `write_labels`.
 
     Parameters
     ----------
@@ -229,14 +232,14 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
-    """Write labels so that a reader never sees half a file.
+    """Write labels to a file, which is replaced in one step.
 
-    In CSV an id that a spreadsheet would take for a formula has an apostrophe before it; `read_labels` takes it away.
+    In CSV an id that a spreadsheet would read as a formula gets an apostrophe before it; `read_labels` removes it.
 
     Parameters
     ----------
     table
-        Labels as `Labels.table` gives them.
+        Labels as returned by `Labels.table`.
     path
         A ``.csv`` or ``.parquet`` file.
 

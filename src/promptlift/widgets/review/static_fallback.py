@@ -1,4 +1,4 @@
-"""What stays of a variant review where nothing runs: the variants with their drawings, diffs, examples and the decision."""
+"""A variant review without scripts: the variants with their intervals, diffs, examples and the decision."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from promptlift.schema.inert import one_line
-from promptlift.widgets.marks import drawn
-from promptlift.widgets.review_cards import REHEARSAL, Card, headline
-from promptlift.widgets.static import (
-    Said,
+from promptlift.widgets.interval_bars import pieces_html
+from promptlift.widgets.review.cards import REHEARSAL, Card, headline
+from promptlift.widgets.static_html import (
+    Message,
     badge,
     details,
     diff_block,
@@ -25,26 +25,26 @@ from promptlift.widgets.static import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.widgets.review_reading import Review
+    from promptlift.widgets.review.reading import Review
 
     Row = dict[str, Any]
 
-__all__ = ["draw"]
+__all__ = ["render"]
 
-_LIVE_CHARS: Final = 4_000
+_TEXT_CHARS: Final = 4_000
 _VERDICTS: Final = {"keep": "keep", "reject": "reject"}
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
 
-def draw(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, Row]]) -> Markup:
-    """Draw the static twin of a review.
+def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, Row]]) -> Markup:
+    """Return the static fallback of a review.
 
     Parameters
     ----------
     review, cards
-        What is reviewed.
+        The review and the cards of its variants.
     examples
-        Name of a variant and a pair of transcripts, as many as are shown.
+        The transcripts to show: the name of a variant and a pair.
     """
     parts = [paragraph(element("b", "Review of prompt variants")), facts(headline(review))]
     if review.rehearsal:
@@ -56,38 +56,36 @@ def draw(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, Ro
     parts += [_decision(review, cards)]
     parts += [_diff(card) for card in cards if not card.original]
     parts += [_example(name, pair) for name, pair in examples]
-    if review.live is not None:
-        parts.append(details("The live text of the prompt", _block(review.live.text)))
+    if review.current is not None:
+        parts.append(details("Current version of the prompt", _block(review.current.text)))
     parts += [paragraph(problem) for problem in review.problems]
     parts.append(
         paragraph(
-            "To note, decide, apply or undo, run this cell in a live notebook. Nothing acts by itself.",
+            "To add notes, decide, apply or undo, run this cell in a running notebook. Nothing happens without a click.",
             soft=True,
         )
     )
     return root(*parts)
 
 
-def _spaced(marks: Sequence[Markup]) -> Markup:
-    return Markup(" ").join(marks)
+def _spaced(badges: Sequence[Markup]) -> Markup:
+    return Markup(" ").join(badges)
 
 
 def _table(cards: Sequence[Card]) -> Markup:
     rows = []
     for card in cards:
         name = element(
-            "span", element("b", card.name), " ", _spaced([badge(words, tone) for words, tone in card.marks])
+            "span", element("b", card.name), " ", _spaced([badge(words, tone) for words, tone in card.badges])
         )
         numbers = Markup("<br>").join(
             element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
         )
-        effect = _stacked(drawn(card.effect_pieces, words=card.effect), card.effect)
-        sure = _stacked(drawn(card.confidence_pieces, words=card.confidence), card.confidence)
-        rows.append([name, numbers, effect, sure])
+        effect = _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
+        confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
+        rows.append([name, numbers, effect, confidence])
     scale = next((card.scale for card in cards if not card.original), ("", ""))
-    caption = (
-        f"Lift is drawn from {scale[0]} to {scale[1]}; the dashed line is the original." if scale[0] else None
-    )
+    caption = f"Lift axis: {scale[0]} to {scale[1]}; the dashed line is the original." if scale[0] else None
     return table(["Variant", "Measured", "Lift over the original", "Confidence"], rows, caption=caption)
 
 
@@ -100,31 +98,35 @@ def _stacked(drawing: Markup, words: str) -> Markup:
 def _decision(review: Review, cards: Sequence[Card]) -> Markup:
     parts: list[Markup] = [paragraph(element("b", "Decision"))]
     names = {card.id: card.name for card in cards}
-    said = [card for card in cards if card.verdict or card.note]
-    for card in said:
+    reviewed = [card for card in cards if card.verdict or card.note]
+    for card in reviewed:
         verdict = _VERDICTS.get(card.verdict)
-        marks = [badge(verdict, "good" if verdict == "keep" else "bad")] if verdict else []
-        parts.append(paragraph(element("b", card.name), " ", _spaced(marks), " ", one_line(card.note, 2_000)))
+        badges = [badge(verdict, "good" if verdict == "keep" else "bad")] if verdict else []
+        parts.append(
+            paragraph(element("b", card.name), " ", _spaced(badges), " ", one_line(card.note, 2_000))
+        )
     for row in review.actions[:8]:
         when = row["acted_at"].strftime("%Y-%m-%d %H:%M UTC") if row["acted_at"] is not None else ""
         name = names.get(row["variant_id"] or "", "")
-        undone = " (undone since)" if row["undone"] else ""
+        undone = " (undone later)" if row["undone"] else ""
         note = f": {one_line(row['note'], 400)}" if row["note"] else ""
         parts.append(paragraph(f"{when} {_KINDS.get(row['kind'], row['kind'])} {name}{undone}{note}"))
-    if not said and not review.actions:
-        parts.append(paragraph("Nobody has noted or done anything yet."))
+    if not reviewed and not review.actions:
+        parts.append(paragraph("No notes, verdicts or actions yet."))
     return element("div", *parts)
 
 
 def _diff(card: Card) -> Markup:
-    inside = [paragraph(card.differs, soft=True)]
+    inside = [paragraph(card.difference, soft=True)]
     if card.diff:
         inside.append(diff_block(card.diff))
     if card.warnings:
         inside.append(paragraph(card.warnings))
-    winner = any("winner" in words for words, _ in card.marks)
+    winner = any("winner" in words for words, _ in card.badges)
     return details(
-        element("span", "Text of ", element("b", card.name), " against the original"), *inside, opened=winner
+        element("span", "Text of ", element("b", card.name), " compared with the original"),
+        *inside,
+        opened=winner,
     )
 
 
@@ -134,11 +136,11 @@ def _example(name: str, pair: Row) -> Markup:
     for side in pair["sides"]:
         who = "Original" if side["who"] == "original" else name
         inside.append(paragraph(element("b", who), f": {side['completed']}"))
-        inside.append(transcript(Said(turn["role"], turn["content"]) for turn in side["turns"]))
+        inside.append(transcript(Message(turn["role"], turn["content"]) for turn in side["turns"]))
         if side["problem"]:
             inside.append(paragraph(side["problem"], soft=True))
-    return details(f"Example with {name}: {pair['outcome']}", *inside)
+    return details(f"Example of {name}: {pair['outcome']}", *inside)
 
 
 def _block(text: str) -> Markup:
-    return element("div", element("span", text[:_LIVE_CHARS]), style="overflow-wrap:anywhere")
+    return element("div", element("span", text[:_TEXT_CHARS]), style="overflow-wrap:anywhere")

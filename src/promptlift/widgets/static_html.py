@@ -1,7 +1,7 @@
 """HTML that can be read anywhere: no script, no style sheet, every text escaped.
 
-These are the parts of a widget's static twin. They keep their meaning where inline styles are taken out (GitHub), where
-nothing runs (JavaScript off) and where a page typesets mathematics by itself (exported notebooks).
+A widget's static fallback is built from these elements. They keep their meaning where inline styles are removed (GitHub),
+where JavaScript is off, and where a page typesets mathematics (exported notebooks).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DiffLine",
-    "Said",
+    "Message",
     "Tone",
     "badge",
     "details",
@@ -46,7 +46,7 @@ _TONES: Final[dict[str, str]] = {
 _LINE: Final = "rgba(128,128,128,.35)"
 _CELL: Final = f"text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-bottom:1px solid {_LINE}"
 _NUMBER: Final = _CELL.replace("left", "right", 1) + ";white-space:nowrap;font-variant-numeric:tabular-nums"
-_SAID: Final = "unicode-bidi:isolate;overflow-wrap:anywhere"
+_TEXT: Final = "unicode-bidi:isolate;overflow-wrap:anywhere"
 _TAG: Final = re.compile(r"[a-z][a-z0-9]*")
 _ATTRIBUTES: Final = {"style", "class", "open", "title", "lang", "dir", "colspan", "rowspan", "scope"}
 _MATHEMATICS: Final = re.compile(r"[$\\]")
@@ -57,8 +57,8 @@ _WORDS: Final = re.compile(r"\s+|\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One message of a transcript as it is shown: who, what, and the small print beside it."""
+class Message:
+    """One message of a transcript as shown: its role, its text, and a detail in small print."""
 
     role: str
     content: str
@@ -69,8 +69,8 @@ class Said:
 class DiffLine:
     """One line of a diff.
 
-    ``mark`` is ``" "`` for a line that both have, ``"-"`` and ``"+"`` for one that only one has, ``"…"`` for lines left
-    out. ``parts`` are pieces of the line, each ``"same"``, ``"removed"`` or ``"added"``.
+    ``mark`` is ``" "`` for an unchanged line, ``"-"`` for a removed and ``"+"`` for an added one, ``"…"`` for omitted
+    lines. ``parts`` are the pieces of the line, each ``"same"``, ``"removed"`` or ``"added"``.
     """
 
     mark: Literal[" ", "-", "+", "…"]
@@ -78,17 +78,17 @@ class DiffLine:
 
 
 def text(value: Any, limit: int | None = None) -> Markup:
-    """Make any text from outside safe to stand in HTML: seen as it is, and nothing more.
+    """Escape any text from outside, so that HTML shows it as it is.
 
-    Line breaks become ``<br>``. Dollar signs and backslashes stand in elements of their own, because notebooks typeset
-    what stands between them, and typeset mathematics may carry links that run a script.
+    Line breaks become ``<br>``. Dollar signs and backslashes get elements of their own, because notebooks typeset
+    what is between them, and typeset mathematics may carry links that run a script.
 
     Parameters
     ----------
     value
         The text; None is empty.
     limit
-        Characters after which it is cut.
+        Number of characters after which it is cut.
     """
     if isinstance(value, Markup):
         return value
@@ -96,29 +96,29 @@ def text(value: Any, limit: int | None = None) -> Markup:
     shown = visible(raw)
     if limit is not None:
         shown = shorten(shown, limit)[0]
-    # One space at an end is part of a sentence that is put together from pieces.
+    # One space at either end belongs to a sentence that is assembled from pieces.
     shown = f"{' ' * raw[:1].isspace()}{shown}{' ' * (bool(shown) and raw[-1:].isspace())}"
     safe = _MATHEMATICS.sub(r"<span>\g<0></span>", str(escape(shown)))
     return Markup(safe.replace("\n", "<br>"))  # noqa: S704  escaped in the line above
 
 
 def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup:
-    """Make an element; children that are not Markup are text.
+    """Return an element; children that are not Markup are text.
 
     Parameters
     ----------
     tag
         Name of the element.
     children
-        What it holds, in order.
+        Its content, in order.
     attributes
-        Attributes that style or describe (``class_`` for class). None and False leave one out. Whatever could load or
-        run something is refused.
+        Attributes that style or describe (``class_`` for class). None and False omit one. Attributes that could load
+        or run something are refused.
 
     Raises
     ------
     ValueError
-        When the tag or an attribute is not one of a static page.
+        When the tag or an attribute is not allowed on a static page.
     """
     if not _TAG.fullmatch(tag) or tag in {
         "script",
@@ -130,12 +130,12 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
         "meta",
         "base",
     }:
-        raise ValueError(f"A static twin has no element {tag!r}.")
+        raise ValueError(f"Static HTML has no element {tag!r}.")
     written = []
     for name, value in attributes.items():
         plain = name.rstrip("_")
         if plain not in _ATTRIBUTES:
-            raise ValueError(f"A static twin has no attribute {plain!r}.")
+            raise ValueError(f"Static HTML has no attribute {plain!r}.")
         if value is True:
             written.append(f" {plain}")
         elif value not in (None, False):
@@ -146,9 +146,9 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
 
 
 def root(*children: Any) -> Markup:
-    """Make the outermost element of a static twin, which nothing inside can leave.
+    """Return the outermost element of a static fallback; nothing inside can be drawn outside it.
 
-    Its classes tell both versions of MathJax to leave it alone.
+    Its classes keep both versions of MathJax away from its content.
     """
     style = (
         "max-width:72rem;overflow-x:auto;overflow-wrap:anywhere;contain:content;font-size:14px;line-height:1.45;"
@@ -158,7 +158,7 @@ def root(*children: Any) -> Markup:
 
 
 def paragraph(*children: Any, soft: bool = False) -> Markup:
-    """Make a paragraph; a soft one is small print."""
+    """Return a paragraph, in small print when ``soft``."""
     style = f"margin:.4em 0;{'opacity:.75;font-size:12px' if soft else ''}"
     return element(
         "p", element("small", *children) if soft else Markup("").join(map(text, children)), style=style
@@ -166,7 +166,7 @@ def paragraph(*children: Any, soft: bool = False) -> Markup:
 
 
 def badge(label: Any, tone: Tone = "plain") -> Markup:
-    """Make a short mark, told by its words first and its colour second."""
+    """Return a short label; its colour only repeats what its words say."""
     color = _TONES[tone]
     style = f"color:{color};border:1px solid {color};border-radius:1em;padding:0 .5em;white-space:nowrap"
     return element("strong", text(label, 60), style=style)
@@ -175,18 +175,18 @@ def badge(label: Any, tone: Tone = "plain") -> Markup:
 def table(
     headers: Sequence[Any], rows: Iterable[Sequence[Any]], *, numbers: Sequence[int] = (), caption: Any = None
 ) -> Markup:
-    """Make a table.
+    """Return a table.
 
     Parameters
     ----------
     headers
-        One a column.
+        One per column.
     rows
-        Cells, as many a row as there are headers; text or Markup.
+        Cells as text or Markup, one per header.
     numbers
-        Places of the columns that hold numbers, which stand at the right.
+        Positions of numeric columns, which are aligned right.
     caption
-        Words above the table.
+        Text above the table.
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
@@ -205,7 +205,7 @@ def table(
 
 
 def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
-    """Make one line of names and values, without the pairs whose value is missing or empty."""
+    """Return one line of names and values, without the pairs whose value is missing or empty."""
     shown = [
         element("span", element("small", name), _SPACE, element("b", value), style="margin-right:1.2em")
         for name, value in pairs
@@ -215,43 +215,43 @@ def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
 
 
 def details(summary: Any, *children: Any, opened: bool = False) -> Markup:
-    """Make a part that a reader folds and unfolds, which needs no script."""
+    """Return a section that a reader can fold and unfold without a script."""
     return element("details", element("summary", summary), *children, open=opened, style="margin:.5em 0")
 
 
-def transcript(messages: Iterable[Said], *, limit: int = 1200) -> Markup:
-    """Make the messages of a conversation, each with its role in words.
+def transcript(messages: Iterable[Message], *, limit: int = 1200) -> Markup:
+    """Return the messages of a conversation, each with its role.
 
     Parameters
     ----------
     messages
         In order.
     limit
-        Characters after which a message is cut; the twin says how many are left out.
+        Number of characters after which a message is cut; the number omitted is shown.
     """
     return Markup("").join(_message(message, limit) for message in messages)
 
 
-def _message(message: Said, limit: int) -> Markup:
+def _message(message: Message, limit: int) -> Markup:
     kept, cut = shorten(visible(message.content), limit)
     small = " · ".join(
-        part for part in (visible(message.detail), f"{cut:,} characters left out" if cut else "") if part
+        part for part in (visible(message.detail), f"{cut:,} characters omitted" if cut else "") if part
     )
     tone = {"user": "accent", "assistant": "good"}.get(message.role, "plain")
-    style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_SAID}"
+    style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_TEXT}"
     head = [element("b", text(message.role, 30)), *([_SPACE, element("small", small)] if small else [])]
     return element("div", *head, _BREAK, kept or "(empty message)", style=style)
 
 
 def diff_block(lines: Iterable[DiffLine]) -> Markup:
-    """Make a diff: a sign before every line, struck out what went, underlined what came.
+    """Return a diff: a sign before every line, removed words struck through, added words underlined.
 
-    The signs and lines are there without colour and where styles are taken out.
+    The signs remain where colours and styles are removed.
     """
     return element(
         "div",
         *(_diff_line(line) for line in lines),
-        style=f"border:1px solid {_LINE};border-radius:4px;padding:.4em .6em;font-size:13px;{_SAID}",
+        style=f"border:1px solid {_LINE};border-radius:4px;padding:.4em .6em;font-size:13px;{_TEXT}",
     )
 
 
@@ -273,7 +273,7 @@ def _diff_line(line: DiffLine) -> Markup:
 
 
 def _blank(piece: str) -> Markup:
-    """Space between two words as it stands in the text, which a single text would lose at its ends."""
+    """Keep the space between two words, which `text` would lose at the ends of a piece."""
     if "\n" in piece:
         return _BREAK * min(piece.count("\n"), 2)
     return _NO_BREAK * min(len(piece) - 1, 40) + _SPACE

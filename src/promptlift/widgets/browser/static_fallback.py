@@ -1,4 +1,4 @@
-"""What stays of a conversation browser where nothing runs: counts, the first conversations, one transcript, labels."""
+"""A conversation browser without scripts: counts, the first conversations, one transcript, labels."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from promptlift.widgets.static import (
-    Said,
+from promptlift.widgets.static_html import (
+    Message,
     Tone,
     badge,
     details,
@@ -22,14 +22,14 @@ from promptlift.widgets.static import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.widgets.catalogue import Catalogue, Row
-    from promptlift.widgets.labels import Label, Labels
+    from promptlift.widgets.browser.catalogue import Catalogue, Row
+    from promptlift.widgets.browser.labels import Label, Labels
 
-__all__ = ["draw", "note_of"]
+__all__ = ["footnote", "render"]
 
 _ROWS: Final = 12
 _TURNS: Final = 30
-_LABELS: Final = 100
+_MAX_LABELS: Final = 100
 _SENTIMENT_TONES: Final[dict[str, Tone]] = {"positive": "good", "neutral": "plain", "negative": "bad"}
 _COMPLETED: Final[dict[str, tuple[str, Tone]]] = {
     "yes": ("completed", "good"),
@@ -37,35 +37,35 @@ _COMPLETED: Final[dict[str, tuple[str, Tone]]] = {
     "unknown": ("not judged", "plain"),
 }
 _NOTES: Final = {
-    "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
-    "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
+    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
+    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
 }
 
 
-def note_of(analyser: str | None, catalogue: Catalogue) -> str:
-    """Give the sentences that belong under judgements: of a word list, and of conversations that could not be judged."""
+def footnote(analyser: str | None, catalogue: Catalogue) -> str:
+    """Return the caveats under the verdicts: a word-list analyser, and conversations that could not be judged."""
     if catalogue.blind:
         return ""
     count, reason = catalogue.unjudged()
-    unjudged = f"{count:,} without insights, because they could not be judged: {reason}" if count else ""
+    unjudged = f"{count:,} could not be judged and have no insights: {reason}" if count else ""
     return " ".join(filter(None, (_NOTES.get(str(analyser), ""), unjudged)))
 
 
-def draw(
+def render(
     catalogue: Catalogue, labels: Labels, places: Sequence[Any] | Any, shown: int | None, analyser: str | None
 ) -> Markup:
-    """Draw the static twin of a browser.
+    """Return the static fallback of a browser.
 
     Parameters
     ----------
     catalogue, labels
-        What is browsed, and what people said about it.
+        The conversations and the labels people gave them.
     places
-        Places of the conversations that were found.
+        Places of the conversations found.
     shown
-        Place of the conversation that is open; None when there is none.
+        Place of the open conversation; None when none is open.
     analyser
-        Who judged the conversations.
+        The analyser that judged the conversations.
     """
     parts = [
         paragraph(element("b", f"{len(catalogue):,} conversations"), *_counts(catalogue, labels)),
@@ -75,11 +75,11 @@ def draw(
         parts.append(_open(catalogue, labels, shown))
     if len(labels):
         parts.append(_labels(labels))
-    note = note_of(analyser, catalogue)
+    note = footnote(analyser, catalogue)
     if note:
         parts.append(paragraph(note, soft=True))
     parts.append(
-        paragraph("To filter, read and label all of them, run this cell in a live notebook.", soft=True)
+        paragraph("To filter, read and label all of them, run this cell in a running notebook.", soft=True)
     )
     return root(*parts)
 
@@ -91,14 +91,14 @@ def _counts(catalogue: Catalogue, labels: Labels) -> list[str]:
         [(names[name], count) for name, count in choices["completion"]],
         [(name, count) for name, count in choices["sentiment"] if name != "none"],
     )
-    said = [f", {len(labels):,} labelled" if len(labels) else ""]
-    said += [" · " + ", ".join(f"{count:,} {name}" for name, count in pairs) for pairs in kinds if pairs]
-    return said
+    counts = [f", {len(labels):,} labelled" if len(labels) else ""]
+    counts += [" · " + ", ".join(f"{count:,} {name}" for name, count in pairs) for pairs in kinds if pairs]
+    return counts
 
 
 def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -> Markup:
     if not places:
-        return paragraph("No conversation fits the filters.")
+        return paragraph("No conversations match the filters.")
     headers = [
         "Conversation",
         "Started (UTC)",
@@ -110,7 +110,7 @@ def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -
         row = catalogue.row(place)
         judged = [] if catalogue.blind else [_judged(row), row.issue_count or ""]
         rows.append(
-            [row.title, row.when.replace(" ", "\u00a0"), *judged, _said(labels.get(catalogue.ids[place]))]
+            [row.title, row.when.replace(" ", "\u00a0"), *judged, _label(labels.get(catalogue.ids[place]))]
         )
     caption = f"The first {len(places)} of {found:,}" if found > len(places) else None
     return table(headers, rows, numbers=() if catalogue.blind else (3,), caption=caption)
@@ -118,29 +118,29 @@ def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -
 
 def _judged(row: Row) -> Markup:
     words, tone = _COMPLETED[row.completed]
-    marks = [badge(words, tone)]
+    badges = [badge(words, tone)]
     if row.sentiment is not None:
-        marks.append(badge(row.sentiment, _SENTIMENT_TONES[row.sentiment]))
-    return element("span", *_spaced(marks))
+        badges.append(badge(row.sentiment, _SENTIMENT_TONES[row.sentiment]))
+    return element("span", *_spaced(badges))
 
 
-def _spaced(marks: list[Markup]) -> list[Markup]:
-    return [Markup(" ").join(marks)]
+def _spaced(badges: list[Markup]) -> list[Markup]:
+    return [Markup(" ").join(badges)]
 
 
-def _said(label: Label) -> Markup | str:
-    marks = []
+def _label(label: Label) -> Markup | str:
+    badges = []
     if label.task_completed is not None:
-        marks.append(badge("completed", "good") if label.task_completed else badge("not completed", "bad"))
+        badges.append(badge("completed", "good") if label.task_completed else badge("not completed", "bad"))
     if label.sentiment is not None:
-        marks.append(badge(label.sentiment, _SENTIMENT_TONES[label.sentiment]))
-    return element("span", *_spaced(marks)) if marks else ""
+        badges.append(badge(label.sentiment, _SENTIMENT_TONES[label.sentiment]))
+    return element("span", *_spaced(badges)) if badges else ""
 
 
 def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
     turns, problem = catalogue.turns(place)
-    said = [
-        Said(
+    messages = [
+        Message(
             turn.role,
             turn.content,
             " · ".join(
@@ -155,10 +155,10 @@ def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
         )
         for turn in turns[:_TURNS]
     ]
-    rest = len(turns) - len(said)
-    parts = [facts(catalogue.facts(place)), transcript(said)]
+    rest = len(turns) - len(messages)
+    parts = [facts(catalogue.facts(place)), transcript(messages)]
     if not labels.get(catalogue.ids[place]).empty:
-        parts.insert(1, paragraph("Labelled: ", _said(labels.get(catalogue.ids[place]))))
+        parts.insert(1, paragraph("Labelled: ", _label(labels.get(catalogue.ids[place]))))
     if rest > 0:
         parts.append(paragraph(f"… {rest:,} more messages", soft=True))
     if problem:
@@ -167,13 +167,12 @@ def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
 
 
 def _labels(labels: Labels) -> Markup:
-    given = labels.table()
-    last = [(name, labels.get(name)) for name in given["conversation_id"].tail(_LABELS)]
+    last = [(name, labels.get(name)) for name in labels.table()["conversation_id"].tail(_MAX_LABELS)]
     rows = [
-        [name[:80], _said(label), label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")]
+        [name[:80], _label(label), label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")]
         for name, label in last
     ]
-    words = f"{len(given):,} {'label' if len(given) == 1 else 'labels'}"
-    if len(given) > _LABELS:
-        words = f"The last {_LABELS} of {words}"
+    words = f"{len(labels):,} {'label' if len(labels) == 1 else 'labels'}"
+    if len(labels) > _MAX_LABELS:
+        words = f"The last {_MAX_LABELS} of {words}"
     return details(words, table(["Conversation", "Labelled", "When (UTC)"], rows))

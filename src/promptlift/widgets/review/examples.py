@@ -1,4 +1,4 @@
-"""Simulated conversations of a review: who talked about what, where control and variant disagree, and both transcripts."""
+"""The simulated conversations of a review in pairs: personas, scenarios, outcomes and both transcripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OUTCOMES", "Examples", "Pair"]
 
 OUTCOMES: Final = {
-    "disagree": "where they disagree",
+    "disagree": "outcomes differ",
     "gained": "only the variant completed",
     "lost": "only the original completed",
     "both": "both completed",
@@ -45,7 +45,7 @@ class Pair:
 
     @property
     def outcome(self) -> str:
-        """Who completed the task: a key of ``OUTCOMES``, or empty where a conversation was lost."""
+        """Which side completed the task: a key of ``OUTCOMES``, or empty when a conversation was lost to an error."""
         sides = (self.variant["task_completed"], self.original["task_completed"])
         known = {
             (True, False): "gained",
@@ -55,48 +55,48 @@ class Pair:
         }
         return known.get(sides, "")
 
-    def fits(self, outcome: str, persona: str, scenario: str) -> bool:
-        """Tell whether it is among those asked for; empty asks for all."""
+    def matches(self, outcome: str, persona: str, scenario: str) -> bool:
+        """Whether the pair matches the filters; an empty filter matches every pair."""
         wanted = {"disagree": ("gained", "lost"), "": ("", *OUTCOMES)}.get(outcome, (outcome,))
         return self.outcome in wanted and persona in ("", self.persona) and scenario in ("", self.scenario)
 
 
 class Examples:
-    """Pairs of simulated conversations. Transcripts are read one pair at a time.
+    """Pairs of simulated conversations. Transcripts are read when a pair is opened.
 
     Parameters
     ----------
     lift
-        Workspace to read transcripts from.
+        The workspace to read transcripts from.
     optimization_id
         The optimization.
     table
-        ``lift.simulations`` without content; None where the service offers none.
+        ``lift.simulations`` without content; None where the service has none.
     """
 
     def __init__(self, lift: Workspace, optimization_id: str, table: pd.DataFrame | None) -> None:
         self._lift = lift
         self._id = optimization_id
-        self.offered = table is not None
+        self.available = table is not None
         self._rows: list[Row] = [] if table is None else _rows(table)
-        self._place: dict[str, int] = {}
+        self._offset: dict[str, int] = {}
         counts: Counter[str] = Counter()
         for row in self._rows:
-            self._place[row["simulation_id"]] = counts[row["variant_id"]]
+            self._offset[row["simulation_id"]] = counts[row["variant_id"]]
             counts[row["variant_id"]] += 1
 
     def pairs(self, variant_id: str) -> list[Pair]:
-        """Give the pairs of a variant, the confirmation first."""
+        """Return the pairs of a variant, those of the confirmation first."""
         originals = {(row["stage"], row["cell"]): row for row in self._rows if row["is_original"]}
-        found = []
+        pairs = []
         for row in self._rows:
             other = originals.get((row["stage"], row["cell"]))
             if row["variant_id"] == variant_id and not row["is_original"] and other is not None:
-                found.append(
+                pairs.append(
                     Pair(
                         int(row["cell"]),
                         row["stage"] or "",
-                        one_line(row["persona"] or "nobody", 80),
+                        one_line(row["persona"] or "no persona", 80),
                         one_line(row["scenario"] or "no title", 120),
                         one_line(row["goal"] or "", 300),
                         other,
@@ -104,23 +104,23 @@ class Examples:
                     )
                 )
         order = {"confirm": 0, "screen": 1, "regression": 2}
-        return sorted(found, key=lambda pair: (order.get(pair.stage, 3), pair.cell))
+        return sorted(pairs, key=lambda pair: (order.get(pair.stage, 3), pair.cell))
 
     def listing(self, variant_id: str, *, outcome: str, persona: str, scenario: str) -> Row:
-        """Give what the front end lists: counts by outcome, persona and scenario, and the first pairs."""
+        """Return what the front end lists: counts by outcome, persona and scenario, and the first pairs."""
         pairs = self.pairs(variant_id)
-        fitting = [pair for pair in pairs if pair.fits(outcome, persona, scenario)]
-        counts = {name: sum(pair.fits(name, persona, scenario) for pair in pairs) for name in OUTCOMES}
+        matching = [pair for pair in pairs if pair.matches(outcome, persona, scenario)]
+        counts = {name: sum(pair.matches(name, persona, scenario) for pair in pairs) for name in OUTCOMES}
         return {
             "variant": variant_id,
             "outcome": outcome,
             "persona": persona,
             "scenario": scenario,
             "total": len(pairs),
-            "found": len(fitting),
+            "found": len(matching),
             "outcomes": [[name, words, counts[name]] for name, words in OUTCOMES.items()],
-            "personas": _counted(pair.persona for pair in pairs if pair.fits(outcome, "", scenario)),
-            "scenarios": _counted(pair.scenario for pair in pairs if pair.fits(outcome, persona, "")),
+            "personas": _counted(pair.persona for pair in pairs if pair.matches(outcome, "", scenario)),
+            "scenarios": _counted(pair.scenario for pair in pairs if pair.matches(outcome, persona, "")),
             "pairs": [
                 {
                     "cell": pair.cell,
@@ -129,12 +129,12 @@ class Examples:
                     "scenario": pair.scenario,
                     "outcome": OUTCOMES.get(pair.outcome, "a conversation was lost to an error"),
                 }
-                for pair in fitting[:_SHOWN]
+                for pair in matching[:_SHOWN]
             ],
         }
 
     def open(self, variant_id: str, stage: str, cell: int) -> Row | None:
-        """Give both transcripts of a pair; None when there is no such pair."""
+        """Return both transcripts of a pair; None when there is no such pair."""
         pair = next((one for one in self.pairs(variant_id) if (one.stage, one.cell) == (stage, cell)), None)
         if pair is None:
             return None
@@ -156,7 +156,7 @@ class Examples:
     def _turns(self, row: Row) -> tuple[list[Row], str]:
         content = self._content(row)
         if not content:
-            return [], one_line(row["error"] or "The service gives no transcript.", 400)
+            return [], one_line(row["error"] or "The service has no transcript of this conversation.", 400)
         try:
             messages = parse_content(content).messages
         except TranscriptError as error:
@@ -169,18 +169,18 @@ class Examples:
         return turns, f"… {left:,} more messages" if left else ""
 
     def _content(self, row: Row) -> str | None:
-        """Read one transcript: the service lists them in the order of the table."""
+        """Read one transcript; the service lists them in the order of the table."""
         page = self._lift.client.optimizations.simulations(
             self._id,
             variant_id=row["variant_id"],
             include_content=True,
             limit=1,
-            offset=self._place[row["simulation_id"]],
+            offset=self._offset[row["simulation_id"]],
         )
         found = next((one for one in page.data if one.id == row["simulation_id"]), None)
         if found is not None:
             return found.content
-        # Others came in between: look through all.
+        # The list has grown since the table was read: search all of it.
         table = self._lift.simulations(self._id, variant_id=row["variant_id"], content=True)
         kept = table.loc[table["simulation_id"] == row["simulation_id"], "content"].dropna()
         return None if kept.empty else str(kept.iloc[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.widgets.marks import axis_of, confidence_pieces, drawn, effect_pieces
+from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
 
 
 def kinds(pieces):
@@ -12,12 +12,12 @@ def kinds(pieces):
 
 
 def place(pieces, kind):
-    """Percent from the left at which a mark stands."""
+    """Percent from the left at which a marker is."""
     at = kinds(pieces).index(kind)
     return sum(piece.width for piece in pieces[:at])
 
 
-def test_marks_stand_where_their_numbers_are():
+def test_markers_are_where_their_numbers_are():
     pieces = effect_pieces(20.0, 10.0, 40.0, expected=15.0, axis=(-50.0, 50.0), interval=True)
     assert sum(piece.width for piece in pieces) == pytest.approx(100, abs=0.1)
     assert place(pieces, "zero") == pytest.approx(50)
@@ -42,7 +42,7 @@ def test_an_end_without_a_bound_gets_an_arrow_at_the_edge():
 def test_nothing_measured_draws_nothing():
     assert effect_pieces(None, 1.0, 2.0, axis=(0.0, 5.0), interval=True) == []
     assert confidence_pieces(None, 0.9) == []
-    assert drawn([], words="x") == ""
+    assert pieces_html([], label="x") == ""
 
 
 def test_confidence_is_a_bar_with_a_tick_at_what_a_winner_needs():
@@ -53,13 +53,13 @@ def test_confidence_is_a_bar_with_a_tick_at_what_a_winner_needs():
 
 
 def test_the_axis_has_zero_and_every_number_inside():
-    low, high = axis_of([None, 12.0, float("nan"), float("inf")])
+    low, high = common_axis([None, 12.0, float("nan"), float("inf")])
     assert low < 0
     assert high > 12
-    assert axis_of([]) == (-0.08, 0.08)
+    assert common_axis([]) == (-0.08, 0.08)
 
 
 def test_the_drawing_says_its_words_and_runs_nothing():
-    html = str(drawn(confidence_pieces(0.5, 0.9), words='"><script>x</script>'))
+    html = str(pieces_html(confidence_pieces(0.5, 0.9), label='"><script>x</script>'))
     assert "<script" not in html
     assert "title=" in html
