@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.sentences import PLOTS
 
 
 def runs(n=80, rates=(0.5, 0.9, 0.1)):
@@ -97,7 +98,7 @@ def test_without_an_interval_the_points_are_hollow_and_have_no_whiskers():
     assert all(len(segment) < 2 for c in whiskers(ax) for segment in c.get_segments())
     said = words(ax)
     assert "Lift over a in percent" in said
-    assert any("Hollow: no interval is known." in text for text in said)
+    assert any(PLOTS["no interval"] in text for text in said)
 
 
 def test_few_pairs_are_hollow():
@@ -118,7 +119,7 @@ def test_an_answer_can_be_drawn_again():
 def test_scores_are_drawn_in_their_own_unit(pair):
     ax = plots.compare(runs(), by="run", pair=pair, outcome="quality", control="a")
     assert ax.get_xlabel() == "quality, difference to a of means (95 % interval)"
-    with pytest.raises(ValueError, match="no lift of a score"):
+    with pytest.raises(ValueError, match=PLOTS["no lift of a score"]):
         plots.compare(runs(), by="run", outcome="quality", value="lift")
 
 
@@ -144,7 +145,7 @@ def test_at_most_twenty_variants_are_drawn_and_it_is_said():
     table = pd.concat([runs().assign(run=f"v{i}") for i in range(24)], ignore_index=True)
     ax = plots.compare(table, by="run", control="v0")
     assert len(points(ax)) == 20
-    assert any("20 variants with the most trials, of 23" in text.replace("\n", " ") for text in words(ax))
+    assert any(PLOTS["most trials"] in text.replace("\n", " ") for text in words(ax))
 
 
 def test_names_are_made_harmless():

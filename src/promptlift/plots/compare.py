@@ -1,4 +1,4 @@
-"""Picture of variants against a control: differences with intervals, and the verdict in words."""
+"""Plot of variants against a control: differences with intervals, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift import analysis
-from promptlift.plots import style as look
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
-__all__ = ["compare", "draw_comparison"]
+__all__ = ["compare"]
 
-_VARIANTS_MAX = 20
+_MAX = 20
 
 
 def compare(
@@ -36,22 +36,22 @@ def compare(
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw each variant's difference to the control with its interval, its numbers and its verdict.
+    """Draw the difference of each variant to the control with its interval, numbers and verdict.
 
-    The line at 0 is the control. Points without an interval, and those of fewer than 5, are hollow. Verdicts
-    are words: no colour says who won.
+    The line at 0 is the control. Points without an interval, and those of fewer than 5, are hollow. Verdicts are
+    words, never colours.
 
     Parameters
     ----------
     data
-        Any table, as for ``analysis.compare``, or its answer (then the arguments are the answer's).
+        Any table, as for ``analysis.compare``, or its result (which then sets these arguments).
     by, pair, outcome, control, level, confidence_mode, repeats, kind
         As for ``analysis.compare``.
     value
         ``difference``, in percentage points or in the unit of the score, or ``lift``, in percent of the
-        control's rate. A lift has an interval only in pairs; a small diamond is the lift to expect.
+        control's rate. Only paired data give a lift an interval; a small diamond is the expected lift.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
@@ -63,13 +63,13 @@ def compare(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.compare`` raises them, or when ``value`` is not there.
+        Raised by ``analysis.compare``, or when there is no such ``value``.
     """
     table = data
     if not _compared(data):
         table = analysis.compare(
             data,
-            by=by,  # type: ignore[arg-type]  # None is refused there, with the words for it
+            by=by,  # type: ignore[arg-type]  # None is refused there, with an explanation
             pair=pair,
             outcome=outcome,
             control=control,
@@ -81,9 +81,9 @@ def compare(
     if value not in ("difference", "lift"):
         raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
     if value not in table:
-        raise ValueError(f"There is no {value} of a {table.attrs['promptlift']['kind']}. Use 'difference'.")
-    ax = look.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _VARIANTS_MAX)))
-    return look.finish(ax, table, draw_comparison(ax, table, value, **style))
+        raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
+    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
+    return theme.finish(ax, table, _draw(ax, table, value, **style))
 
 
 def _compared(data: Any) -> bool:
@@ -91,25 +91,25 @@ def _compared(data: Any) -> bool:
     return isinstance(attrs, dict) and attrs.get("table") == "compare" and "verdict" in data.columns
 
 
-def draw_comparison(
+def _draw(
     ax: Axes, table: pd.DataFrame, value: str = "difference", *, color: Any = None, **style: Any
 ) -> list[str]:
-    """Draw the answer of ``analysis.compare`` and give the notes that belong under it."""
+    """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
-    look.frame_axes(ax, "x")
+    theme.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
     interval = f" ({100 * facts['level']:.4g} % interval)" if table[f"{value}_low"].notna().any() else ""
     ax.set_xlabel(_axis(facts, value) + interval)
     if table.empty:
         ax.set_xticks([])
-        look.say_empty(ax, "No variants to compare")
-        return look.notes_of(table)
+        theme.show_empty(ax, "No variants to compare")
+        return theme.notes_of(table)
     notes = [facts["rule"]]
     shown = table
-    if len(table) > _VARIANTS_MAX:
-        shown = table.nlargest(_VARIANTS_MAX, "n")
-        notes.append(f"The {_VARIANTS_MAX} variants with the most trials, of {len(table)}, are shown.")
+    if len(table) > _MAX:
+        shown = table.nlargest(_MAX, "n")
+        notes.append(f"Only the {_MAX} of {len(table)} variants with the most trials are shown.")
     shown = shown.sort_values(value, ascending=True, kind="stable", na_position="first").reset_index(
         drop=True
     )
@@ -117,26 +117,26 @@ def draw_comparison(
     ax.set_ylim(-0.45, len(shown) - 0.15)
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:+.4g}" if tick else "0"))
-    ax.axvline(0.0, color=look.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
-    _draw_points(ax, shown, rows, value, color or look.palette(ax)[0], style)
+    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+    _draw_points(ax, shown, rows, value, color or theme.palette(ax)[0], style)
     if value == "lift":
         notes += _expected(ax, shown, rows)
     _set_limits(ax, shown, value)
     for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        said = row["verdict"] if pd.notna(row["verdict"]) else "not compared"
-        _write(ax, 0, y, f"{look.plain(row['variant'], 34)}: {said}", "small")
+        verdict = row["verdict"] if pd.notna(row["verdict"]) else "not compared"
+        _write(ax, 0, y, f"{theme.plain(row['variant'], 34)}: {verdict}", "small")
         _write(ax, 1, y, _numbers(row, facts), 7.5)
-    return look.notes_of(table, *notes, *_left_out(table, value))
+    return theme.notes_of(table, *notes, *_caveats(table, value))
 
 
 def _draw_points(
     ax: Axes, shown: pd.DataFrame, rows: Any, value: str, color: Any, style: dict[str, Any]
 ) -> None:
     ends = [f"{value}_low", f"{value}_high"]
-    bare = shown[ends].isna().any(axis=1).to_numpy()
-    # An estimate without an interval looks as weak as one of a few trials.
-    weak = np.where(bare, 0, shown["n"].to_numpy())
-    look.draw_estimates(
+    no_interval = shown[ends].isna().any(axis=1).to_numpy()
+    # An estimate without an interval is drawn like one of few trials.
+    weak = np.where(no_interval, 0, shown["n"].to_numpy())
+    theme.draw_estimates(
         ax, rows, shown.assign(_weight=weak), value, "_weight", color=color, horizontal=True, **style
     )
 
@@ -147,9 +147,9 @@ def _expected(ax: Axes, shown: pd.DataFrame, rows: Any) -> list[str]:
         return []
     ax.plot(
         shown.loc[known, "lift_expected"], rows[known],
-        linestyle="none", marker="D", markersize=3.5, color=look.foreground(), alpha=0.75, zorder=4,
+        linestyle="none", marker="D", markersize=3.5, color=theme.foreground(), alpha=0.75, zorder=4,
     )  # fmt: skip
-    return ["Diamond: the lift to expect, drawn toward 0 by as much as it is uncertain."]
+    return ["Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty."]
 
 
 def _set_limits(ax: Axes, shown: pd.DataFrame, value: str) -> None:
@@ -164,10 +164,10 @@ def _set_limits(ax: Axes, shown: pd.DataFrame, value: str) -> None:
 
 
 def _axis(facts: dict[str, Any], value: str) -> str:
-    control = look.plain(facts["control"], 28) if facts["control"] is not None else "the control"
+    control = theme.plain(facts["control"], 28) if facts["control"] is not None else "the control"
     if value == "lift":
         return f"Lift over {control} in percent"
-    outcome = look.plain(str(facts["outcome"]).replace("_", " "), 28)
+    outcome = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
     if facts["kind"] == "label":
         outcome = f"{outcome}: positive" if "positive" in facts["labels"] else outcome
     unit = "in percentage points" if facts["unit"] == "points" else "of means"
@@ -175,34 +175,34 @@ def _axis(facts: dict[str, Any], value: str) -> str:
 
 
 def _numbers(row: Mapping[Any, Any], facts: dict[str, Any]) -> str:
-    """What stands at the right of a row: the two estimates, how many, and how sure."""
-    mark = "mean" if facts["kind"] == "score" else "rate"
+    """Return the numbers at the right of a row: both estimates, sample sizes, confidence."""
+    column = "mean" if facts["kind"] == "score" else "rate"
     parts = []
-    if not pd.isna(row[mark]) and not pd.isna(row[f"{mark}_control"]):
-        one, other = row[mark], row[f"{mark}_control"]
-        parts.append(f"{one:.3g} against {other:.3g}" if mark == "mean" else f"{one:.1%} against {other:.1%}")
+    if not pd.isna(row[column]) and not pd.isna(row[f"{column}_control"]):
+        one, other = row[column], row[f"{column}_control"]
+        parts.append(f"{one:.3g} vs {other:.3g}" if column == "mean" else f"{one:.1%} vs {other:.1%}")
     if facts["paired"]:
         parts.append(f"{row['n_pairs']:,} pairs")
     else:
         parts.append(f"n = {row['n']:,} and {row['n_control']:,}")
     if not pd.isna(row.get("confidence", np.nan)):
         worse = row["verdict"] == "worse"
-        sure = row["confidence_worse" if worse else "confidence"]
-        parts.append(f"confidence {sure:.2f}{' that it is worse' if worse else ''}")
+        confidence = row["confidence_worse" if worse else "confidence"]
+        parts.append(f"confidence {confidence:.2f}{' that it is worse' if worse else ''}")
     elif not pd.isna(row["p_holm"]):
         parts.append(f"p {row['p_holm']:.2g}" if row["p_holm"] >= 0.001 else "p < 0.001")
     return " · ".join(parts)
 
 
-def _left_out(table: pd.DataFrame, value: str) -> list[str]:
+def _caveats(table: pd.DataFrame, value: str) -> list[str]:
     notes = []
     dropped = int(table["n_dropped"].max())
     if dropped:
-        notes.append(f"Up to {dropped:,} trials a variant without an outcome are not counted.")
+        notes.append(f"Up to {dropped:,} trials per variant have no outcome and are not counted.")
     if table[f"{value}_low"].isna().all() and table[value].notna().any():
-        notes.append("Hollow: no interval is known.")
+        notes.append("Hollow: no interval.")
     if table["warnings"].ne("").any():
-        notes.append("Some variants carry warnings; see the column warnings.")
+        notes.append("Some variants have warnings; see the column warnings.")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Picture of a prompt's history: its texts and applies marked on the completion trend."""
+"""Plot of a prompt's versions on its completion trend."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import pandas as pd
 
 from promptlift import analysis
 from promptlift.analysis.versions import of_one_prompt
-from promptlift.plots import style as look
-from promptlift.plots.timeline import day_numbers
-from promptlift.plots.trend import draw_trend
+from promptlift.plots import theme
+from promptlift.plots.completion_trend import draw_trend
+from promptlift.plots.periods import day_numbers
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
     from matplotlib.axes import Axes
 
-__all__ = ["draw_versions", "prompt_timeline"]
+__all__ = ["prompt_timeline"]
 
 _WORDS = {
     "created": "created",
     "updated": "edited",
     "applied": "variant applied",
-    "auto_deployed": "variant applied by itself",
+    "auto_deployed": "variant deployed automatically",
     "rolled_back": "rolled back",
     "restored": "restored",
 }
@@ -43,30 +43,30 @@ def prompt_timeline(
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw the completion rate by period with the prompt's texts, and the rate under each of them.
+    """Draw the completion rate by period with the prompt's versions, and the rate of each version.
 
-    A vertical line stands where the text changed, dashed where a variant was applied. The horizontal line is the
-    rate while a text was live, its band the interval.
+    Vertical lines mark a new version, dashed when a variant was applied. A horizontal line is the rate while a version
+    was live, its band the interval.
 
     Parameters
     ----------
     conversations
         Conversations of one prompt, as for ``analysis.prompt_timeline``.
     versions
-        Its texts, as ``lift.versions(prompt_id)`` gives them.
+        Its versions, as returned by ``lift.versions(prompt_id)``.
     freq, tz
-        As for ``analysis.completion_trend``; by default days, or weeks when days are too thin.
+        As for ``analysis.completion_trend``; by default days, or weeks when days have too few conversations.
     level
         Coverage of each interval.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
     Returns
     -------
     Axes
-        x is time in days of matplotlib, y the rate as a fraction; the names of the texts stand over it.
+        x is time in matplotlib days, y the rate as a fraction; the names of the versions are above it.
 
     Raises
     ------
@@ -75,17 +75,17 @@ def prompt_timeline(
     """
     texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
     trend = analysis.completion_trend(of_one_prompt(conversations, versions), freq=freq, tz=tz, level=level)
-    ax = look.new_axes(ax, 9.0, 4.4)
+    ax = theme.new_axes(ax, 9.0, 4.4)
     notes = draw_trend(ax, trend, **style)
-    return look.finish(ax, texts, [*draw_versions(ax, texts), *notes])
+    return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes])
 
 
-def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
-    """Draw the answer of ``analysis.prompt_timeline`` on axes with the trend, and give the notes for under it."""
+def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
+    """Draw the result of ``analysis.prompt_timeline`` on axes with the trend, and return the notes under it."""
     low, high = ax.get_xlim()
     shown = texts
     if texts.empty:
-        return ["No texts of the prompt are known."]
+        return ["No versions of the prompt are known."]
     if not ax.lines:
         return []
     starts = day_numbers(texts["live_from"])
@@ -98,7 +98,7 @@ def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
         visible = np.isin(np.arange(len(texts)), keep)
     shown = texts[visible]
     ax.set_ylim(ax.get_ylim()[0], 1.06 + 0.09 * _ROWS)
-    tone = look.foreground()
+    tone = theme.foreground()
     for place, (row, start, end) in enumerate(
         zip(shown.to_dict("records"), starts[visible], ends[visible], strict=True)
     ):
@@ -114,7 +114,7 @@ def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
                 alpha=0.7,
             )
         if row["n"]:
-            few = row["n"] < look.FEW
+            few = row["n"] < theme.FEW
             ax.fill_between(
                 [left, right],
                 row["rate_low"],
@@ -128,12 +128,12 @@ def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
             left, 1.04 + 0.09 * (_ROWS - 1 - place % _ROWS), _name(row, short=len(shown) > _NAMED),
             fontsize=7.5, va="bottom", ha="right" if left > low + 0.8 * (high - low) else "left", clip_on=False,
         )  # fmt: skip
-    left_out = len(texts) - len(shown)
-    lines = "Horizontal lines: rate while a text was live; dashed: a variant was applied."
-    notes = [lines, "Comparing texts is observational: who wrote in may have changed too."]
-    if left_out:
+    omitted = len(texts) - len(shown)
+    lines = "Horizontal lines: rate while a version was live. Dashed: a variant was applied."
+    notes = [lines, "Comparing versions is observational: the users may have changed too."]
+    if omitted:
         notes.append(
-            f"{left_out} text{'s' * (left_out > 1)} not shown: live outside of the picture, or too many for it."
+            f"{omitted} version{'s' * (omitted > 1)} not shown: outside this period, or too many to show."
         )
     return notes
 
@@ -143,6 +143,6 @@ def _name(row: dict[Any, Any], *, short: bool) -> str:
         return str(row["number"])
     number = f"{row['number']}: " if pd.notna(row["number"]) else ""
     origin = row["origin"]
-    what = _WORDS.get(origin, look.plain(origin, 20)) if pd.notna(origin) else "changed"
-    live = ", live" if row["is_live"] is True else ""
-    return f"{number}{what}{live} (n = {row['n']:,})"
+    what = _WORDS.get(origin, theme.plain(origin, 20)) if pd.notna(origin) else "changed"
+    current = ", current" if row["is_live"] is True else ""
+    return f"{number}{what}{current} (n = {row['n']:,})"

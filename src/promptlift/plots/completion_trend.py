@@ -1,4 +1,4 @@
-"""Picture of the completion rate over time."""
+"""Plot of the completion rate over time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from promptlift import analysis
-from promptlift.plots import style as look
-from promptlift.plots.timeline import draw_periods, lane_height
+from promptlift.plots import theme
+from promptlift.plots.periods import draw_periods, lane_height
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -30,17 +30,17 @@ def completion_trend(
 ) -> Axes:
     """Draw the completion rate by period, with intervals, and how many conversations each period has.
 
-    Periods with fewer than 5 conversations are hollow, and the line has a gap where there are none.
+    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.completion_trend``, or its answer (then ``freq``, ``by``, ``tz`` and
-        ``level`` are the answer's).
+        Conversations, as for ``analysis.completion_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
+        and ``level``).
     freq, by, tz, level
-        As for ``analysis.completion_trend``. At most six groups are drawn, the largest ones.
+        As for ``analysis.completion_trend``. Only the six largest groups are drawn.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color`` (with ``by`` also a list, or a mapping from group to colour), and properties of the points,
         such as ``marker`` or ``markersize``.
@@ -48,37 +48,37 @@ def completion_trend(
     Returns
     -------
     Axes
-        x is time in days of matplotlib, y the rate as a fraction; the bars below 0 are the counts. Where groups
-        would cover each other, each has a lane of its own under the first, 1.55 lower.
+        x is time in matplotlib days, y the rate as a fraction; the bars below 0 are the counts. Groups that
+        would overlap have a lane each, 1.55 below the one before.
 
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.completion_trend`` raises them.
+        Raised by ``analysis.completion_trend``.
     """
     table = data
-    if not look.precomputed(data, "completion_trend"):
+    if not theme.precomputed(data, "completion_trend"):
         table = analysis.completion_trend(data, freq=freq, by=by, tz=tz, level=level)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
-    ax = look.new_axes(ax, 8.5, lane_height(count, len(table)))
-    return look.finish(ax, table, draw_trend(ax, table, **style))
+    ax = theme.new_axes(ax, 8.5, lane_height(count, len(table)))
+    return theme.finish(ax, table, draw_trend(ax, table, **style))
 
 
 def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
-    """Draw the answer of ``analysis.completion_trend`` and give the notes that belong under it."""
+    """Draw the result of ``analysis.completion_trend`` and return the notes under it."""
     facts = table.attrs["promptlift"]
-    groups, left_out, shown = look.groups_of(ax, table, facts["by"], "n", color)
+    groups, omitted, shown = theme.groups_of(ax, table, facts["by"], "n", color)
     anything = table[["n", "n_missing", "n_in_progress"]].to_numpy().any()
     starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
     draw_periods(ax, starts, groups, facts, **style)
     ax.set_ylabel("Task completion rate")
     if not anything:
-        look.say_empty(ax)
-        return look.notes_of(table)
+        theme.show_empty(ax)
+        return theme.notes_of(table)
     if not table["n"].any():
-        look.say_empty(ax, "No ended conversations with insights")
-    return look.notes_of(table, left_out, _not_counted(table[shown], facts), *_trends(facts))
+        theme.show_empty(ax, "No ended conversations with insights")
+    return theme.notes_of(table, omitted, _not_counted(table[shown], facts), *_trends(facts))
 
 
 def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
@@ -87,23 +87,23 @@ def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
         "in progress": int(table["n_in_progress"].sum()),
         "without a time": int(facts.get("n_undated", 0)),
     }
-    said = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
-    return f"Not counted: {', '.join(said)}." if said else None
+    parts = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
+    return f"Not counted: {', '.join(parts)}." if parts else None
 
 
 def _trends(facts: dict[str, Any]) -> list[str]:
-    """Say what may be called a trend; of groups the first three."""
+    """Describe the trends found, at most three."""
     found = [trend for trend in facts.get("trends", []) if trend["is_trend"]]
     notes = []
     for trend in found[:3]:
-        group = f"{look.plain(trend['group'], 28)}: " if facts["by"] is not None else ""
+        group = f"{theme.plain(trend['group'], 28)}: " if facts["by"] is not None else ""
         way = "rising" if trend["points_per_day"] > 0 else "falling"
         low, high = sorted(abs(trend[end]) for end in ("points_low", "points_high"))
         jump = ""
         if "jump_at" in trend:
             at = pd.Timestamp(trend["jump_at"])
             jump = (
-                f", which fits a jump on {at:%d %b %Y} too ({trend['rate_before']:.0%} before, "
+                f", also consistent with a jump on {at:%d %b %Y} ({trend['rate_before']:.0%} before, "
                 f"{trend['rate_after']:.0%} after)"
             )
         notes.append(

@@ -11,7 +11,8 @@ from matplotlib.colors import same_color
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
-from promptlift.plots.style import MARKERS, MAX_GROUPS, PALETTE
+from promptlift.plots.theme import MARKERS, MAX_GROUPS, PALETTE
+from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
 
@@ -121,7 +122,7 @@ def test_only_the_largest_groups_are_drawn_and_a_note_says_so():
     texts = [text.get_text()[0] for text in ax.get_legend().get_texts()]
     assert len(texts) == MAX_GROUPS
     assert "c" not in texts
-    assert any(f"The {MAX_GROUPS} largest of 8 groups" in text for text in words(ax))
+    assert any(PLOTS["largest groups"] in text for text in words(ax))
 
 
 @pytest.mark.parametrize("by", [None, "prompt_id"])
@@ -149,7 +150,7 @@ def test_conversations_that_cannot_say_are_counted_in_words():
 )
 def test_the_word_list_analyser_is_owned_up_to(analyser, said):
     texts = words(plots.completion_trend(conversations(50, analyser=analyser)))
-    assert any("word-list analyser" in text.replace("\n", " ") for text in texts) == said
+    assert any(PLOTS["word list"] in text.replace("\n", " ") for text in texts) == said
 
 
 def test_it_draws_on_the_axes_it_is_given_and_makes_no_figure():

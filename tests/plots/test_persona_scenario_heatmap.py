@@ -7,6 +7,7 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from promptlift import analysis, plots
+from support.sentences import PLOTS
 from support.synthetic_versions import simulations
 
 
@@ -37,7 +38,7 @@ def test_fields_of_few_pairs_are_hollow_and_missing_ones_are_not_drawn():
     assert len(boxes(ax)) == len(found)
     hollow = [box for box in boxes(ax) if box.get_facecolor()[3] == 0]
     assert len(hollow) == int(found["n"].lt(5).sum())
-    assert any("Hollow: fewer than 5 pairs." in text for text in words(ax))
+    assert any(PLOTS["few pairs"] in text for text in words(ax))
 
 
 def test_better_and_worse_have_different_colours_and_signs():

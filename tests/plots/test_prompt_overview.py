@@ -11,6 +11,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.errors import FrameError, NotFound
+from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
 VIEW = {
@@ -103,7 +104,7 @@ def test_aggregates_are_drawn_hollow_and_without_intervals(view):
     assert workspace.asked == [("prompt_insights", "p")]
     assert not whiskers(figure)
     assert {"420", "71%", "−0.31", "as reported", "Trend as reported: +5.2%"} <= set(texts)
-    assert any("no interval can be known" in text for text in texts)
+    assert any("so there are no intervals" in text for text in texts)
     dots = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "o"]
     assert [dot.get_xdata()[0] for dot in dots] == pytest.approx([0.2, 0.3, 0.5, 12])
     assert all(same_color(dot.get_markerfacecolor(), figure.axes[2].get_facecolor()) for dot in dots)
@@ -127,7 +128,7 @@ def test_a_fraction_is_a_fraction_and_a_percent_a_percent():
 
 
 def test_a_workspace_without_a_prompt_is_asked_for_one():
-    with pytest.raises(ValueError, match="Say which prompt"):
+    with pytest.raises(ValueError, match=PLOTS["name the prompt"]):
         plots.prompt_overview(Workspace())
     with pytest.raises(ValueError, match="rows=False needs a workspace"):
         plots.prompt_overview(conversations(3), rows=False)

@@ -14,7 +14,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 
 from promptlift import plots
-from promptlift.plots.style import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, plain, tell_apart
+from promptlift.plots.theme import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, distinct_names, plain
 from support.synthetic_tables import conversations
 
 
@@ -51,7 +51,7 @@ def test_hostile_names_reach_legend_and_title_as_they_are(name):
 
 @given(st.lists(st.text(alphabet="ab $", max_size=60), unique=True, min_size=1, max_size=6))
 def test_different_names_stay_different(names):
-    shown = tell_apart(names, 20)
+    shown = distinct_names(names, 20)
     assert len(set(shown)) == len(names)
     assert not any(is_math_text(name) for name in shown)
 
@@ -60,7 +60,7 @@ def test_long_names_are_told_apart_by_their_ends():
     names = [
         f"A very long name of a prompt that supports customers {end}" for end in ("in Berlin", "in Paris")
     ]
-    one, other = tell_apart(names, 28)
+    one, other = distinct_names(names, 28)
     assert one.endswith("in Berlin")
     assert other.endswith("in Paris")
     assert one.startswith("A very long")

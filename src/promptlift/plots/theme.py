@@ -1,4 +1,4 @@
-"""How every picture looks: colours, weak estimates, user text made harmless, notes, legends, empty axes."""
+"""The look of every plot: colours, markers, weak estimates, notes, legends, empty axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from promptlift.plots.fonts import MISSING, make_readable
-from promptlift.plots.names import columns_of, plain, shorten, tell_apart
+from promptlift.plots.user_text import columns_of, distinct_names, plain, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ __all__ = [
     "SENTIMENT_COLORS",
     "Group",
     "columns_of",
+    "distinct_names",
     "draw_estimates",
     "explain",
     "finish",
@@ -45,20 +46,19 @@ __all__ = [
     "palette",
     "plain",
     "precomputed",
-    "say_empty",
     "shorten",
-    "tell_apart",
+    "show_empty",
     "texts_of",
 ]
 
-# Okabe and Ito (2008): told apart with every common colour blindness, on white and on black.
+# Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 _ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
-# Shapes tell the groups apart where colours cannot: printed grey, or by whoever sees none.
+# Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
-# A column by which the answer of an analysis is known: tables from a workspace have a name too.
-_ANSWERS = {
+# A column that only the result of the analysis has: tables from a workspace have a name too.
+_RESULT_COLUMNS = {
     "completion_trend": "rate_low",
     "issue_changes": "difference_low",
     "issues": "share_low",
@@ -73,17 +73,17 @@ _ANSWERS = {
 FEW = 5
 MAX_GROUPS = 6
 _ANALYSERS = {
-    "lexicon": "Insights from the built-in word-list analyser, without a language model: a rough guide.",
-    "mixed": "Some insights come from the built-in word-list analyser: a rough guide.",
+    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
+    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
 }
 _REHEARSAL = (
-    "Rehearsal: a built-in stand-in for a language model spoke, so nothing here is about a real prompt."
+    "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
 )
 
 
 @dataclass(frozen=True)
 class Group:
-    """One compared group: its rows, its name in the legend, its colour and the shape of its points."""
+    """One group: its rows, its name in the legend, its colour and its marker."""
 
     rows: pd.DataFrame
     name: str | None
@@ -92,56 +92,56 @@ class Group:
 
 
 def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Give ``ax`` back, or the axes of a new figure of that many inches."""
+    """Return ``ax``, or the axes of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt  # noqa: PLC0415  (whoever brings axes may not want a window toolkit)
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (callers with axes of their own may not want a window toolkit)
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def ground(ax: Axes) -> tuple[float, float, float, float]:
-    """What is seen behind a drawing: the colour of the axes, or of the figure where the axes have none."""
+def background(ax: Axes) -> tuple[float, float, float, float]:
+    """Return the colour behind a drawing: that of the axes, or of the figure where the axes are transparent."""
     own = to_rgba(ax.get_facecolor())
     figure = ax.get_figure(root=True)
     return own if own[3] > 0 or figure is None else to_rgba(figure.get_facecolor())
 
 
 def is_dark(ax: Axes) -> bool:
-    """Whether the ground of the axes is nearer to black than to white."""
-    red, green, blue, opacity = ground(ax)
+    """Whether the background is closer to black than to white."""
+    red, green, blue, opacity = background(ax)
     return opacity > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
 
 
 def palette(ax: Axes) -> tuple[str, ...]:
-    """Colours of the groups in order: the lighter ones first on a dark ground."""
+    """Return the colours of the groups in order, lighter ones first on a dark background."""
     return _ON_DARK if is_dark(ax) else PALETTE
 
 
 def precomputed(data: Any, name: str) -> bool:
-    """Whether ``data`` is already the answer of the analysis of that name."""
+    """Whether ``data`` is already the result of the analysis of this name."""
     attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
-    return isinstance(attrs, dict) and attrs.get("table") == name and _ANSWERS[name] in data.columns
+    return isinstance(attrs, dict) and attrs.get("table") == name and _RESULT_COLUMNS[name] in data.columns
 
 
 def foreground() -> Any:
-    """Colour of text, as the style in force says."""
+    """Return the text colour of the current matplotlib style."""
     return mpl.rcParams["text.color"]
 
 
 def groups_of(
     ax: Axes, table: pd.DataFrame, by: str | None, size: str, color: Any = None
 ) -> tuple[list[Group], str | None, NDArray[np.bool_]]:
-    """Split a result into the groups that a picture can hold.
+    """Split a result into the groups that fit into a plot.
 
     Parameters
     ----------
     ax
-        Axes that they are drawn on.
+        Axes to draw on.
     table
         Result of an analysis.
     by
-        Its group column, or None.
+        The group column, or None.
     size
         Column whose sum ranks the groups.
     color
@@ -150,25 +150,25 @@ def groups_of(
     Returns
     -------
     groups, note, shown
-        The groups, in the table's order; what was left out, or None; which rows are shown.
+        The groups, in the table's order; what is omitted, or None; which rows are shown.
     """
-    tones = palette(ax)
+    colors = palette(ax)
     if by is None:
-        return [Group(table, None, color or tones[0])], None, np.ones(len(table), bool)
+        return [Group(table, None, color or colors[0])], None, np.ones(len(table), bool)
     codes, names = pd.factorize(table[by], use_na_sentinel=False)
     sizes = np.bincount(codes, weights=table[size].to_numpy(), minlength=len(names))
     kept = sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS])
     note = None
     if len(names) > MAX_GROUPS:
-        note = f"The {MAX_GROUPS} largest of {len(names)} groups are shown."
+        note = f"Only the {MAX_GROUPS} largest of {len(names)} groups are shown."
     groups = []
-    shown_names = tell_apart([names[code] for code in kept], 28)
+    shown_names = distinct_names([names[code] for code in kept], 28)
     for place, code in enumerate(kept):
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
             given = given[place % len(given)]
-        tone, marker = given or tones[place % len(tones)], MARKERS[place % len(MARKERS)]
-        groups.append(Group(table[codes == code], shown_names[place], tone, marker))
+        own_color, marker = given or colors[place % len(colors)], MARKERS[place % len(MARKERS)]
+        groups.append(Group(table[codes == code], shown_names[place], own_color, marker))
     return groups, note, np.isin(codes, kept)
 
 
@@ -183,7 +183,7 @@ def draw_estimates(
     horizontal: bool = False,
     **style: Any,
 ) -> None:
-    """Draw estimates with their intervals: whiskers first, then points, hollow and weak below ``FEW``.
+    """Draw estimates with their intervals; points are hollow and pale below ``FEW``.
 
     Parameters
     ----------
@@ -192,9 +192,9 @@ def draw_estimates(
     at
         Position of each row on the other axis.
     table
-        Rows with ``estimate``, and its ends in ``…_low`` and ``…_high``; rows without an estimate are left out.
+        Rows with ``estimate`` and its bounds ``…_low`` and ``…_high``; rows without an estimate are skipped.
     estimate, n
-        Column of the estimate and of the number of conversations behind it.
+        Columns of the estimate and of its number of conversations.
     color
         Colour of points and whiskers.
     horizontal
@@ -207,7 +207,7 @@ def draw_estimates(
     known = ~np.isnan(value)
     lines = ax.hlines if horizontal else ax.vlines
     dense = len(value) > 100
-    look: dict[str, Any] = (
+    points: dict[str, Any] = (
         {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
     )
     for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
@@ -223,11 +223,11 @@ def draw_estimates(
             linewidth=1.0 if dense else 1.6,
         )
         xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
-        ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **look)
+        ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
 
 
 def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
-    """Take away what carries no information, and lay a light grid under the rest."""
+    """Remove the decoration and add a light grid."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.grid(visible=True, axis=grid, color=foreground(), alpha=0.15, linewidth=0.6)
@@ -235,7 +235,7 @@ def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
 
 
 def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
-    """Name the groups, with their sizes, in the room above the data."""
+    """Add a legend with the groups and their sizes above the data."""
     handles = [
         Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
         for group in groups
@@ -245,42 +245,42 @@ def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str =
         handletextpad=0.1, columnspacing=1.0,
     )  # fmt: skip
     for text, group, count in zip(box.get_texts(), groups, counts, strict=True):
-        # Set afterwards: a label that begins with an underscore would drop out of the legend.
+        # Set afterwards: matplotlib omits labels that start with an underscore.
         text.set_text(f"{group.name} ({unit} = {count:,})")
 
 
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
-    """Sentences that belong under a picture: what is left out, who judged, and whether it was a rehearsal."""
+    """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
     facts = table.attrs.get("promptlift", {})
     rehearsal = _REHEARSAL if facts.get("rehearsal") else None
     return [note for note in (*more, _ANALYSERS.get(str(facts.get("analyser") or "")), rehearsal) if note]
 
 
 def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7) -> None:
-    """Write over a row of a picture what it is, and at the right its numbers: margins would swallow long names.
+    """Write the name of a row above it and its numbers at the right, because margins cannot hold long names.
 
     Parameters
     ----------
     ax
         Axes with the rows along y.
     y
-        Place of the row.
+        Position of the row.
     left, right
         The texts.
     above
-        Points over the row.
+        Distance above the row, in points.
     """
     for x, text, size in ((0, left, "small"), (1, right, 7.5)):
         if text:
             ax.annotate(
                 text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
                 ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
-                bbox={"facecolor": ground(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
+                bbox={"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
             )  # fmt: skip
 
 
 def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
-    """Mark a picture of rehearsal data over its right corner; other pictures stay as they are."""
+    """Mark a plot of rehearsal data above its right corner; other plots stay as they are."""
     if table.attrs.get("promptlift", {}).get("rehearsal"):
         ax.annotate(
             "REHEARSAL", (1, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
@@ -290,18 +290,18 @@ def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float | None = None) -> Axes:
-    """Do what every picture ends with: mark a rehearsal, find fonts for all texts, write the notes.
+    """Finish a plot: mark a rehearsal, find fonts for all texts, write the notes.
 
     Parameters
     ----------
     ax
         The axes.
     table
-        The answer that was drawn.
+        The result that was drawn.
     notes
-        Sentences for under the axes.
+        Sentences under the axes.
     width
-        Inches that they may take, by default those of the axes before the layout.
+        Their width in inches; by default that of the axes before the layout.
     """
     mark_rehearsal(ax, table)
     explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])], width=width)
@@ -309,19 +309,19 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
 
 
 def texts_of(ax: Axes) -> list[Text]:
-    """Texts on axes that may be of unknown origin: not the labels of its ticks, which are ours."""
+    """Return the texts on the axes that may come from outside, which tick labels do not."""
     box = ax.get_legend()
     return [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label, *([] if box is None else box.get_texts())]
 
 
 def inches_wide(ax: Axes) -> float:
-    """Width of the axes in inches, as far as it is known before drawing."""
+    """Return the width of the axes in inches, as far as it is known before drawing."""
     figure = ax.get_figure(root=True)
     return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
 
 
 def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> None:
-    """Write notes small under the axes."""
+    """Write notes in small print under the axes."""
     if not notes:
         return
     width = inches_wide(ax) if width is None else width
@@ -339,6 +339,6 @@ def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> No
     )
 
 
-def say_empty(ax: Axes, text: str = "No conversations") -> None:
-    """Say in the middle of the axes that there is nothing to draw."""
+def show_empty(ax: Axes, text: str = "No conversations") -> None:
+    """Write in the middle of the axes that there is nothing to draw."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize="large", alpha=0.7)

@@ -1,4 +1,4 @@
-"""Texts of unknown origin made fit for a picture: harmless, on one line, short, and still told apart."""
+"""Texts from outside, made safe for a plot: on one line, short, without markup, and still distinct."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["columns_of", "plain", "shorten", "tell_apart"]
+__all__ = ["columns_of", "distinct_names", "plain", "shorten"]
 
-# Control and format characters (also those that turn the writing direction) and lone surrogates.
+# Control and format characters (those that change the writing direction too) and lone surrogates.
 _NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
 def plain(text: Any, width: int = 40) -> str:
-    """Make a text of unknown origin fit for a picture: one line, cut to ``width``, no mathematics, no controls."""
+    """Return a text from outside as one line, cut to ``width``, without mathematics or control characters."""
     return _escaped(shorten(_one_line(text), width))
 
 
-def tell_apart(names: Sequence[Any], width: int) -> list[str]:
-    """Make names fit for a picture as `plain` does, but so that different ones stay different.
+def distinct_names(names: Sequence[Any], width: int) -> list[str]:
+    """Return names as `plain` does, but keep different names different.
 
-    Long names that begin alike are cut in the middle; those that also end alike get a number.
+    Long names with the same start are cut in the middle; those with the same end too get a number.
     """
     full = [_one_line(name) for name in names]
     cut = [shorten(name, width) for name in full]
@@ -41,14 +41,14 @@ def tell_apart(names: Sequence[Any], width: int) -> list[str]:
 
 
 def shorten(line: str, width: int) -> str:
-    """Cut a line to ``width`` columns and end it with an ellipsis when it was longer; wide characters take two."""
+    """Cut a line to ``width`` columns with an ellipsis at the end; wide characters take two columns."""
     if line.isascii() and len(line) <= width:
         return line
     return line if columns_of(line) <= width else _start(line, width - 1).rstrip() + "…"
 
 
 def columns_of(text: str) -> int:
-    """How wide a text is, in columns of a Latin letter: characters of East Asia take two."""
+    """Return the width of a text in columns; wide East Asian characters take two."""
     return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if not char.isascii())
 
 
@@ -65,7 +65,7 @@ def _escaped(line: str) -> str:
 
 
 def _ends(line: str, width: int) -> str:
-    """Start and end of a line that is too long, with an ellipsis between."""
+    """Return the start and end of a long line, with an ellipsis between."""
     if columns_of(line) <= width:
         return line
     half = (width - 1) // 2

@@ -1,4 +1,4 @@
-"""What stands in words beside the lifts of variants: title, numbers of a row, axis, and the notes under them."""
+"""The words on a plot of lifts: title, axis label, numbers of a row, and notes."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["axis_of", "notes_under", "numbers_of", "title_of"]
+__all__ = ["axis_label", "notes", "row_numbers", "title"]
 
-_NO_SIZE: Final = "Hollow: interval unavailable: the service reports no sample size."
-_NO_INTERVAL: Final = "Hollow: interval unavailable: the service sends none."
+_NO_SIZE: Final = "Hollow: interval unavailable, because the service reports no sample size."
+_NO_INTERVAL: Final = "Hollow: the service reports no interval."
 
 
-def numbers_of(row: Mapping[Hashable, Any]) -> str:
-    """What stands at the right of a row: lift, interval, how many, how sure."""
+def row_numbers(row: Mapping[Hashable, Any]) -> str:
+    """Return the numbers at the right of a row: lift, interval, sample size."""
     points = row["lift_basis"] == "points_completion"
     unit = "points" if points else "%"
     parts = ["no lift" if pd.isna(row["lift"]) else f"{row['lift']:+.1f} {unit}"]
     if row["uncertainty_source"] == "service" and not pd.isna(row["lift"]):
         ends = [
-            "not bounded" if pd.isna(row[f"lift_{end}"]) else f"{row[f'lift_{end}']:+.1f}"
+            "no bound" if pd.isna(row[f"lift_{end}"]) else f"{row[f'lift_{end}']:+.1f}"
             for end in ("low", "high")
         ]
-        parts[0] += " (not bounded)" if ends[0] == ends[1] == "not bounded" else f" ({ends[0]} to {ends[1]})"
+        parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
     if not pd.isna(row["lift_expected"]):
-        parts.append(f"expect {row['lift_expected']:+.1f}")
+        parts.append(f"expected {row['lift_expected']:+.1f}")
     if not pd.isna(row["n_pairs"]):
         parts.append(f"{row['n_pairs']:,} pairs")
     elif not pd.isna(row["n"]):
         parts.append(f"n = {row['n']:,}")
     else:
-        parts.append("sample size not given")
+        parts.append("sample size not reported")
     if row["equivalence"] in ("equivalent", "better", "worse"):
         words = {
             "equivalent": "no practical difference",
@@ -44,8 +44,8 @@ def numbers_of(row: Mapping[Hashable, Any]) -> str:
     return " · ".join(parts)
 
 
-def axis_of(shown: pd.DataFrame) -> str:
-    """Name x: what the lift is, and the level of the intervals."""
+def axis_label(shown: pd.DataFrame) -> str:
+    """Return the label of x: the unit of the lift and the level of the intervals."""
     bases = set(shown["lift_basis"].dropna())
     levels = shown.loc[shown["uncertainty_source"].eq("service"), "interval_level"].dropna().unique()
     interval = f" ({100 * float(levels[0]):.4g} % interval)" if len(levels) == 1 else ""
@@ -54,8 +54,8 @@ def axis_of(shown: pd.DataFrame) -> str:
     return f"Lift in percent of the original's task completion{interval}"
 
 
-def title_of(table: pd.DataFrame, facts: dict[str, Any]) -> str:
-    """Say how sure the service is, in its own number."""
+def title(table: pd.DataFrame, facts: dict[str, Any]) -> str:
+    """Return the title: the confidence that the service reports."""
     if facts["n_optimizations"] > 1:
         return f"{facts['n_optimizations']} optimizations"
     parts = []
@@ -67,45 +67,51 @@ def title_of(table: pd.DataFrame, facts: dict[str, Any]) -> str:
     if confidence is None:
         winners = table.loc[table["is_winner"].astype(bool), "confidence"].dropna()
         confidence = float(winners.iloc[0]) if len(winners) else None
-    parts.append("confidence not given" if confidence is None else f"confidence {confidence:.2f} as reported")
+    parts.append("confidence not reported" if confidence is None else f"confidence {confidence:.2f}")
     return " · ".join(parts)
 
 
-def notes_under(shown: pd.DataFrame, facts: dict[str, Any], band: float | None) -> list[str]:
-    """Sentences under the picture: how to read it, and what cannot be known."""
-    notes = [*_how_to_read(shown, band), *_what_is_odd(shown)]
+def notes(shown: pd.DataFrame, facts: dict[str, Any], band: float | None) -> list[str]:
+    """Return the notes under the plot: how to read it, and what is unknown."""
+    sentences = [*_how_to_read(shown, band), *_caveats(shown)]
     if facts.get("estimand") == "panel":
-        notes.append("Holds for the chosen personas, not for users in general.")
+        sentences.append("Valid for the chosen personas, not for users in general.")
     dropped = int(shown["n_dropped"].fillna(0).max()) if len(shown) else 0
     if dropped:
-        notes.append(f"Up to {dropped:,} pairs a variant were lost to errors and do not count.")
-    return notes
+        sentences.append(f"Up to {dropped:,} pairs per variant were lost to errors and are not counted.")
+    return sentences
 
 
 def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
-    notes = []
+    sentences = []
     hollow = shown[~shown["uncertainty_source"].eq("service") & shown["lift"].notna()]
     if len(hollow):
         sized = hollow[["n", "n_pairs"]].notna().any(axis=None)
-        notes.append(_NO_INTERVAL if sized else _NO_SIZE)
+        sentences.append(_NO_INTERVAL if sized else _NO_SIZE)
     if shown["lift_expected"].notna().any():
-        notes.append("Diamond: the lift to expect, drawn toward 0 by as much as it is uncertain.")
+        sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     elif shown["is_winner"].any() and shown["n_variants_tested"].max() > 1:
         tested = shown["n_variants_tested"].max()
-        notes.append(f"The winner is the best of {tested} variants: expect less than its lift.")
+        sentences.append(
+            f"The winner is the best of {tested} variants, so expect a smaller lift in production."
+        )
     if shown[["low_unbounded", "high_unbounded"]].any(axis=None):
-        notes.append("Arrow: the interval has no end there.")
+        sentences.append("Arrow: the interval has no bound on that side.")
     if band is not None:
-        notes.append(f"Grey band: a lift within ±{band:g} % makes no practical difference.")
-    return notes
+        sentences.append(f"Grey band: lifts within ±{band:g} % make no practical difference.")
+    return sentences
 
 
-def _what_is_odd(shown: pd.DataFrame) -> list[str]:
-    notes = []
+def _caveats(shown: pd.DataFrame) -> list[str]:
+    sentences = []
     if shown["lift_basis"].eq("points_completion").any():
-        notes.append("The service gives this lift in percentage points, as its task completion rates show.")
+        sentences.append(
+            "This lift is in percentage points, according to the reported task completion rates."
+        )
     if shown["warnings"].str.contains("do not reproduce", regex=False).any():
-        notes.append("Some lifts are not what the given task completion rates say; see the column warnings.")
+        sentences.append(
+            "Some lifts do not match the reported task completion rates; see the column warnings."
+        )
     elif shown["warnings"].ne("").any():
-        notes.append("Some variants carry warnings; see the column warnings.")
-    return notes
+        sentences.append("Some variants have warnings; see the column warnings.")
+    return sentences

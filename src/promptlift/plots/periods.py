@@ -1,4 +1,4 @@
-"""Estimates by period: points with intervals, gaps, counts under them, and a lane a group where it is crowded."""
+"""Estimates by period: points with intervals, gaps, counts below, and a lane per group when crowded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from promptlift.analysis.periods import last_period_end
-from promptlift.plots import style as look
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,16 +32,16 @@ _CROWDED = 60
 
 @dataclass(frozen=True)
 class Scale:
-    """What the estimates are measured on.
+    """The scale of the estimates.
 
     Attributes
     ----------
     low, high
         Ends of the axis.
     ticks, few_ticks
-        Marks on it, and on each of several lanes.
+        Ticks on the axis, and on each of several lanes.
     form
-        How a mark is written.
+        Format of a tick label.
     """
 
     low: float
@@ -56,7 +56,7 @@ class Scale:
         return self.high - self.low
 
     def write(self, tick: float) -> str:
-        """Label of a mark."""
+        """Return the label of a tick."""
         return f"{tick:{self.form}}".replace("-", "−") if tick else f"{tick:{self.form.lstrip('+')}}"
 
 
@@ -65,24 +65,24 @@ SCORES = Scale(-1.0, 1.0, (-1, -0.5, 0, 0.5, 1), (-1, 0, 1), "+g")
 
 
 def is_crowded(groups: int, rows: int) -> bool:
-    """Whether groups would cover each other, so that each gets a lane of its own."""
+    """Whether groups would overlap, so that each gets a lane of its own."""
     return groups > 1 and rows > _CROWDED
 
 
 def lane_height(groups: int, rows: int) -> float:
-    """Height in inches of a new figure."""
-    return 1.4 + 1.3 * min(groups, look.MAX_GROUPS) if is_crowded(groups, rows) else 4.0
+    """Return the height of a new figure in inches."""
+    return 1.4 + 1.3 * min(groups, theme.MAX_GROUPS) if is_crowded(groups, rows) else 4.0
 
 
 def day_numbers(times: Any) -> NDArray[np.float64]:
-    """Times as matplotlib counts them, in days."""
+    """Return times as matplotlib counts them, in days."""
     return np.asarray(pd.DatetimeIndex(times).as_unit("us").asi8 / _US_A_DAY, np.float64)
 
 
 def draw_periods(
     ax: Axes,
     starts: pd.DatetimeIndex,
-    groups: list[look.Group],
+    groups: list[theme.Group],
     facts: dict[str, Any],
     *,
     estimate: str = "rate",
@@ -92,7 +92,7 @@ def draw_periods(
     separate_counts: bool = True,
     **style: Any,
 ) -> None:
-    """Draw estimates by period for every group, with the counts under them.
+    """Draw the estimates of every group by period, with the counts below.
 
     Parameters
     ----------
@@ -101,13 +101,13 @@ def draw_periods(
     starts
         Start of every period; may be empty.
     groups
-        Their rows have one row a period, in the same order.
+        Groups with one row per period, in the same order.
     facts
         ``freq``, ``tz`` and ``by`` of the analysis.
     estimate, n
-        Columns of the estimate, with its ends in ``…_low`` and ``…_high``, and of the number behind it.
+        Columns of the estimate, with its bounds ``…_low`` and ``…_high``, and of its number of conversations.
     scale
-        What the estimates are measured on.
+        Scale of the estimates.
     named
         Whether the groups have names to show; by default when ``by`` is given.
     separate_counts
@@ -118,14 +118,14 @@ def draw_periods(
     named = facts["by"] is not None if named is None else named
     rows = sum(len(group.rows) for group in groups)
     lanes = [[group] for group in groups] if is_crowded(len(groups), rows) else [groups]
-    look.frame_axes(ax, "y")
-    ax.set_xlabel(f"{PERIODS[facts['freq']]} ({look.plain(facts['tz'])})")
+    theme.frame_axes(ax, "y")
+    ax.set_xlabel(f"{PERIODS[facts['freq']]} ({theme.plain(facts['tz'])})")
     headroom = (1.6 if len(lanes) > 1 else (len(groups) + 1) // 2) if named else 0
     bottom = scale.low + scale.span * (_STRIP[0] - 0.01 - _LANE * (len(lanes) - 1))
     ax.set_ylim(bottom, scale.high + scale.span * (0.04 + 0.1 * headroom))
     if len(starts) == 0:
         ax.set_xticks([])
-        _mark(ax, {tick: scale.write(tick) for tick in scale.ticks})
+        _set_ticks(ax, {tick: scale.write(tick) for tick in scale.ticks})
         return
     days, step = day_numbers(starts), _DAYS[facts["freq"]]
     ticks: dict[float, str] = {}
@@ -135,26 +135,28 @@ def draw_periods(
         shown = scale.few_ticks if len(lanes) > 1 else scale.ticks
         ticks |= {base + tick: scale.write(tick) for tick in shown}
         counted = lane if separate_counts else lane[:1]
-        tones = [group.color if separate_counts or len(lanes) > 1 else look.foreground() for group in counted]
+        tones = [
+            group.color if separate_counts or len(lanes) > 1 else theme.foreground() for group in counted
+        ]
         most = _draw_counts(ax, counted, tones, days, step, scale, base, n)
         ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n ≤ {most:,.0f}"
-    _mark(ax, ticks)
+    _set_ticks(ax, ticks)
     _date_axis(ax, starts, days, step, facts["freq"])
     sizes = [int(group.rows[n].sum()) for group in groups]
     if len(lanes) > 1:
         _name_lanes(ax, groups, sizes, scale)
     elif named:
-        look.legend(ax, groups, sizes)
+        theme.legend(ax, groups, sizes)
 
 
-def _mark(ax: Axes, ticks: dict[float, str]) -> None:
+def _set_ticks(ax: Axes, ticks: dict[float, str]) -> None:
     ax.yaxis.set_major_locator(FixedLocator(list(ticks)))
     ax.yaxis.set_major_formatter(FixedFormatter(list(ticks.values())))
 
 
 def _draw_groups(
     ax: Axes,
-    groups: list[look.Group],
+    groups: list[theme.Group],
     days: NDArray[np.float64],
     step: float,
     base: float,
@@ -168,16 +170,16 @@ def _draw_groups(
         if base:
             ends = [f"{estimate}{end}" for end in ("", "_low", "_high")]
             rows = rows.assign(**{name: rows[name] + base for name in ends})
-        # The line joins only periods that say something.
-        line = rows[estimate].where(rows[n] >= look.FEW)
+        # The line connects only periods with enough conversations.
+        line = rows[estimate].where(rows[n] >= theme.FEW)
         ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
         points = {"marker": group.marker} | style
-        look.draw_estimates(ax, days + shift, rows, estimate, n, color=group.color, **points)
+        theme.draw_estimates(ax, days + shift, rows, estimate, n, color=group.color, **points)
 
 
 def _draw_counts(
     ax: Axes,
-    groups: Sequence[look.Group],
+    groups: Sequence[theme.Group],
     tones: Sequence[Any],
     days: NDArray[np.float64],
     step: float,
@@ -185,7 +187,7 @@ def _draw_counts(
     base: float,
     n: str,
 ) -> float:
-    """Draw the counts as stacked bars under the scale and give the highest stack."""
+    """Draw the counts as stacked bars under the scale and return the highest stack."""
     counts = np.array([group.rows[n].to_numpy() for group in groups], np.float64)
     most = float(counts.sum(axis=0).max())
     stacked = np.vstack([np.zeros(len(days)), counts.cumsum(axis=0)]) / max(most, 1)
@@ -199,7 +201,7 @@ def _draw_counts(
     return most
 
 
-def _name_lanes(ax: Axes, groups: list[look.Group], sizes: list[int], scale: Scale) -> None:
+def _name_lanes(ax: Axes, groups: list[theme.Group], sizes: list[int], scale: Scale) -> None:
     for place, (group, size) in enumerate(zip(groups, sizes, strict=True)):
         ax.text(
             0.005, scale.high + scale.span * (0.05 - _LANE * place), f"{group.name} (n = {size:,})",
@@ -210,7 +212,7 @@ def _name_lanes(ax: Axes, groups: list[look.Group], sizes: list[int], scale: Sca
 def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], step: float, freq: str) -> None:
     zone = starts.tz
     ax.xaxis_date(zone)
-    # Whatever happened in the last period is on the axis, until the last minute of it.
+    # The axis includes the last period to its last minute.
     ax.set_xlim(days[0] - 0.8 * step, day_numbers(last_period_end(starts, freq))[0])
     if len(days) <= 7:
         form = {"h": "%H:%M\n%d %b", "D": "%d %b\n%Y", "W": "%d %b\n%Y", "MS": "%b\n%Y"}[freq]
