@@ -195,7 +195,9 @@ def _commands() -> Iterator[str]:
         context = click.Context(command, info_name=path, terminal_width=100)
         yield f"## {path}\n\n```text\n{command.get_help(context)}\n```\n"
         if isinstance(command, click.Group):
-            shown += [(f"{path} {name}", child) for name, child in command.commands.items() if not child.hidden]
+            shown += [
+                (f"{path} {name}", child) for name, child in command.commands.items() if not child.hidden
+            ]
 
 
 def columns_page() -> str:
