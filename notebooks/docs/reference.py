@@ -13,7 +13,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import click
+import typer
+
 import promptlift
+from promptlift.cli.commands import app
 from promptlift.frames import describe_columns
 
 if TYPE_CHECKING:
@@ -179,6 +183,21 @@ def write_pages(source: Path) -> None:
     for room in ROOMS:
         (folder / f"{room.page}.rst").write_text(_page(room), encoding="utf-8")
     (source / "columns.rst").write_text(columns_page(), encoding="utf-8")
+    (source / "cli.md").write_text("\n".join(_commands()), encoding="utf-8")
+
+
+def _commands() -> Iterator[str]:
+    """Write the page of the command line: the help text of every command."""
+    yield "# Command line\n\nEvery setting is also an environment variable, see {doc}`running`.\n"
+    root = typer.main.get_command(app)
+    shown: list[tuple[str, click.Command]] = [("promptlift", root)]
+    for path, command in shown:
+        context = click.Context(command, info_name=path, terminal_width=100)
+        yield f"## {path}\n\n```text\n{command.get_help(context)}\n```\n"
+        if isinstance(command, click.Group):
+            shown += [
+                (f"{path} {name}", child) for name, child in command.commands.items() if not child.hidden
+            ]
 
 
 def columns_page() -> str:
