@@ -30,9 +30,7 @@ SAID = [
     ("assistant", "Here it is"),
 ]
 LAST_WORDS = "Traces do not hold what the user said after the last model call; these conversations end with the last answer."
-PROMPT_LEFT_OUT = (
-    "The system prompt of the model calls is not a message; conversations without it: 2."
-)
+PROMPT_LEFT_OUT = "The system prompt of the model calls is not a message; conversations without it: 2."
 
 
 def calls(chat=CHAT):

@@ -11,7 +11,7 @@ from promptlift.widgets.acting import ActingWidget, acting_front, words_for_fail
 from promptlift.widgets.marks import axis_of, confidence_pieces, drawn, effect_pieces
 from promptlift.widgets.review_cards import NO_INTERVAL, REHEARSAL, signed
 from promptlift.widgets.static import badge, element, facts, paragraph, root
-from promptlift.workspace.waiting import ENDED, pause_before_next_look, why_it_ended
+from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,7 +100,7 @@ class OptimizationMonitor(ActingWidget):
 
     def _pause(self) -> float:
         per_minute = self._lift.client.transport.pace.per_minute
-        pause: float = pause_before_next_look(self._clock() - self._began, per_minute)
+        pause: float = pause_before_next_request(self._clock() - self._began, per_minute)
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
 
     def _stop(self, reason: str) -> None:
