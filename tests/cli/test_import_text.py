@@ -270,13 +270,14 @@ def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift,
     assert "system prompt" not in said
     said = imported([talk(SECOND)])
     assert (
-        f"Warning: '{name}' keeps its text, but the conversations begin with a different system prompt. " in said
+        f"Warning: '{name}' keeps its text, but the conversations begin with a different system prompt. "
+        in said
     )
     assert f"lift.client.prompts.update('{made.id}', content=…)" in said
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
     lift.client.prompts.update(made.id, content="Edited.")
     said = imported([talk(FIRST), talk("Edited."), talk(SECOND)])
-    assert "another system prompt in 1 of 3 cases" in said
+    assert "different system prompt in 1 of 3 cases" in said
     assert live(lift, name) == "Edited."
 
 

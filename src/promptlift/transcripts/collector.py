@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
-from promptlift.schema.texts import visible
+from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.system_prompts import SystemPrompts
@@ -219,7 +219,7 @@ class Collector:
             if others and others[0].role == "system" and not others[0].content.startswith(RESULT):
                 self.tally(_SEVERAL)
         try:
-            visible(text)
+            not_blank(text)
         except ValueError:
             return
         times = [message.timestamp for message in conversation.messages if message.timestamp is not None]

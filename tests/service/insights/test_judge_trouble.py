@@ -1,0 +1,204 @@
+"""A model that is away, and a model that talks nonsense: what becomes of conversations, to the end."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import promptlift
+from promptlift import report, widgets
+from promptlift.errors import IncompleteError, NotFound
+from promptlift.local import InsightsMissing, wait_for_insights
+from support.service_process import wait_until
+from support.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from promptlift.workspace import Workspace
+    from support.service_process import ServiceProcess
+
+JUDGEMENT = {
+    "sentiment": "negative",
+    "sentimentScore": -0.4,
+    "taskCompleted": False,
+    "quality": 35,
+    "topics": ["delivery"],
+    "summary": "The parcel did not come.",
+    "issues": [{"title": "Late delivery", "severity": "high", "evidence": None}],
+}
+COUNT = 20
+AT_ONCE = 8
+
+
+class Model:
+    """A model that a test can take away and bring back; ``say`` is what it answers now."""
+
+    def __init__(self) -> None:
+        self.say: Callable[[], Say] = lambda: completion(json.dumps(JUDGEMENT))
+        self.hangs: threading.Event | None = None
+        self.nonsense_about: str | None = None
+        self.endpoint = StubEndpoint(self._answer)
+
+    def _answer(self, asked: Asked) -> Say:
+        said = Say({"object": "list", "data": [{"id": "stub"}]}) if asked.method == "GET" else self.say()
+        said.hang = self.hangs
+        if self.nonsense_about is not None and self.nonsense_about in json.dumps(asked.body):
+            said = completion("I would rather not.")
+        return said
+
+    def probes(self) -> int:
+        """How often it was asked what models it has."""
+        return sum(asked.method == "GET" for asked in self.endpoint.asked)
+
+    def judged(self) -> int:
+        """How many transcripts it was asked to judge."""
+        return sum(asked.headers.get("x-promptlift-purpose") == "judge" for asked in self.endpoint.asked)
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    made = Model()
+    yield made
+    made.endpoint.close()
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def lift(model: Model, start_service: Callable[..., ServiceProcess]) -> Iterator[Workspace]:
+    settings = model.endpoint.settings
+    running = start_service(
+        env={
+            "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
+            "PROMPTLIFT_LLM_MODEL": "stub",
+            "PROMPTLIFT_LLM_API_KEY": KEY,
+        }
+    )
+    with promptlift.connect(running.base_url, running.key, progress=False) as workspace:
+        yield workspace
+
+
+def log(lift: Workspace, count: int) -> tuple[str, list[str]]:
+    prompt = lift.client.prompts.create(name="p", content="Help.", llm_model="gpt-4o")
+    ids = [
+        lift.client.conversations.create(
+            prompt_id=prompt.id, content=f"User: Where is parcel {number}?\nAssistant: I do not know."
+        ).id
+        for number in range(count)
+    ]
+    return prompt.id, ids
+
+
+def without_insights(lift: Workspace) -> int:
+    page = lift.client.conversations.list(has_insights=False, limit=1)
+    assert page.pagination is not None
+    return page.pagination.total
+
+
+def judged_soon(lift: Workspace) -> None:
+    """Ten seconds are promised; the rest is for a machine that is busy."""
+    wait_until(lambda: without_insights(lift) == 0, what="every conversation judged", seconds=15)
+
+
+def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace, model: Model) -> None:
+    model.say = lambda: Say({"error": {"message": "no such key"}}, status=401)
+    prompt_id, ids = log(lift, COUNT)
+    wait_until(lambda: model.judged() >= 3, what="the model was asked, refused, and tried again")
+    # Those that were on their way when it was noticed, and then one at a time.
+    assert model.judged() < COUNT
+    assert without_insights(lift) == COUNT
+    # Each conversation says why, whether it was tried itself or only waits.
+    said = lift.conversations()
+    assert said["insights_error"].str.startswith("Not yet: The language model's endpoint refused").all()
+    assert list(said.attrs["promptlift"]["insights_errors"].values()) == [COUNT]
+    counts = lift.client.prompts.status(prompt_id).insights
+    assert (counts.ready, counts.waiting, counts.failed) == (0, COUNT, 0)
+    assert [one.count for one in counts.reasons] == [COUNT]
+    assert "401" in counts.reasons[0].reason
+    with pytest.raises(IncompleteError, match=f"0 of {COUNT} conversations have insights.*401.*no such key"):
+        wait_for_insights(lift, [prompt_id], patience=0.1, progress=False)
+    with pytest.raises(NotFound, match="not ready yet"):
+        lift.client.conversations.insights(ids[0])
+
+    model.say = lambda: completion(json.dumps(JUDGEMENT))
+    refused = model.judged()
+    judged_soon(lift)
+    table = lift.conversations(insights=True)
+    assert set(table["analyser"]) == {"llm:stub"}
+    assert table["insights_error"].isna().all()
+    assert table.attrs["promptlift"]["insights_errors"] == {}
+    assert table["task_completed"].eq(False).all()
+    # Some may have been refused once more before the model came back; none was judged twice.
+    used: Any = lift.client.usage.get().tokens.used
+    assert used == COUNT * 15
+    assert model.judged() - refused >= COUNT
+
+
+def test_the_backlog_goes_on_soon_after_a_long_outage(lift: Workspace, model: Model) -> None:
+    model.say = lambda: Say({"error": {"message": "overloaded"}}, status=401)
+    log(lift, 1)
+    # Pauses that grow with each try would be twenty seconds by now.
+    wait_until(lambda: model.judged() >= 4, what="the model was away for a while")
+    model.say = lambda: completion(json.dumps(JUDGEMENT))
+    judged_soon(lift)
+
+
+def test_requests_that_a_hanging_model_lost_are_made_again_when_it_is_back(
+    lift: Workspace, model: Model
+) -> None:
+    never = threading.Event()
+    model.hangs = never
+    log(lift, COUNT)
+    wait_until(lambda: model.judged() >= AT_ONCE, what="the model hangs")
+    probes = model.probes()
+    wait_until(lambda: model.probes() > probes, what="the silence is noticed")
+    model.hangs = None
+    # What was asked before is still not answered.
+    judged_soon(lift)
+    assert not never.is_set()
+    never.set()
+
+
+def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Workspace, model: Model) -> None:
+    model.nonsense_about = "parcel 0"
+    prompt_id, ids = log(lift, 2)
+
+    with pytest.warns(InsightsMissing, match=r"1 of 2 conversations could not be judged: .*did not fit"):
+        assert wait_for_insights(lift, [prompt_id], progress=False) == 1
+    with pytest.raises(NotFound, match="judging failed"):
+        lift.client.conversations.insights(ids[0])
+    asked = model.judged()
+    # Three tries, and in each the model is asked once more because its answer did not fit; and the other conversation.
+    assert asked == 7
+    assert lift.client.usage.get().tokens.used == asked * 15
+    one = lift.client.conversations.get(ids[0])
+    assert one.insights_error is not None
+    assert one.insights_error.startswith("The language model's answer did not fit")
+    counts = lift.client.prompts.status(prompt_id).insights
+    assert counts is not None
+    assert (counts.ready, counts.waiting, counts.failed) == (1, 0, 1)
+    assert [(reason.reason, reason.count) for reason in counts.reasons] == [(one.insights_error, 1)]
+
+    # Reports and widgets say it too.
+    table = lift.conversations(prompt_id, insights=True, content=True)
+    assert table.attrs["promptlift"]["insights_errors"] == {one.insights_error: 1}
+    written = report.write(lift, prompt_id, "report.md").read_text()
+    assert "1 conversation without insights, because they could not be judged: The language model" in written
+    browser = widgets.ConversationBrowser(table)
+    assert "1 could not be judged and have no insights: The language model" in browser._repr_html_()
+    assert "could not be judged" in browser._repr_mimebundle_()[0]["text/html"]
+
+    model.nonsense_about = None
+    assert lift.client.conversations.regenerate_insights(ids[0]).queued == 1
+    wait_until(lambda: without_insights(lift) == 0, what="the conversation is judged")
+    assert lift.client.conversations.insights(ids[0]).summary == JUDGEMENT["summary"]
+    assert lift.client.conversations.get(ids[0]).insights_error is None
+    assert lift.prompt_insights(prompt_id).top_issues[0].issue == "Late delivery"
