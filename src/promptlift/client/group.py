@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import orjson
 from pydantic import ValidationError as PydanticError
 
-from promptlift.client.endpoints import ENDPOINTS, Endpoint
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
 from promptlift.schema.insights import RegenerateAnswer
@@ -15,9 +14,10 @@ from promptlift.schema.model import ApiModel, RequestModel
 from promptlift.schema.pages import Done
 
 if TYPE_CHECKING:
+    from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
 
-Model = TypeVar("Model", bound=ApiModel)
+Answer = TypeVar("Answer", bound=ApiModel)
 Body = TypeVar("Body", bound=RequestModel)
 
 
@@ -27,7 +27,7 @@ def _first_problems(error: PydanticError) -> dict[str, str]:
     return {".".join(str(part) for part in p["loc"]) or "body": p["msg"] for p in problems[:10]}
 
 
-def read_answer(endpoint: Endpoint, model: type[Model], data: Any, label: str) -> Model:
+def read_answer(endpoint: Endpoint[Answer], data: Any, label: str) -> Answer:
     """Read a decoded answer as its type.
 
     Raises
@@ -37,7 +37,7 @@ def read_answer(endpoint: Endpoint, model: type[Model], data: Any, label: str) -
     """
     problems: dict[str, str] | None = None
     try:
-        return model.from_wire(data)
+        return endpoint.answer.from_wire(data)
     except PydanticError as error:
         problems = _first_problems(error)
     raise UnexpectedResponse(
@@ -65,33 +65,20 @@ class Group:
 
     def _ask(
         self,
-        name: str,
-        model: type[Model],
+        endpoint: Endpoint[Answer],
         identifier: str | None = None,
         *,
         params: dict[str, str] | None = None,
         body: dict[str, Any] | None = None,
-    ) -> Model:
-        endpoint = ENDPOINTS[name]
-        repeatable = endpoint.repeat == "always" or (
-            endpoint.repeat == "keyed" and bool(body and body.get("idempotencyKey"))
-        )
-        encoded = None
-        if body is not None:
-            encoded = _encode(body, f"{endpoint.method} {endpoint.path}")
-        call = Call(
-            endpoint.method,
-            endpoint.path_for(self._scheme, identifier),
-            params,
-            encoded,
-            repeatable=repeatable,
-        )
-        answer = self._transport.send(call)
-        data = answer.data
-        if model is RegenerateAnswer or model is Done:
+    ) -> Answer:
+        encoded = None if body is None else _encode(body, f"{endpoint.method} {endpoint.path}")
+        keyed = bool(body and body.get("idempotencyKey"))
+        call = Call.to(endpoint, self._scheme, identifier, query=params, body=encoded, keyed=keyed)
+        data = self._transport.send(call).data
+        if endpoint.answer is RegenerateAnswer or endpoint.answer is Done:
             # unspecified: the body of these answers. A success status says it all.
             data = {"success": True, **data} if isinstance(data, dict) else {"success": True}
-        return read_answer(endpoint, model, data, call.label)
+        return read_answer(endpoint, data, call.label)
 
     @staticmethod
     def _body(model: type[Body], values: dict[str, Any]) -> dict[str, Any]:

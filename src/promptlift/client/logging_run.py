@@ -11,7 +11,6 @@ import orjson
 
 from promptlift.client.conversation_states import compare, is_news
 from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
 from promptlift.client.ledger import Ledger, LoggedState, ledger_path
 from promptlift.client.log_result import LogResult, NotUpdated
 from promptlift.client.presence import Presence, PresenceCheck, Present
@@ -28,6 +27,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -97,6 +97,7 @@ class LoggingRun:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._transport = transport
+        self._scheme = transport.config.scheme
         self._prompt_id = prompt_id
         self._task = Task()
         self._result = LogResult()
@@ -121,8 +122,7 @@ class LoggingRun:
         InvalidApiKey, NotFound
             The key or the prompt is wrong: nothing else would go in either.
         """
-        link = self._transport.config.scheme.link
-        outgoing = prepare(records, self._prompt_id, link)
+        outgoing = prepare(records, self._prompt_id, self._scheme.link)
         crew: Crew[_Job, _Done]
         try:
             with Crew(self._transport, self._work, task=self._task, threads=LOG_THREADS) as crew:
@@ -280,9 +280,8 @@ class LoggingRun:
         return _Done("updated", grown.id, one.status or grown.status)
 
     def _read(self, conversation_id: str, lane: Lane) -> tuple[str, str | None] | None:
-        endpoint = ENDPOINTS["conversations.get"]
-        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
-        call = Call("GET", path, {"includeInsights": "false"}, repeatable=True)
+        query = {"includeInsights": "false"}
+        call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, lane=lane).data
         except NotFound:
@@ -305,13 +304,12 @@ class LoggingRun:
         return _Done("updated" if news else "already_there", there.id, one.status if news else there.status)
 
     def _patch(self, conversation_id: str, fields: dict[str, str | None], lane: Lane) -> None:
-        endpoint = ENDPOINTS["conversations.update"]
-        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
         body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
-        self._transport.send(Call(endpoint.method, path, None, body, repeatable=True), self._task, lane=lane)
+        call = Call.to(endpoints.CONVERSATIONS_UPDATE, self._scheme, conversation_id, body=body)
+        self._transport.send(call, self._task, lane=lane)
 
     def _post(self, one: Outgoing, lane: Lane) -> _Done:
-        call = Call("POST", ENDPOINTS["conversations.create"].path, None, one.body, repeatable=True)
+        call = Call.to(endpoints.CONVERSATIONS_CREATE, self._scheme, body=one.body, keyed=True)
         answer = self._transport.send(call, self._task, lane=lane)
         if not isinstance(answer.data, dict) or not isinstance(answer.data.get("id"), str):
             raise UnexpectedResponse("The answer is not a conversation with an id", request=call.label)

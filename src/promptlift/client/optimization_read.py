@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
 from promptlift.client.reading import DETAIL_THREADS, RowsRead, ask_plan, read_list, read_prompts
 from promptlift.client.splitting import Part, Reach
 from promptlift.client.transport import Call, Task, Transport, query
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from promptlift.client.lane import Lane
     from promptlift.client.paging import Row
+    from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
 
@@ -50,7 +51,7 @@ class OptimizationRead:
         self._results = results
         self._task = task or Task()
         self._progress = progress
-        self._path = ENDPOINTS["optimizations.list"].path
+        self._path = endpoints.OPTIMIZATIONS_LIST.path
         self._reach = Reach()
         self._found: dict[str, Row] = {}
         self._unproven: list[Part] = []
@@ -184,7 +185,7 @@ class OptimizationRead:
         done = len(read.rows) - len(missing)
 
         def fetch(row: Row, lane: Lane) -> bool:
-            detail = _object(self._transport, "optimizations.get", row["id"], self._task, lane)
+            detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, lane)
             if detail is not None:
                 row |= {name: value for name, value in detail.items() if name not in row}
                 row.setdefault("results", None)
@@ -248,12 +249,12 @@ def read_variants(
         named = "named" in item
         if named:
             item["optimization"] = _object(
-                transport, "optimizations.get", item["id"], task, lane, named=named
+                transport, endpoints.OPTIMIZATIONS_GET, item["id"], task, lane, named=named
             )
-        data = _object(transport, "optimizations.variants", item["id"], task, lane, named=named)
+        data = _object(transport, endpoints.OPTIMIZATIONS_VARIANTS, item["id"], task, lane, named=named)
         if data is None:
             return False
-        item["variants"] = _rows(data, ENDPOINTS["optimizations.variants"].name)
+        item["variants"] = _rows(data, endpoints.OPTIMIZATIONS_VARIANTS.name)
         return True
 
     moved = (lambda _count: None) if progress is None else (lambda count: progress(count, len(items)))
@@ -273,7 +274,7 @@ def read_variants(
 
 def read_offered(
     transport: Transport,
-    name: str,
+    endpoint: Endpoint[Any],
     identifier: str | None = None,
     *,
     params: dict[str, str] | None = None,
@@ -287,7 +288,6 @@ def read_offered(
     NotFound
         When the resource is not there, or the service does not offer the list; the message says so.
     """
-    endpoint = ENDPOINTS[name]
     path = endpoint.path_for(transport.config.scheme, identifier)
     rows: list[Row] = []
 
@@ -299,7 +299,7 @@ def read_offered(
     try:
         read = read_list(transport, path, params or {}, task=task, on_page=on_page)
     except NotFound as error:
-        raise not_offered(error, name) from None
+        raise not_offered(error, endpoint.name) from None
     except IncompleteError as error:
         if isinstance(error.fetched, RowsRead):
             error.fetched.rows = rows
@@ -345,10 +345,16 @@ def _side_by_side(
 
 
 def _object(
-    transport: Transport, name: str, identifier: str, task: Task, lane: Lane, *, named: bool = False
+    transport: Transport,
+    endpoint: Endpoint[Any],
+    identifier: str,
+    task: Task,
+    lane: Lane,
+    *,
+    named: bool = False,
 ) -> Row | None:
     """Get an object; ``None`` when it is gone, unless the caller named it."""
-    call = Call("GET", ENDPOINTS[name].path_for(transport.config.scheme, identifier), repeatable=True)
+    call = Call.to(endpoint, transport.config.scheme, identifier)
     try:
         data = transport.send(call, task, lane=lane).data
     except NotFound:
@@ -356,9 +362,11 @@ def _object(
             raise
         return None
     if not isinstance(data, dict):
-        raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+        raise UnexpectedResponse(f"The answer of {endpoint.name} is not an object", request=call.label)
     if data.get("id", identifier) != identifier:
-        raise UnexpectedResponse(f"The answer of {name} is that of another optimization", request=call.label)
+        raise UnexpectedResponse(
+            f"The answer of {endpoint.name} is that of another optimization", request=call.label
+        )
     return data
 
 

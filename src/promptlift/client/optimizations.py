@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.client.group import Group
 from promptlift.client.transport import query
+from promptlift.schema import endpoints
 from promptlift.schema.optimizations import (
     ApplyAnswer,
     ApplyRequest,
@@ -15,11 +16,12 @@ from promptlift.schema.optimizations import (
     StopRequest,
     Variant,
 )
-from promptlift.schema.pages import Page
-from promptlift.schema.simulations import Simulation
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from promptlift.schema.pages import Page
+    from promptlift.schema.simulations import Simulation
 
 
 class Optimizations(Group):
@@ -33,7 +35,7 @@ class Optimizations(Group):
         """
         body = self._body(OptimizationCreate, {"prompt_id": prompt_id, **fields})
         body[self._scheme.link] = body.pop("promptId")
-        return self._ask("optimizations.create", Optimization, body=body)
+        return self._ask(endpoints.OPTIMIZATIONS_CREATE, body=body)
 
     def list(
         self,
@@ -49,15 +51,15 @@ class Optimizations(Group):
         ``Workspace.optimizations`` reads as much as can be had.
         """
         params = query(**{self._scheme.link: prompt_id}, status=status, limit=limit, offset=offset)
-        return self._ask("optimizations.list", Page[Optimization], params=params)
+        return self._ask(endpoints.OPTIMIZATIONS_LIST, params=params)
 
     def get(self, optimization_id: str) -> Optimization:
         """One optimization with its results."""
-        return self._ask("optimizations.get", Optimization, optimization_id)
+        return self._ask(endpoints.OPTIMIZATIONS_GET, optimization_id)
 
     def variants(self, optimization_id: str) -> Page[Variant]:
         """All variants of an optimization; the original is one of them."""
-        return self._ask("optimizations.variants", Page[Variant], optimization_id)
+        return self._ask(endpoints.OPTIMIZATIONS_VARIANTS, optimization_id)
 
     def simulations(
         self,
@@ -79,7 +81,7 @@ class Optimizations(Group):
             limit=limit,
             offset=offset,
         )
-        return self._ask("optimizations.simulations", Page[Simulation], optimization_id, params=params)
+        return self._ask(endpoints.OPTIMIZATIONS_SIMULATIONS, optimization_id, params=params)
 
     def apply(
         self,
@@ -96,10 +98,10 @@ class Optimizations(Group):
         """
         fields = {"variant_id": variant_id, "if_version_id": if_version_id, "note": note}
         body = self._body(ApplyRequest, {name: value for name, value in fields.items() if value is not None})
-        return self._ask("optimizations.apply", ApplyAnswer, optimization_id, body=body)
+        return self._ask(endpoints.OPTIMIZATIONS_APPLY, optimization_id, body=body)
 
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
         """Stop an optimization; what was measured stays."""
         fields = {"reason": reason, "note": note}
         body = self._body(StopRequest, {name: value for name, value in fields.items() if value is not None})
-        return self._ask("optimizations.stop", StopAnswer, optimization_id, body=body)
+        return self._ask(endpoints.OPTIMIZATIONS_STOP, optimization_id, body=body)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from promptlift.client.endpoints import ENDPOINTS
 from promptlift.client.retry import CUT_OFF
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import (
@@ -19,7 +18,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import limits
+from promptlift.schema import endpoints, limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -92,17 +91,14 @@ class PresenceCheck:
             self._listed[conversation_id] = Present(conversation_id, status)
 
     def _look_up(self, ids: list[str], source_ids: list[str]) -> Presence | None:
-        endpoint = ENDPOINTS["conversations.lookup"]
-        path = endpoint.path_for(self._scheme, self._prompt_id)
         found = Presence()
         most = limits.LOOKUP_IDS
         for start in range(0, max(len(ids), len(source_ids)), most):
             wanted = {"ids": ids[start : start + most], "sourceIds": source_ids[start : start + most]}
             body = orjson.dumps(wanted)
+            call = Call.to(endpoints.CONVERSATIONS_LOOKUP, self._scheme, self._prompt_id, body=body)
             try:
-                answer = self._transport.send(
-                    Call(endpoint.method, path, None, body, repeatable=True), self._task
-                )
+                answer = self._transport.send(call, self._task)
             except ApiError as error:
                 if _says_nothing(error):
                     raise
@@ -134,7 +130,7 @@ class PresenceCheck:
             "limit": str(limits.LIST_LIMIT_MAX),
             "offset": str(self._offset),
         }
-        call = Call("GET", ENDPOINTS["conversations.list"].path, params, repeatable=True)
+        call = Call.to(endpoints.CONVERSATIONS_LIST, self._scheme, query=params)
         data = self._transport.send(call, self._task).data
         try:
             rows, total = data["data"], int(data["pagination"]["total"])
@@ -150,9 +146,8 @@ class PresenceCheck:
         self._is_whole = self._is_read and len(self._listed) >= total
 
     def _get(self, conversation_id: str) -> Present | None:
-        endpoint = ENDPOINTS["conversations.get"]
-        path = endpoint.path_for(self._scheme, conversation_id)
-        call = Call("GET", path, {"includeInsights": "false"}, repeatable=True)
+        query = {"includeInsights": "false"}
+        call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task).data
         except NotFound:

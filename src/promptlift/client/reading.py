@@ -6,17 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
 from promptlift.client.pages import PagesAhead, list_page
 from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport, query
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema import endpoints
 from promptlift.schema.limits import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from promptlift.client.lane import Lane
+    from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
 
@@ -87,7 +88,7 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
     if transport.pace.known or transport.pace.asked:
         return
     try:
-        account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
+        account = transport.send(Call.to(endpoints.ACCOUNT_GET, transport.config.scheme), task).data
     except ApiError:
         account = None
     plan = account.get("plan") if isinstance(account, dict) else None
@@ -161,7 +162,7 @@ def read_list(
 
 def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
     """Read all prompts of the account."""
-    path = ENDPOINTS["prompts.list"].path_for(transport.config.scheme)
+    path = endpoints.PROMPTS_LIST.path_for(transport.config.scheme)
     return read_list(transport, path, {}, task=task)
 
 
@@ -233,7 +234,7 @@ class ConversationRead:
         return self._run(self._filters)
 
     def _run(self, params: dict[str, str]) -> RowsRead:
-        path = ENDPOINTS["conversations.list"].path
+        path = endpoints.CONVERSATIONS_LIST.path
         crew: Crew[Row, bool]
         with Crew(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as crew:
 
@@ -306,7 +307,7 @@ class ConversationRead:
         content, insights = self._wanted.missing(row)
         try:
             if content:
-                detail = self._detail("conversations.get", "id", row["id"], lane)
+                detail = self._detail(endpoints.CONVERSATIONS_GET, "id", row["id"], lane)
                 row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
                 row.setdefault("content", None)
                 given = row.get("insights")
@@ -320,7 +321,7 @@ class ConversationRead:
 
     def _insights(self, row: Row, lane: Lane) -> Row | None:
         try:
-            return self._detail("conversations.insights", "conversationId", row["id"], lane)
+            return self._detail(endpoints.CONVERSATIONS_INSIGHTS, "conversationId", row["id"], lane)
         except NotFound as error:
             # unspecified: the answer for a conversation without insights. The message names the kind.
             if "insight" in error.message.lower() and "conversation" not in error.message.lower():
@@ -330,13 +331,12 @@ class ConversationRead:
                 return given
             raise
 
-    def _detail(self, name: str, field: str, identifier: str, lane: Lane) -> Row:
-        endpoint = ENDPOINTS[name]
-        call = Call("GET", endpoint.path_for(self._transport.config.scheme, identifier), repeatable=True)
+    def _detail(self, endpoint: Endpoint[Any], field: str, identifier: str, lane: Lane) -> Row:
+        call = Call.to(endpoint, self._transport.config.scheme, identifier)
         data = self._transport.send(call, self._task, lane=lane).data
         if not isinstance(data, dict) or data.get(field) != identifier:
             raise UnexpectedResponse(
-                f"The answer of {name} is not that of this conversation: its {field} is another, or none",
+                f"The answer of {endpoint.name} is not that of this conversation: its {field} is another, or none",
                 request=call.label,
             )
         return data
@@ -360,5 +360,5 @@ def _check_insights(rows: list[Row]) -> None:
         if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
             raise UnexpectedResponse(
                 "A row of the list carries the insights of another conversation",
-                request=f"GET {ENDPOINTS['conversations.list'].path}",
+                request=f"GET {endpoints.CONVERSATIONS_LIST.path}",
             )

@@ -9,7 +9,7 @@ from promptlift.client.optimizations import Optimizations
 from promptlift.client.personas import Personas
 from promptlift.client.reviews import Actions, Reviews
 from promptlift.client.transport import Transport, query
-from promptlift.schema.account import Account, Usage
+from promptlift.schema import endpoints
 from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
@@ -17,9 +17,7 @@ from promptlift.schema.conversations import (
     ConversationUpdate,
     LookupAnswer,
 )
-from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import SCHEMES
-from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompts import (
     AgentInsightsView,
     Prompt,
@@ -30,13 +28,16 @@ from promptlift.schema.prompts import (
     PromptUpdate,
     StepFailures,
 )
-from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
+from promptlift.schema.settings import Settings, SettingsChange
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.client.config import ClientConfig
+    from promptlift.schema.account import Account, Usage
+    from promptlift.schema.insights import Insights, RegenerateAnswer
+    from promptlift.schema.pages import Done, Page
 
 
 class Prompts(Group):
@@ -52,7 +53,7 @@ class Prompts(Group):
     ) -> Page[Prompt]:
         """One page of prompts, newest first."""
         params = query(limit=limit, offset=offset, tags=tags, status=status)
-        return self._ask("prompts.list", Page[Prompt], params=params)
+        return self._ask(endpoints.PROMPTS_LIST, params=params)
 
     def create(self, *, name: str, content: str, llm_model: str, **fields: Any) -> Prompt:
         """Create a prompt.
@@ -61,34 +62,34 @@ class Prompts(Group):
         fields; use :meth:`get` for the others.
         """
         values = {"name": name, "content": content, "llm_model": llm_model, **fields}
-        return self._ask("prompts.create", Prompt, body=self._body(PromptCreate, values))
+        return self._ask(endpoints.PROMPTS_CREATE, body=self._body(PromptCreate, values))
 
     def get(self, prompt_id: str) -> Prompt:
         """One prompt with all its fields."""
-        return self._ask("prompts.get", Prompt, prompt_id)
+        return self._ask(endpoints.PROMPTS_GET, prompt_id)
 
     def update(self, prompt_id: str, **fields: Any) -> PromptChange:
         """Change the given fields of a prompt and leave the others."""
-        return self._ask("prompts.update", PromptChange, prompt_id, body=self._body(PromptUpdate, fields))
+        return self._ask(endpoints.PROMPTS_UPDATE, prompt_id, body=self._body(PromptUpdate, fields))
 
     def delete(self, prompt_id: str) -> Done:
         """Delete a prompt."""
-        return self._ask("prompts.delete", Done, prompt_id)
+        return self._ask(endpoints.PROMPTS_DELETE, prompt_id)
 
     def status(self, prompt_id: str) -> PromptStatusView:
         """Status view of a prompt."""
-        return self._ask("prompts.status", PromptStatusView, prompt_id)
+        return self._ask(endpoints.PROMPTS_STATUS, prompt_id)
 
     def insights(self, prompt_id: str, *, days: str | int | None = None) -> PromptInsightsView:
         """Aggregated insights of a prompt over ``days`` days: 7, 30, 90 or ``"all"``."""
-        return self._ask("prompts.insights", PromptInsightsView, prompt_id, params=query(days=days))
+        return self._ask(endpoints.PROMPTS_INSIGHTS, prompt_id, params=query(days=days))
 
     def versions(
         self, prompt_id: str, *, limit: int | None = None, offset: int | None = None
     ) -> Page[PromptVersion]:
         """One page of the texts that a prompt ever had, newest first. The embedded service offers it."""
         params = query(limit=limit, offset=offset)
-        return self._ask("prompts.versions", Page[PromptVersion], prompt_id, params=params)
+        return self._ask(endpoints.PROMPTS_VERSIONS, prompt_id, params=params)
 
     def restore(
         self, prompt_id: str, *, version_id: str, if_version_id: str | None = None, note: str | None = None
@@ -101,7 +102,7 @@ class Prompts(Group):
         body = self._body(
             RestoreRequest, {name: value for name, value in fields.items() if value is not None}
         )
-        return self._ask("prompts.restore", RestoreAnswer, prompt_id, body=body)
+        return self._ask(endpoints.PROMPTS_RESTORE, prompt_id, body=body)
 
 
 class Agents(Prompts):
@@ -109,15 +110,15 @@ class Agents(Prompts):
 
     def insights(self, prompt_id: str, *, days: str | int | None = None) -> AgentInsightsView:
         """Aggregated insights of an agent, with its place among all agents, business impact and issues."""
-        return self._ask("prompts.insights", AgentInsightsView, prompt_id, params=query(days=days))
+        return self._ask(endpoints.AGENTS_INSIGHTS, prompt_id, params=query(days=days))
 
     def regenerate_insights(self, agent_id: str) -> RegenerateAnswer:
         """Derive the insights of all conversations of an agent again."""
-        return self._ask("agents.regenerate_insights", RegenerateAnswer, agent_id)
+        return self._ask(endpoints.PROMPTS_REGENERATE_INSIGHTS, agent_id)
 
     def step_failures(self, agent_id: str) -> StepFailures:
         """Where conversations of an agent failed over the last 30 days."""
-        return self._ask("agents.step_failures", StepFailures, agent_id)
+        return self._ask(endpoints.PROMPTS_STEP_FAILURES, agent_id)
 
 
 class Conversations(Group):
@@ -132,7 +133,7 @@ class Conversations(Group):
         values = {"prompt_id": prompt_id, "content": content, **fields}
         body = self._body(ConversationCreate, values)
         body[self._scheme.link] = body.pop("promptId")
-        return self._ask("conversations.create", Conversation, body=body)
+        return self._ask(endpoints.CONVERSATIONS_CREATE, body=body)
 
     def list(
         self,
@@ -158,12 +159,12 @@ class Conversations(Group):
             includeInsights=include_insights,
             includeContent=include_content,
         )
-        return self._ask("conversations.list", Page[Conversation], params=params)
+        return self._ask(endpoints.CONVERSATIONS_LIST, params=params)
 
     def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
         """One conversation with its content."""
         params = query(includeInsights=include_insights)
-        return self._ask("conversations.get", Conversation, conversation_id, params=params)
+        return self._ask(endpoints.CONVERSATIONS_GET, conversation_id, params=params)
 
     def update(self, conversation_id: str, **fields: Any) -> Conversation:
         """Replace the content or the status of a conversation. The embedded service offers it.
@@ -172,7 +173,7 @@ class Conversations(Group):
         the update is refused when it is another by now. A new content is judged anew.
         """
         body = self._body(ConversationUpdate, fields)
-        return self._ask("conversations.update", Conversation, conversation_id, body=body)
+        return self._ask(endpoints.CONVERSATIONS_UPDATE, conversation_id, body=body)
 
     def lookup(
         self,
@@ -188,15 +189,15 @@ class Conversations(Group):
         given = {"ids": ids, "source_ids": source_ids}
         values = {name: list(some) for name, some in given.items() if some is not None}
         body = self._body(ConversationLookup, values)
-        return self._ask("conversations.lookup", LookupAnswer, prompt_id, body=body)
+        return self._ask(endpoints.CONVERSATIONS_LOOKUP, prompt_id, body=body)
 
     def insights(self, conversation_id: str) -> Insights:
         """Insights view of one conversation."""
-        return self._ask("conversations.insights", Insights, conversation_id)
+        return self._ask(endpoints.CONVERSATIONS_INSIGHTS, conversation_id)
 
     def regenerate_insights(self, conversation_id: str) -> RegenerateAnswer:
         """Derive the insights of one conversation again."""
-        return self._ask("conversations.regenerate_insights", RegenerateAnswer, conversation_id)
+        return self._ask(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)
 
 
 class SettingsGroup(Group):
@@ -204,7 +205,7 @@ class SettingsGroup(Group):
 
     def get(self) -> Settings:
         """All settings."""
-        return self._ask("settings.get", Settings)
+        return self._ask(endpoints.SETTINGS_GET)
 
     def update(
         self, *, general: dict[str, Any] | None = None, optimization: dict[str, Any] | None = None
@@ -213,7 +214,7 @@ class SettingsGroup(Group):
         values = {"general": general, "optimization": optimization}
         given = {name: value for name, value in values.items() if value is not None}
         body = self._body(SettingsChange, given)
-        return self._ask("settings.update", SettingsAnswer, body=body).settings
+        return self._ask(endpoints.SETTINGS_UPDATE, body=body).settings
 
 
 class AccountGroup(Group):
@@ -221,7 +222,7 @@ class AccountGroup(Group):
 
     def get(self) -> Account:
         """Account and plan."""
-        return self._ask("account.get", Account)
+        return self._ask(endpoints.ACCOUNT_GET)
 
 
 class UsageGroup(Group):
@@ -229,7 +230,7 @@ class UsageGroup(Group):
 
     def get(self) -> Usage:
         """Usage of the current billing period."""
-        return self._ask("usage.get", Usage)
+        return self._ask(endpoints.USAGE_GET)
 
 
 class Client:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from promptlift.client.group import Group
 from promptlift.client.transport import query
+from promptlift.schema import endpoints
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
-from promptlift.schema.pages import Page
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from promptlift.schema.pages import Page
 
 
 class Reviews(Group):
@@ -19,12 +21,12 @@ class Reviews(Group):
 
     def get(self, optimization_id: str) -> Page[VariantReview]:
         """What was said of the variants of an optimization."""
-        return self._ask("reviews.get", Page[VariantReview], optimization_id)
+        return self._ask(endpoints.REVIEWS_GET, optimization_id)
 
     def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
         """Change ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant, and leave the other."""
         body = self._body(ReviewUpdate, {"variant_id": variant_id, **fields})
-        return self._ask("reviews.update", VariantReview, optimization_id, body=body)
+        return self._ask(endpoints.REVIEWS_UPDATE, optimization_id, body=body)
 
 
 class Actions(Group):
@@ -42,9 +44,9 @@ class Actions(Group):
         params = query(
             **{self._scheme.link: prompt_id}, optimizationId=optimization_id, limit=limit, offset=offset
         )
-        return self._ask("actions.list", Page[Action], params=params)
+        return self._ask(endpoints.ACTIONS_LIST, params=params)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
         """Bring back the text from before an action, byte for byte."""
         body = self._body(UndoRequest, {} if note is None else {"note": note})
-        return self._ask("actions.undo", UndoAnswer, action_id, body=body)
+        return self._ask(endpoints.ACTIONS_UNDO, action_id, body=body)

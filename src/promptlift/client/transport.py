@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlencode
 
 import orjson
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from promptlift.client.config import ClientConfig
+    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.naming import Scheme
 
 
 class Clock(Protocol):
@@ -98,6 +100,27 @@ class Call:
     query: Mapping[str, str] | None = None
     body: bytes | None = None
     repeatable: bool = False
+
+    @classmethod
+    def to(
+        cls,
+        endpoint: Endpoint[Any],
+        scheme: Scheme,
+        identifier: str | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        keyed: bool = False,
+    ) -> Self:
+        """Make the call of an endpoint; ``keyed`` if its body has an idempotency key.
+
+        Raises
+        ------
+        ValidationError
+            When the endpoint needs an identifier and it is missing.
+        """
+        path = endpoint.path_for(scheme, identifier)
+        return cls(endpoint.method, path, query, body, repeatable=endpoint.is_repeatable(keyed=keyed))
 
     @property
     def label(self) -> str:

@@ -20,6 +20,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.reviews import VERDICTS, VariantReview
@@ -150,7 +151,7 @@ class Reviewing(Optimizing):
         def read() -> RowsRead:
             if kept == "service":
                 params = query(**{self.client.config.scheme.link: prompt_id}, optimizationId=optimization_id)
-                return read_offered(self.client.transport, "actions.list", params=params, task=Task())
+                return read_offered(self.client.transport, endpoints.ACTIONS_LIST, params=params, task=Task())
             rows = [
                 row
                 for row in self._file().actions()
@@ -279,7 +280,9 @@ class Reviewing(Optimizing):
         if self.keeps_reviews():
             read = self._names.call(
                 prompt_id,
-                lambda found: read_offered(self.client.transport, "prompts.versions", found, task=Task()),
+                lambda found: read_offered(
+                    self.client.transport, endpoints.PROMPTS_VERSIONS, found, task=Task()
+                ),
             )
             return next((row["content"] for row in read.rows if row["id"] == version_id), None)
         prompt_id = self._names.id_of_filter(prompt_id) or ""
