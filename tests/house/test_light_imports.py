@@ -15,7 +15,7 @@ HEAVY = (
     "matplotlib",
     "pyarrow",
     "scipy",
-    "fastapi",
+    "starlette",
     "sqlalchemy",
     "dbos",
     "tqdm",
