@@ -27,7 +27,7 @@ class Attempt:
         Whether sending it again changes nothing.
     reached
         Whether the service has ever answered this client. A wrong address should be told at once; a service that
-        restarts deserves patience.
+        restarts deserves timeout.
     """
 
     number: int
@@ -42,11 +42,11 @@ class RetryPolicy:
 
     Attributes
     ----------
-    patience
+    timeout
         How long a service that has answered before may be unreachable or failing.
-    first_patience
+    first_timeout
         The same for a service that has never answered.
-    rate_patience
+    rate_timeout
         How long one request may be refused for the request rate.
     longest_wait
         A longer ``Retry-After`` is told to the user instead of waited for.
@@ -54,9 +54,9 @@ class RetryPolicy:
 
     first_pause: float = 0.2
     longest_pause: float = 5.0
-    patience: float = 30.0
-    first_patience: float = 1.5
-    rate_patience: float = 600.0
+    timeout: float = 30.0
+    first_timeout: float = 1.5
+    rate_timeout: float = 600.0
     longest_wait: float = 300.0
 
     def pause(self, error: ApiError, attempt: Attempt, *, jitter: float = 0.5) -> float | None:
@@ -73,15 +73,13 @@ class RetryPolicy:
             return None
         if isinstance(error, RateLimited):
             wait = error.retry_after or 0.0
-            return (
-                wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_patience else None
-            )
+            return wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_timeout else None
         if not _passing(error):
             return None
         pause = min(self.longest_pause, self.first_pause * 2 ** min(attempt.number - 1, 20))
         pause *= 0.75 + 0.5 * jitter
-        patience = self.patience if attempt.reached else self.first_patience
-        return pause if attempt.elapsed + pause <= patience else None
+        timeout = self.timeout if attempt.reached else self.first_timeout
+        return pause if attempt.elapsed + pause <= timeout else None
 
 
 def _passing(error: ApiError) -> bool:

@@ -1,4 +1,4 @@
-"""Requests out, decoded answers in: pace, retries and errors around the lanes."""
+"""Requests out, decoded answers in: pace, retries and errors around the connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from promptlift.client.lane import Lane, LineFactory, LineFailed, RawAnswer
+from promptlift.client.connection import Connection, ConnectionFactory, ExchangeFailed, RawAnswer
 from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
@@ -180,15 +180,15 @@ class Transport:
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
-        self._lines = LineFactory(config)
-        self._free: deque[Lane] = deque()
+        self._lines = ConnectionFactory(config)
+        self._free: deque[Connection] = deque()
         self._reached = False
         weakref.finalize(self, _close_all, self._free)
 
     def __repr__(self) -> str:
         return f"Transport({self.config.base_url!r})"
 
-    def send(self, call: Call, task: Task | None = None, *, lane: Lane | None = None) -> Answer:
+    def send(self, call: Call, task: Task | None = None, *, connection: Connection | None = None) -> Answer:
         """Send one call, again where that is safe and may help, and give its answer.
 
         Raises
@@ -196,15 +196,15 @@ class Transport:
         ApiError
             The kind says what went wrong.
         """
-        if lane is not None:
-            return self._send(call, task or Task(), lane)
-        lane = self.take_lane()
+        if connection is not None:
+            return self._send(call, task or Task(), connection)
+        connection = self.acquire()
         try:
-            return self._send(call, task or Task(), lane)
+            return self._send(call, task or Task(), connection)
         finally:
-            self.give_lane(lane)
+            self.release(connection)
 
-    def _send(self, call: Call, task: Task, lane: Lane) -> Answer:
+    def _send(self, call: Call, task: Task, connection: Connection) -> Answer:
         target = f"{call.path}?{urlencode(call.query)}" if call.query else call.path
         began = self.clock.now()
         number = 0
@@ -212,7 +212,7 @@ class Transport:
             self._wait_for_turn(task)
             number += 1
             task.count()
-            outcome = self._once(call, target, lane)
+            outcome = self._once(call, target, connection)
             if isinstance(outcome, Answer):
                 return outcome
             if task.stop.is_set():
@@ -234,13 +234,13 @@ class Transport:
                 return
             self.clock.wait(wait, task.stop)
 
-    def _once(self, call: Call, target: str, lane: Lane) -> Answer | ApiError:
+    def _once(self, call: Call, target: str, connection: Connection) -> Answer | ApiError:
         try:
-            raw = lane.exchange(call.method, target, call.body)
-        except LineFailed as failure:
+            raw = connection.exchange(call.method, target, call.body)
+        except ExchangeFailed as failure:
             with self._pace_lock:
                 self.pace.failed()
-            return self._line_error(failure, call)
+            return self._exchange_error(failure, call)
         except BaseException:
             with self._pace_lock:
                 self.pace.failed()
@@ -258,7 +258,7 @@ class Transport:
                 )
         return outcome
 
-    def _line_error(self, failure: LineFailed, call: Call) -> ApiError:
+    def _exchange_error(self, failure: ExchangeFailed, call: Call) -> ApiError:
         if failure.too_large:
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
         if failure.too_slow:
@@ -278,16 +278,16 @@ class Transport:
             request=call.label,
         )
 
-    def take_lane(self) -> Lane:
-        """Lend a lane to one thread."""
+    def acquire(self) -> Connection:
+        """Lend a connection to one thread."""
         try:
             return self._free.pop().renew()
         except IndexError:
-            return self._lines.lane()
+            return self._lines.connection()
 
-    def give_lane(self, lane: Lane) -> None:
-        """Take a lane back."""
-        self._free.append(lane)
+    def release(self, connection: Connection) -> None:
+        """Take a connection back."""
+        self._free.append(connection)
 
     def allow(self, per_minute: int | None) -> None:
         """Keep the rate of the account's plan."""
@@ -300,13 +300,13 @@ class Transport:
             return self.pace.minutes(requests, self.clock.now())
 
     def close(self) -> None:
-        """Close all lanes that nobody uses."""
+        """Close all connections that nobody uses."""
         _close_all(self._free)
 
 
-def _close_all(lanes: deque[Lane]) -> None:
-    while lanes:
-        lanes.pop().close()
+def _close_all(connections: deque[Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _outcome(raw: RawAnswer, call: Call) -> Answer | ApiError:

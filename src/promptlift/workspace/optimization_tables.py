@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.optimization_read import OptimizationRead, read_offered, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.transport import Task, query
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
@@ -16,7 +16,7 @@ from promptlift.workspace.session import Session, frames
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.client.reading import RowsRead
+    from promptlift.client.reads.read_list import RowsRead
 
     Row = dict[str, Any]
     Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]

@@ -7,8 +7,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptlift.client.pages import list_page
-from promptlift.client.reading import RowsRead, read_prompts
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.read_list import RowsRead, read_prompts
 from promptlift.client.transport import Call, Task, query
 from promptlift.errors import ConfigError, IncompleteError, NotFound
 from promptlift.schema import endpoints

@@ -8,8 +8,8 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.optimization_read import read_offered
-from promptlift.client.reading import RowsRead
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task, query
 from promptlift.errors import (
     ApiError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.group import read_answer
+from promptlift.client.api.group import read_answer
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import (
     ApiError,

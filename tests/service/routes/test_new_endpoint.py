@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from promptlift.client import Client, configure
-from promptlift.client.group import Group
+from promptlift.client.api.group import Group
 from promptlift.errors import NotFound, ValidationError
 from promptlift.schema.endpoint import Endpoint
 from promptlift.schema.endpoints import ENDPOINTS

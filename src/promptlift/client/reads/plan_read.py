@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlift.client.pages import list_page
-from promptlift.client.paging import PAGE_ROWS, overlap_for, pages_for
-from promptlift.client.reading import ask_plan
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.paging import PAGE_ROWS, overlap_for, pages_for
+from promptlift.client.reads.read_list import ask_plan
 from promptlift.client.transport import Call
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from promptlift.client.reading import ConversationRead, Wanted
+    from promptlift.client.reads.conversations import ConversationRead, Wanted
     from promptlift.client.transport import Transport
 
 

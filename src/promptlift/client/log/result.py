@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from promptlift.client.records import FailedRecord
+    from promptlift.client.log.records import FailedRecord
 
 _SHOWN: Final = 10
 

@@ -12,7 +12,7 @@ from promptlift.client.transport import Stopped, Task, Transport
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptlift.client.lane import Lane
+    from promptlift.client.connection import Connection
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -22,7 +22,7 @@ _START_SECONDS = 0.1
 _END = object()
 
 
-class Crew(Generic[Item, Result]):
+class WorkerPool(Generic[Item, Result]):
     """Threads that take items and give results, in the order in which they are done.
 
     Leaving the ``with`` block ends the threads: in the middle of a request if an exception (Ctrl-C too) is on its way.
@@ -30,11 +30,11 @@ class Crew(Generic[Item, Result]):
     Parameters
     ----------
     transport
-        Lends every thread its own lane.
+        Lends every thread its own connection.
     work
-        Called in a thread with an item and a lane.
+        Called in a thread with an item and a connection.
     task
-        Counts the requests; stopping it stops the crew.
+        Counts the requests; stopping it stops the pool.
     threads
         At most so many; a thread starts when there is an item for it.
     """
@@ -42,7 +42,7 @@ class Crew(Generic[Item, Result]):
     def __init__(
         self,
         transport: Transport,
-        work: Callable[[Item, Lane], Result],
+        work: Callable[[Item, Connection], Result],
         *,
         task: Task,
         threads: int,
@@ -51,7 +51,7 @@ class Crew(Generic[Item, Result]):
         self._work = work
         self._task = task
         self._most = threads
-        self._members: list[tuple[threading.Thread, Lane]] = []
+        self._members: list[tuple[threading.Thread, Connection]] = []
         self._todo: SimpleQueue[Item | object] = SimpleQueue()
         self._done: SimpleQueue[tuple[Item, Result | None, Exception | None]] = SimpleQueue()
         self._waiting = 0
@@ -64,11 +64,13 @@ class Crew(Generic[Item, Result]):
         self._waiting += 1
         self._todo.put(item)
         if len(self._members) < self._most:
-            lane = self._transport.take_lane()
+            connection = self._transport.acquire()
             # Daemons: one that hangs in a connect must not hold up the interpreter's end.
-            thread = threading.Thread(target=self._run, args=(lane,), name="promptlift-crew", daemon=True)
+            thread = threading.Thread(
+                target=self._run, args=(connection,), name="promptlift-worker", daemon=True
+            )
             # In one step, and before the start: Ctrl-C may come between any two.
-            self._members.append((thread, lane))
+            self._members.append((thread, connection))
             thread.start()
 
     def results(self, *, leave: int = 0) -> Iterator[tuple[Item, Result | None, Exception | None]]:
@@ -107,12 +109,12 @@ class Crew(Generic[Item, Result]):
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is not None or self._waiting:
             self._task.stop.set()
-            for _, lane in self._members:
-                lane.cut()
+            for _, connection in self._members:
+                connection.abort()
         for _ in self._members:
             self._todo.put(_END)
         deadline = time.monotonic() + _JOIN_SECONDS
-        for thread, lane in self._members:
+        for thread, connection in self._members:
             # Ctrl-C may have come while the last one was being started: it shows in a moment, or never.
             shows = time.monotonic() + _START_SECONDS
             while thread.ident is None and time.monotonic() < shows:
@@ -120,15 +122,15 @@ class Crew(Generic[Item, Result]):
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
             if not thread.is_alive():
-                self._transport.give_lane(lane)
+                self._transport.release(connection)
 
-    def _run(self, lane: Lane) -> None:
+    def _run(self, connection: Connection) -> None:
         while not self._task.stop.is_set():
             item = self._todo.get()
             if item is _END:
                 return
             try:
-                result = self._work(cast("Item", item), lane)
+                result = self._work(cast("Item", item), connection)
             except Stopped:
                 return
             except Exception as error:  # noqa: BLE001 - told by the thread that waits

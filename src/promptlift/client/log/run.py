@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from promptlift.client.conversation_states import compare, is_news
-from promptlift.client.crew import Crew
-from promptlift.client.ledger import Ledger, LoggedState, ledger_path
-from promptlift.client.log_result import LogResult, NotUpdated
-from promptlift.client.presence import Presence, PresenceCheck, Present
-from promptlift.client.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.ledger import Ledger, LoggedState, ledger_path
+from promptlift.client.log.presence import Presence, PresenceCheck, Present
+from promptlift.client.log.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.result import LogResult, NotUpdated
+from promptlift.client.log.states import compare, is_news
 from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from promptlift.client.lane import Lane
+    from promptlift.client.connection import Connection
 
 # What is under way together shares one sync of the disk in our service.
 LOG_THREADS: Final = 16
@@ -123,10 +123,10 @@ class LoggingRun:
             The key or the prompt is wrong: nothing else would go in either.
         """
         outgoing = prepare(records, self._prompt_id, self._scheme.link)
-        crew: Crew[_Job, _Done]
+        pool: WorkerPool[_Job, _Done]
         try:
-            with Crew(self._transport, self._work, task=self._task, threads=LOG_THREADS) as crew:
-                self._feed(outgoing, crew)
+            with WorkerPool(self._transport, self._work, task=self._task, threads=LOG_THREADS) as pool:
+                self._feed(outgoing, pool)
         finally:
             if self._ledger is not None:
                 self._ledger.close()
@@ -134,7 +134,7 @@ class LoggingRun:
         self._result.not_updated.sort(key=lambda changed: changed.index)
         return self._result
 
-    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], crew: Crew[_Job, _Done]) -> None:
+    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], pool: WorkerPool[_Job, _Done]) -> None:
         window: list[Outgoing] = []
         for one in outgoing:
             if self._result.stopped is not None:
@@ -145,16 +145,16 @@ class LoggingRun:
             else:
                 window.append(one)
                 if len(window) >= _WINDOW:
-                    self._give(window, crew)
+                    self._give(window, pool)
                     window = []
-        self._give(window, crew)
-        self._collect(crew, leave=0)
+        self._give(window, pool)
+        self._collect(pool, leave=0)
 
-    def _give(self, window: list[Outgoing], crew: Crew[_Job, _Done]) -> None:
+    def _give(self, window: list[Outgoing], pool: WorkerPool[_Job, _Done]) -> None:
         while window:
             now, later = self._apart(window)
             if not self._under_way.isdisjoint(one.source_id for one in now):
-                self._collect(crew, leave=0)
+                self._collect(pool, leave=0)
             for one, job in self._plan(now):
                 if self._result.stopped is not None:
                     self._not_sent()
@@ -164,8 +164,8 @@ class LoggingRun:
                 else:
                     if one.source_id is not None:
                         self._under_way.add(one.source_id)
-                    crew.give(job)
-            self._collect(crew, leave=0 if later else _WINDOW)
+                    pool.give(job)
+            self._collect(pool, leave=0 if later else _WINDOW)
             window = later
 
     def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
@@ -232,39 +232,39 @@ class LoggingRun:
         to_set = is_news(same.status, one.status) or (self._check.offers_lookup and not found)
         return _Job(one, known_as=same) if to_set else None
 
-    def _work(self, job: _Job, lane: Lane) -> _Done:
-        """Bring one record into the service; in a thread of the crew."""
+    def _work(self, job: _Job, connection: Connection) -> _Done:
+        """Bring one record into the service; in a thread of the pool."""
         one = job.one
         try:
             if job.known_as is not None:
-                return self._set(job.known_as, one, lane)
-            done = self._reconcile(job, lane)
+                return self._set(job.known_as, one, connection)
+            done = self._reconcile(job, connection)
         except NotFound:  # it was there a moment ago
             done = None
-        return done or self._post(one, lane)
+        return done or self._post(one, connection)
 
-    def _reconcile(self, job: _Job, lane: Lane) -> _Done | None:
+    def _reconcile(self, job: _Job, connection: Connection) -> _Done | None:
         """Compare a record with the states that the service has; ``None`` when it is none of them."""
         for _ in range(_UPDATE_RACES):
             with contextlib.suppress(InvalidState):  # somebody else updated it since it was read
-                return self._compare(job, lane)
+                return self._compare(job, connection)
         raise UnexpectedResponse(
             f"Conversation {job.one.source_id} changes too often to be updated; log it again later"
         )
 
-    def _compare(self, job: _Job, lane: Lane) -> _Done | None:
+    def _compare(self, job: _Job, connection: Connection) -> _Done | None:
         one = job.one
         older: _Done | None = None
         grown: Present | None = None
         for candidate in job.candidates:
-            found = self._read(candidate.id, lane)
+            found = self._read(candidate.id, connection)
             if found is None:
                 continue
             there, status = found
             relation = compare(there, one.content)
             there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
             if relation == "same":
-                return self._set(Present(candidate.id, status, there_hash), one, lane, source_id=False)
+                return self._set(Present(candidate.id, status, there_hash), one, connection, source_id=False)
             if relation == "edited":
                 relation = "older" if _was_replaced(one, there_hash, job.states) else "newer"
             if relation == "older":
@@ -276,21 +276,21 @@ class LoggingRun:
         if not self._check.offers_lookup:
             return _Done("not_updated", grown.id, grown.status)
         fields = {"content": one.content, "status": one.status, "ifContentHash": grown.content_hash}
-        self._patch(grown.id, fields, lane)
+        self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
-    def _read(self, conversation_id: str, lane: Lane) -> tuple[str, str | None] | None:
+    def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
         query = {"includeInsights": "false"}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
-            data = self._transport.send(call, self._task, lane=lane).data
+            data = self._transport.send(call, self._task, connection=connection).data
         except NotFound:
             return None
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
             raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
         return data["content"], data.get("status")
 
-    def _set(self, there: Present, one: Outgoing, lane: Lane, *, source_id: bool = True) -> _Done:
+    def _set(self, there: Present, one: Outgoing, connection: Connection, *, source_id: bool = True) -> _Done:
         """Set the status or the source id of a conversation whose content is the same."""
         news = is_news(there.status, one.status)
         if news and not self._check.offers_lookup:
@@ -300,32 +300,32 @@ class LoggingRun:
             "sourceId": one.source_id if source_id and there.content_hash is None else None,
         }
         if any(fields.values()):
-            self._patch(there.id, fields, lane)
+            self._patch(there.id, fields, connection)
         return _Done("updated" if news else "already_there", there.id, one.status if news else there.status)
 
-    def _patch(self, conversation_id: str, fields: dict[str, str | None], lane: Lane) -> None:
+    def _patch(self, conversation_id: str, fields: dict[str, str | None], connection: Connection) -> None:
         body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
         call = Call.to(endpoints.CONVERSATIONS_UPDATE, self._scheme, conversation_id, body=body)
-        self._transport.send(call, self._task, lane=lane)
+        self._transport.send(call, self._task, connection=connection)
 
-    def _post(self, one: Outgoing, lane: Lane) -> _Done:
+    def _post(self, one: Outgoing, connection: Connection) -> _Done:
         call = Call.to(endpoints.CONVERSATIONS_CREATE, self._scheme, body=one.body, keyed=True)
-        answer = self._transport.send(call, self._task, lane=lane)
+        answer = self._transport.send(call, self._task, connection=connection)
         if not isinstance(answer.data, dict) or not isinstance(answer.data.get("id"), str):
             raise UnexpectedResponse("The answer is not a conversation with an id", request=call.label)
         # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
         outcome: Outcome = "already_there" if answer.status == 200 else "logged"
         return _Done(outcome, answer.data["id"], answer.data.get("status"))
 
-    def _collect(self, crew: Crew[_Job, _Done], *, leave: int) -> None:
+    def _collect(self, pool: WorkerPool[_Job, _Done], *, leave: int) -> None:
         """Take results until at most ``leave`` records are under way."""
-        for job, done, error in crew.results(leave=leave):
+        for job, done, error in pool.results(leave=leave):
             if job.one.source_id is not None:
                 self._under_way.discard(job.one.source_id)
             if done is not None:
                 self._count(job.one, done)
             elif error is not None:
-                self._note(job.one, error, crew)
+                self._note(job.one, error, pool)
             self._tell()
 
     def _count(self, one: Outgoing, done: _Done) -> None:
@@ -347,7 +347,7 @@ class LoggingRun:
                 one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash
             )
 
-    def _note(self, one: Outgoing, error: Exception, crew: Crew[_Job, _Done]) -> None:
+    def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Job, _Done]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
         hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
@@ -358,7 +358,7 @@ class LoggingRun:
             # Nothing else would go in now. What is under way comes back; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += hopeless + crew.withdraw()
+            self._result.not_sent += hopeless + pool.withdraw()
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1

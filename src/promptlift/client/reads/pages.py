@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeGuard
 
-from promptlift.client.crew import Crew
 from promptlift.client.transport import Answer, Call, Task, Transport
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import UnexpectedResponse
 from promptlift.schema.naming import LINKS, link_of
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from promptlift.client.lane import Lane
-    from promptlift.client.paging import Row
+    from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Row
 
 _WRONG_GUESSES_MAX: Final = 2
 
@@ -104,7 +104,9 @@ class PagesAhead:
         self._path = path
         self._params = params
         self._task = task
-        self._crew: Crew[tuple[int, int], Answer] = Crew(transport, self._fetch, task=task, threads=1)
+        self._crew: WorkerPool[tuple[int, int], Answer] = WorkerPool(
+            transport, self._fetch, task=task, threads=1
+        )
         self._under_way: tuple[int, int] | None = None
         self._wrong = 0
 
@@ -151,9 +153,9 @@ class PagesAhead:
             self._under_way = (limit, offset)
             self._crew.give(self._under_way)
 
-    def _fetch(self, page: tuple[int, int], lane: Lane) -> Answer:
+    def _fetch(self, page: tuple[int, int], connection: Connection) -> Answer:
         call = Call("GET", self._path, self.asked(*page), repeatable=True)
-        return self._transport.send(call, self._task, lane=lane)
+        return self._transport.send(call, self._task, connection=connection)
 
     def _result(self) -> tuple[Answer | None, Exception | None]:
         if self._under_way is None:

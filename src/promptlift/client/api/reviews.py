@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.group import Group
+from promptlift.client.api.group import Group
 from promptlift.client.transport import query
 from promptlift.schema import endpoints
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
