@@ -1,4 +1,4 @@
-"""The wire: configuration, every endpoint typed, complete reads of lists, and logging of many conversations.
+"""The HTTP client: configuration, a typed method for every endpoint, complete reads of lists, and logging in bulk.
 
 This room alone (with the service's own outgoing requests) imports httpx.
 """

@@ -1,7 +1,7 @@
 """One kept-alive connection to the service: the only module of the client that imports httpx.
 
 httpx's transport is used without its client: the client's redirects, cookies and connection pool are not wanted
-here, and without them a request costs a third to a half. A connection serves one thread at a time.
+here, and a request without them takes a third to half of the time. A connection serves one thread at a time.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from promptlift.client.config import ClientConfig
 
-# A page of 100 conversations of 512 KB each, escaped, fits.
+# Enough for a page of 100 conversations of 512 KB each, escaped.
 ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
-# Servers close an idle connection after five seconds or more; it is given up before that.
+# Servers close an idle connection after five seconds or more; it is closed before that.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _IDLE_SECONDS: Final = 2.0
 
 
 class ExchangeFailed(Exception):
-    """No complete answer came. ``reason`` is fit for a message."""
+    """An exchange without a complete answer; ``reason`` can be shown to the user."""
 
     def __init__(
         self, reason: str, *, cut_off: bool = False, too_large: bool = False, too_slow: bool = False
@@ -47,7 +47,7 @@ class ExchangeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """What came back, undecoded."""
+    """An answer, not yet decoded."""
 
     status: int
     headers: Mapping[str, str]
@@ -83,7 +83,7 @@ class ConnectionFactory:
             "pool": config.connect_timeout,
         }
 
-    def connection(self) -> Connection:
+    def create(self) -> Connection:
         """Make a connection; it connects with its first request."""
         return Connection(self)
 
@@ -164,7 +164,7 @@ class Connection:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
         self._began, self._received = time.monotonic(), 0
-        # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
+        # Tracing costs a tenth of a request, and is needed only where a new connection may be opened.
         stream = self._stream
         fresh = (
             stream is None
@@ -176,7 +176,7 @@ class Connection:
         response = self._transport.handle_request(request)
         try:
             if not self._received:
-                # What lay behind the last answer on the same connection answers nothing that was asked.
+                # Data left over after the last answer does not answer this request.
                 raise ExchangeFailed("an answer was there before the request", cut_off=True)
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
@@ -186,12 +186,12 @@ class Connection:
                 self._stream = None
 
     def abort(self) -> None:
-        """End the request that is under way in another thread, at once; also one that is still connecting."""
+        """Abort the request that another thread is making, even while it connects."""
         self._ended = True
         self._shut()
 
     def renew(self) -> Self:
-        """Allow requests again after a cut."""
+        """Allow requests again after an abort."""
         self._ended = False
         return self
 
@@ -203,7 +203,7 @@ class Connection:
                 socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the connection up; the next request opens another."""
+        """Close the connection; the next request opens another."""
         self._stream = None
         with contextlib.suppress(Exception):
             self._transport.close()
@@ -216,7 +216,7 @@ class Connection:
                 self._shut()
 
     def _in_time(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
-        """Bound the time of a whole answer: a timeout of every read alone never ends one that drips.
+        """Bound the time of a whole answer: a timeout on each read never ends an answer that arrives drop by drop.
 
         An answer has the read timeout, and on top the time that its bytes take at the floor rate. It counts from
         the request on, headers too.

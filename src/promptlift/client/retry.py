@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
 
-# These two say that the service will never be able to.
+# With these statuses the service says that it will never support the request.
 _FINAL_STATUSES = frozenset({501, 505})
 
 CUT_OFF = "CUT_OFF"
@@ -26,8 +26,8 @@ class Attempt:
     repeatable
         Whether sending it again changes nothing.
     reached
-        Whether the service has ever answered this client. A wrong address should be told at once; a service that
-        restarts deserves timeout.
+        Whether the service has ever answered this client. A wrong address should be reported at once; a
+        service that restarts deserves a longer wait.
     """
 
     number: int
@@ -38,7 +38,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How patient a client is. All times are seconds.
+    """How often and for how long a failed request is retried. All times are seconds.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class RetryPolicy:
     rate_timeout
         How long one request may be refused for the request rate.
     longest_wait
-        A longer ``Retry-After`` is told to the user instead of waited for.
+        A longer ``Retry-After`` is reported to the user instead of waited for.
     """
 
     first_pause: float = 0.2
@@ -60,7 +60,7 @@ class RetryPolicy:
     longest_wait: float = 300.0
 
     def pause(self, error: ApiError, attempt: Attempt, *, jitter: float = 0.5) -> float | None:
-        """Give the seconds to wait before the next attempt, or ``None`` to give up.
+        """Return the seconds to wait before the next attempt, or ``None`` to give up.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class RetryPolicy:
 
 
 def _passing(error: ApiError) -> bool:
-    """Tell whether the failure may be over in a moment."""
+    """Whether the failure may be temporary."""
     if isinstance(error, ConnectionFailed):
         return True
     if isinstance(error, UnexpectedResponse):

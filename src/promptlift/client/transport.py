@@ -1,4 +1,4 @@
-"""Requests out, decoded answers in: pace, retries and errors around the connections."""
+"""Send requests and decode answers, with the pace, retries and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Clock(Protocol):
         """Seconds since 1970."""
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait, but no longer than until ``stop`` is set; tell whether it is."""
+        """Wait, at most until ``stop`` is set; return whether it is."""
 
 
 class SystemClock:
@@ -54,7 +54,7 @@ class SystemClock:
         return time.time()
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait in short slices, so that Ctrl-C is heard on every system."""
+        """Wait in short intervals, so that Ctrl-C is handled on every system."""
         end = time.monotonic() + seconds
         while not stop.is_set() and (left := end - time.monotonic()) > 0:
             stop.wait(min(left, 0.25))
@@ -62,12 +62,12 @@ class SystemClock:
 
 
 class Stopped(Exception):
-    """The task was stopped while its request waited. Never seen outside the client."""
+    """The task was stopped while its request waited. Never raised outside the client."""
 
 
 @dataclass(slots=True)
 class Task:
-    """A piece of work that may take many requests: it counts them, and can be stopped."""
+    """A unit of work that may take many requests: it counts them and can be stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
@@ -138,7 +138,7 @@ class Answer:
 
     @property
     def data(self) -> Any:
-        """The decoded body; every look decodes it anew.
+        """The decoded body; every access decodes it again.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Transport:
     config
         Address and key.
     pace, policy, clock
-        How fast, how patient, and what time it is.
+        Request rate, retries and time.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Transport:
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
-        self._lines = ConnectionFactory(config)
+        self._factory = ConnectionFactory(config)
         self._free: deque[Connection] = deque()
         self._reached = False
         weakref.finalize(self, _close_all, self._free)
@@ -189,7 +189,7 @@ class Transport:
         return f"Transport({self.config.base_url!r})"
 
     def send(self, call: Call, task: Task | None = None, *, connection: Connection | None = None) -> Answer:
-        """Send one call, again where that is safe and may help, and give its answer.
+        """Send one call, retry it where that is safe and may help, and return its answer.
 
         Raises
         ------
@@ -279,28 +279,28 @@ class Transport:
         )
 
     def acquire(self) -> Connection:
-        """Lend a connection to one thread."""
+        """Return a free connection, or a new one, for one thread."""
         try:
             return self._free.pop().renew()
         except IndexError:
-            return self._lines.connection()
+            return self._factory.create()
 
     def release(self, connection: Connection) -> None:
-        """Take a connection back."""
+        """Make a connection available again."""
         self._free.append(connection)
 
     def allow(self, per_minute: int | None) -> None:
-        """Keep the rate of the account's plan."""
+        """Set the request rate of the account's plan."""
         with self._pace_lock:
             self.pace.plan_allows(per_minute)
 
     def minutes(self, requests: int) -> float:
-        """Estimate the minutes that so many more requests take."""
+        """Estimate the minutes that further requests take."""
         with self._pace_lock:
             return self.pace.minutes(requests, self.clock.now())
 
     def close(self) -> None:
-        """Close all connections that nobody uses."""
+        """Close all idle connections."""
         _close_all(self._free)
 
 
@@ -335,7 +335,7 @@ def _loads(body: bytes) -> tuple[Any] | None:
         return (orjson.loads(body),)
     except orjson.JSONDecodeError:
         pass
-    # Python services write NaN and halves of surrogate pairs, which are not JSON. Both become harmless.
+    # Python services write NaN and halves of surrogate pairs, which are not JSON. Both are replaced.
     try:
         lenient = json.loads(body, parse_constant=lambda _: None)
         return (json.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")),)

@@ -1,4 +1,4 @@
-"""The HTTP application: routes, authentication, and an API description that says what really comes back."""
+"""The HTTP application: routes, authentication, and the description of the API."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROOMS = [account, conversations, optimizations, personas, prompts, reviews, vers
 
 
 def create_app(context: AppContext) -> Starlette:
-    """Put the application together."""
+    """Create the application."""
     document = cache(_document)
 
     async def openapi(_request: Request) -> Response:
@@ -60,12 +60,12 @@ def create_app(context: AppContext) -> Starlette:
 
 
 def _api_routes(context: AppContext) -> list[Route]:
-    """Give every row of the table its function, under every naming scheme that has it.
+    """Make the routes of every row of the table, in every naming scheme that has it.
 
     Raises
     ------
     KeyError
-        When a row has no function, or a function no row.
+        When a row has no action, or an action has no row.
     """
     actions: dict[Endpoint[Any], Action] = {}
     for room in ROOMS:

@@ -64,18 +64,18 @@ GREET = Endpoint(
 
 
 # The action.
-def greet(asked):
-    if asked.id == "nobody":
-        raise not_found(asked.scheme.noun)
-    text = f"{asked.body.name_of_greeter} greets {asked.scheme.name} {asked.id}"
-    return {"greeted": asked.id, "greetingText": text.upper() if asked.query.loud else text}
+def greet(request):
+    if request.id == "nobody":
+        raise not_found(request.scheme.noun)
+    text = f"{request.body.name_of_greeter} greets {request.scheme.name} {request.id}"
+    return {"greeted": request.id, "greetingText": text.upper() if request.query.loud else text}
 
 
 class Greetings(Group):
     """The method of the client."""
 
     def create(self, prompt_id, *, params=None, **fields):
-        return self._ask(GREET, prompt_id, params=params, body=self._body(GreetingCreate, fields))
+        return self._send(GREET, prompt_id, params=params, body=self._body(GreetingCreate, fields))
 
 
 @pytest.fixture

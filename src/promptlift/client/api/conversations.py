@@ -34,7 +34,7 @@ class Conversations(Group):
         values = {"prompt_id": prompt_id, "content": content, **fields}
         body = self._body(ConversationCreate, values)
         body[self._scheme.link] = body.pop("promptId")
-        return self._ask(endpoints.CONVERSATIONS_CREATE, body=body)
+        return self._send(endpoints.CONVERSATIONS_CREATE, body=body)
 
     def list(
         self,
@@ -47,7 +47,7 @@ class Conversations(Group):
         include_insights: bool | None = None,
         include_content: bool | None = None,
     ) -> Page[Conversation]:
-        """One page of conversations, newest first.
+        """Return one page of conversations, newest first.
 
         ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
         """
@@ -60,12 +60,12 @@ class Conversations(Group):
             includeInsights=include_insights,
             includeContent=include_content,
         )
-        return self._ask(endpoints.CONVERSATIONS_LIST, params=params)
+        return self._send(endpoints.CONVERSATIONS_LIST, params=params)
 
     def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
-        """One conversation with its content."""
+        """Return one conversation with its content."""
         params = query(includeInsights=include_insights)
-        return self._ask(endpoints.CONVERSATIONS_GET, conversation_id, params=params)
+        return self._send(endpoints.CONVERSATIONS_GET, conversation_id, params=params)
 
     def update(self, conversation_id: str, **fields: Any) -> Conversation:
         """Replace the content or the status of a conversation. The embedded service offers it.
@@ -74,7 +74,7 @@ class Conversations(Group):
         the update is refused when it is another by now. A new content is judged anew.
         """
         body = self._body(ConversationUpdate, fields)
-        return self._ask(endpoints.CONVERSATIONS_UPDATE, conversation_id, body=body)
+        return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, body=body)
 
     def lookup(
         self,
@@ -83,19 +83,19 @@ class Conversations(Group):
         ids: Sequence[str] | None = None,
         source_ids: Sequence[str] | None = None,
     ) -> LookupAnswer:
-        """Which of these conversations a prompt has, up to 500 of each kind. The embedded service offers it.
+        """Find which of these conversations a prompt has, up to 500 of each kind. The embedded service offers it.
 
         At most nine come for one source id, the newest.
         """
         given = {"ids": ids, "source_ids": source_ids}
         values = {name: list(some) for name, some in given.items() if some is not None}
         body = self._body(ConversationLookup, values)
-        return self._ask(endpoints.CONVERSATIONS_LOOKUP, prompt_id, body=body)
+        return self._send(endpoints.CONVERSATIONS_LOOKUP, prompt_id, body=body)
 
     def insights(self, conversation_id: str) -> Insights:
-        """Insights view of one conversation."""
-        return self._ask(endpoints.CONVERSATIONS_INSIGHTS, conversation_id)
+        """Return the insights view of one conversation."""
+        return self._send(endpoints.CONVERSATIONS_INSIGHTS, conversation_id)
 
     def regenerate_insights(self, conversation_id: str) -> RegenerateAnswer:
         """Derive the insights of one conversation again."""
-        return self._ask(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)
+        return self._send(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)

@@ -1,11 +1,11 @@
-"""How endpoints of one resource are asked: body checked and encoded, answer read as its type."""
+"""Call the endpoints of one resource: check and encode the body, read the answer as its type."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
-from pydantic import ValidationError as PydanticError
+import pydantic
 
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
@@ -21,8 +21,8 @@ Answer = TypeVar("Answer", bound=ApiModel)
 Body = TypeVar("Body", bound=RequestModel)
 
 
-def _first_problems(error: PydanticError) -> dict[str, str]:
-    """Field path to message. Pydantic's own text would repeat the input."""
+def _first_problems(error: pydantic.ValidationError) -> dict[str, str]:
+    """Map the path of each invalid field to a message. Pydantic's own text would repeat the input."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     return {".".join(str(part) for part in p["loc"]) or "body": p["msg"] for p in problems[:10]}
 
@@ -38,7 +38,7 @@ def read_answer(endpoint: Endpoint[Answer], data: Any, label: str) -> Answer:
     problems: dict[str, str] | None = None
     try:
         return endpoint.answer.from_wire(data)
-    except PydanticError as error:
+    except pydantic.ValidationError as error:
         problems = _first_problems(error)
     raise UnexpectedResponse(
         f"The answer of {endpoint.name} is not what the API promises", details=problems, request=label
@@ -63,7 +63,7 @@ class Group:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.config.base_url!r})"
 
-    def _ask(
+    def _send(
         self,
         endpoint: Endpoint[Answer],
         identifier: str | None = None,
@@ -82,7 +82,7 @@ class Group:
 
     @staticmethod
     def _body(model: type[Body], values: dict[str, Any]) -> dict[str, Any]:
-        """Check the fields of a body before it is sent, and write them with the API's names.
+        """Validate the fields of a body before it is sent, and return them with the API's names.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Group:
         if not problems:
             try:
                 return model.model_validate(values).to_wire()
-            except PydanticError as error:
+            except pydantic.ValidationError as error:
                 problems = _first_problems(error)
         raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
 

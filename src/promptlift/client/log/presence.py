@@ -1,4 +1,4 @@
-"""Which conversations a service has: asked for by id where it offers that, else read from its list."""
+"""Find which conversations a service has: by id where it offers that, otherwise from its list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from promptlift.schema import endpoints, limits
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-# So few are asked for one by one rather than looked for in the list.
+# Up to this many are requested one by one instead of searched for in the list.
 _FEW: Final = 8
 
 
@@ -74,7 +74,7 @@ class PresenceCheck:
         Raises
         ------
         ApiError
-            The service cannot be reached, or is out of order.
+            The service cannot be reached, or fails.
         """
         if not ids and not source_ids:
             return Presence()
@@ -86,7 +86,7 @@ class PresenceCheck:
         return Presence({one: present for one in ids if (present := self._find(one, ids)) is not None})
 
     def note(self, conversation_id: str, status: str | None) -> None:
-        """Take note of a conversation that was added meanwhile."""
+        """Record a conversation that was added in the meantime."""
         if self.offers_lookup is False:
             self._listed[conversation_id] = Present(conversation_id, status)
 
@@ -158,7 +158,7 @@ class PresenceCheck:
 
 
 def _says_nothing(error: ApiError) -> bool:
-    """Whether an error leaves open what the service offers: it could not be asked."""
+    """Whether an error leaves open what the service offers because it could not answer."""
     if isinstance(error, ServerError):
         return error.status != 501
     return isinstance(error, RateLimited | LimitExceeded | ConnectionFailed) or error.code == CUT_OFF

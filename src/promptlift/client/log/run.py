@@ -1,4 +1,4 @@
-"""Many conversations in, side by side: every record once, and an account of what became of each."""
+"""Log many conversations concurrently: every record once, with the outcome of each."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
     from promptlift.client.connection import Connection
 
-# What is under way together shares one sync of the disk in our service.
+# Concurrent records share one sync of the disk in our service.
 LOG_THREADS: Final = 16
-# So many are prepared and under way at a time; the bodies of the others are not made yet.
+# How many records are prepared and in flight at a time; the bodies of the others are not made yet.
 _WINDOW: Final = 256
-# A record may be one that the service cannot digest; so many in a row are a service that is out of order.
+# A single record may make the service fail; this many failures in a row mean that the service is broken.
 _FAILING_MOST: Final = 2 * LOG_THREADS
-# An id that so many conversations have is no id of a conversation: a customer's, say.
+# An id shared by this many conversations does not identify a conversation but, say, a customer.
 _SHARED: Final = 9
 # How often a conversation may change between reading and updating it.
 _UPDATE_RACES: Final = 5
@@ -109,7 +109,7 @@ class LoggingRun:
             else Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         )
         self._check = PresenceCheck(transport, self._task, prompt_id)
-        # Source ids of records under way, and those that turned out to be no conversation's own.
+        # Source ids of records in flight, and ids that turned out to be shared by conversations.
         self._under_way: set[str] = set()
         self._shared: set[str] = set()
         self._failing = 0
@@ -141,7 +141,7 @@ class LoggingRun:
                 self._not_sent()
             elif isinstance(one, FailedRecord):
                 self._result.failed.append(one)
-                self._tell()
+                self._report_progress()
             else:
                 window.append(one)
                 if len(window) >= _WINDOW:
@@ -160,11 +160,11 @@ class LoggingRun:
                     self._not_sent()
                 elif job is None:
                     self._result.already_there += 1
-                    self._tell()
+                    self._report_progress()
                 else:
                     if one.source_id is not None:
                         self._under_way.add(one.source_id)
-                    pool.give(job)
+                    pool.submit(job)
             self._collect(pool, leave=0 if later else _WINDOW)
             window = later
 
@@ -182,7 +182,7 @@ class LoggingRun:
         return now, later
 
     def _plan(self, window: list[Outgoing]) -> Iterator[tuple[Outgoing, _Job | None]]:
-        """Say for each record what is to be done; ``None`` when it is in the service already.
+        """Decide what to do with each record; ``None`` when the service already has it.
 
         The ledger knows what was logged, the service what it still has: it may have been put back to a former state.
         """
@@ -233,7 +233,7 @@ class LoggingRun:
         return _Job(one, known_as=same) if to_set else None
 
     def _work(self, job: _Job, connection: Connection) -> _Done:
-        """Bring one record into the service; in a thread of the pool."""
+        """Log one record; called in a thread of the pool."""
         one = job.one
         try:
             if job.known_as is not None:
@@ -318,7 +318,7 @@ class LoggingRun:
         return _Done(outcome, answer.data["id"], answer.data.get("status"))
 
     def _collect(self, pool: WorkerPool[_Job, _Done], *, leave: int) -> None:
-        """Take results until at most ``leave`` records are under way."""
+        """Collect results until at most ``leave`` records are in flight."""
         for job, done, error in pool.results(leave=leave):
             if job.one.source_id is not None:
                 self._under_way.discard(job.one.source_id)
@@ -326,7 +326,7 @@ class LoggingRun:
                 self._count(job.one, done)
             elif error is not None:
                 self._note(job.one, error, pool)
-            self._tell()
+            self._report_progress()
 
     def _count(self, one: Outgoing, done: _Done) -> None:
         self._failing = 0
@@ -355,16 +355,16 @@ class LoggingRun:
             self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
         self._failing += isinstance(error, ServerError | UnexpectedResponse)
         if hopeless or self._failing >= _FAILING_MOST:
-            # Nothing else would go in now. What is under way comes back; the rest is counted.
+            # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += hopeless + pool.withdraw()
+            self._result.not_sent += hopeless + pool.cancel_pending()
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1
-        self._tell()
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         self._done += 1
         self._progress(self._done)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
-# Rows are handed on in parts: small ones where they carry long texts, else large ones, which cost less a row.
+# Rows are handed over in batches: small ones where they carry long texts, else large ones, which cost less per row.
 PART_ROWS: Final = 5_000
 PART_ROWS_WITH_TEXT: Final = 250
 
@@ -33,7 +33,7 @@ class Wanted:
     content: bool = False
 
     def missing(self, row: Row) -> tuple[bool, bool]:
-        """Tell whether the content, and whether the insights must be fetched on their own.
+        """Return whether the content, and whether the insights must be fetched separately.
 
         A row that carries the field, even as ``null``, needs no request, and neither do insights that the row denies.
         """
@@ -42,7 +42,7 @@ class Wanted:
         return content, insights
 
     def lacks(self, row: Row) -> bool:
-        """Whether anything must be fetched on its own."""
+        """Whether anything must be fetched separately."""
         return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
             self.content and "content" not in row
         )
@@ -153,9 +153,9 @@ class ConversationRead:
             ask_plan(self._transport, self._task)
         self._pending.update(row["id"] for row in missing)
         for row in missing:
-            pool.give(row)
+            pool.submit(row)
         self._collect(pool.ready())
-        self._tell()
+        self._report_progress()
         if (
             self._on_part is not None
             and not self._pending
@@ -171,16 +171,16 @@ class ConversationRead:
         return self._handed + len(self._rows)
 
     def _collect(self, results: Iterator[tuple[Row, bool | None, Exception | None]]) -> None:
-        """Take what the threads have done; the first failure ends the read."""
+        """Collect finished rows; the first failure ends the read."""
         for row, there, error in results:
             if error is not None:
                 raise error
             if not there:
                 self._dropped.add(row["id"])
             self._pending.discard(row["id"])
-            self._tell()
+            self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is not None:
             self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
@@ -230,7 +230,7 @@ class ConversationRead:
 
 
 def _check_insights(rows: list[Row]) -> None:
-    """Refuse insights that say of themselves that they belong to another conversation.
+    """Refuse insights that belong to another conversation by their own id.
 
     Raises
     ------

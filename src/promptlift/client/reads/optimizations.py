@@ -336,7 +336,7 @@ def _side_by_side(
     pool: WorkerPool[Row, bool]
     with WorkerPool(transport, fetch, task=task, threads=DETAIL_THREADS) as pool:
         for item in items:
-            pool.give(item)
+            pool.submit(item)
         for count, (item, there, error) in enumerate(pool.results(), 1):
             if isinstance(error, ApiError):
                 return gone, error

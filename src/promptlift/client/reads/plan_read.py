@@ -1,4 +1,4 @@
-"""What a read will cost before it starts."""
+"""Estimate what a read will cost before it starts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReadPlan:
 
 
 def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
-    """Look at one row and the plan, and tell what a read will cost."""
+    """Request one row and the plan, and estimate what a read will cost."""
     ask_plan(transport)
     params = {**read.params(), "limit": "1", "offset": "0"}
     call = Call.to(endpoints.CONVERSATIONS_LIST, transport.config.scheme, query=params)

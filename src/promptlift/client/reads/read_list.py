@@ -15,9 +15,9 @@ from promptlift.schema.limits import PLANS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# More in flight than the service needs when it is near, and enough to hide 30 ms of way when it is not.
+# More in flight than a nearby service needs, and enough to hide a network delay of 30 ms.
 DETAIL_THREADS: Final = 16
-# Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
+# With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
 ASK_PLAN_FROM: Final = 50
 
 
@@ -36,7 +36,7 @@ class RowsRead:
     dropped
         Rows that were deleted while they were read.
     facts
-        What else is to be said about the read.
+        Further facts about the read.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -48,9 +48,9 @@ class RowsRead:
 
 
 def ask_plan(transport: Transport, task: Task | None = None) -> None:
-    """Learn the request rate from the account's plan, once, when no header has told it.
+    """Learn the request rate from the account's plan, once, when no header has given it.
 
-    The plan is a help and no condition: a key that may not read the account, or a service without one, leaves the
+    The plan is optional: a key that may not read the account, or a service without one, leaves the
     rate unknown, and the pace learns it from refusals.
     """
     if transport.pace.known or transport.pace.asked:

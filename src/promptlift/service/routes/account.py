@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     account = _Account(context)
     return {
         endpoints.ACCOUNT_GET: account.get,
@@ -31,10 +31,10 @@ class _Account:
     def __init__(self, context: AppContext) -> None:
         self._database = context.database
 
-    def get(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
+    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         with self._database.read() as connection:
-            row = accounts.get(connection, asked.caller.account_id)
-        plan = PLANS[asked.caller.plan]
+            row = accounts.get(connection, request.caller.account_id)
+        plan = PLANS[request.caller.plan]
         return {
             "id": row.id,
             "name": row.name,
@@ -50,10 +50,10 @@ class _Account:
             "createdAt": clock.wire(row.created_at),
         }
 
-    def usage(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
+    def usage(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         now = clock.now()
         start, end = clock.billing_period(now)
-        plan, account_id = PLANS[asked.caller.plan], asked.caller.account_id
+        plan, account_id = PLANS[request.caller.plan], request.caller.account_id
         with self._database.read() as connection:
             return {
                 "period": {"start": clock.wire(start), "end": clock.wire(end)},
@@ -73,14 +73,14 @@ class _Account:
                 },
             }
 
-    def settings(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
+    def settings(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         with self._database.read() as connection:
-            return accounts.settings(connection, asked.caller.account_id)
+            return accounts.settings(connection, request.caller.account_id)
 
-    def update_settings(self, asked: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
-        account_id = asked.caller.account_id
+    def update_settings(self, request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
+        account_id = request.caller.account_id
         with self._database.write() as connection:
             accounts.lock(connection, account_id)
-            merged = merge(accounts.settings(connection, account_id), asked.body.to_wire())
+            merged = merge(accounts.settings(connection, account_id), request.body.to_wire())
             accounts.save_settings(connection, account_id, merged)
         return {"success": True, "settings": merged}

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from promptlift.service.routes.serve import Actions, ApiRequest
     from promptlift.service.store.tables import AnyRow
 
-# A transcript of this size is checked on a thread.
+# A transcript longer than this is checked on a thread.
 _LARGE = 32 * limits.KB
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     room = _Conversations(context)
     return {
         endpoints.CONVERSATIONS_CREATE: room.create,
@@ -47,18 +47,18 @@ class _Conversations:
         self._context = context
         self._database = context.database
 
-    async def create(self, asked: ApiRequest[ConversationCreate, None]) -> Reply:
-        body = asked.body
+    async def create(self, request: ApiRequest[ConversationCreate, None]) -> Reply:
+        body = request.body
         prompt_id, link = _link(body)
         shape = await _shape(body.content)
         logged = await self._context.log.log(
             Entry(
-                caller=asked.caller,
+                caller=request.caller,
                 scheme=SCHEMES["agent" if link == "agentId" else "prompt"],
                 prompt_id=prompt_id,
                 content=body.content,
                 shape=shape,
-                # unspecified: the status of a conversation that is logged without one. Logs are of what is over.
+                # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
                 status=body.status or "completed",
                 llm_model=body.llm_model,
                 company_name=body.company_name,
@@ -75,12 +75,12 @@ class _Conversations:
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
         return Reply(content, 201 if logged.created else 200)
 
-    async def update(self, asked: ApiRequest[ConversationUpdate, None]) -> dict[str, Any]:
-        body = asked.body
+    async def update(self, request: ApiRequest[ConversationUpdate, None]) -> dict[str, Any]:
+        body = request.body
         updated = await self._context.log.update(
             Update(
-                caller=asked.caller,
-                conversation_id=asked.id,
+                caller=request.caller,
+                conversation_id=request.id,
                 content=body.content,
                 shape=None if body.content is None else await _shape(body.content),
                 status=body.status,
@@ -91,27 +91,27 @@ class _Conversations:
         waits = self._context.jobs.waits_because
         return _item(updated.row, waits, with_insights=False, with_content=False)
 
-    def lookup(self, asked: ApiRequest[ConversationLookup, None]) -> dict[str, Any]:
-        account_id = asked.caller.account_id
+    def lookup(self, request: ApiRequest[ConversationLookup, None]) -> dict[str, Any]:
+        account_id = request.caller.account_id
         with self._database.read() as connection:
-            if prompts.find(connection, account_id, asked.id) is None:
-                raise not_found(asked.scheme.noun)
+            if prompts.find(connection, account_id, request.id) is None:
+                raise not_found(request.scheme.noun)
             rows = conversation_updates.lookup(
                 connection,
                 account_id,
-                asked.id,
-                ids=asked.body.ids or (),
-                source_ids=asked.body.source_ids or (),
+                request.id,
+                ids=request.body.ids or (),
+                source_ids=request.body.source_ids or (),
             )
             return {"data": [_known(row) for row in rows]}
 
-    def list(self, asked: ApiRequest[None, ConversationsQuery]) -> dict[str, Any]:
-        query = asked.query
+    def list(self, request: ApiRequest[None, ConversationsQuery]) -> dict[str, Any]:
+        query = request.query
         with_insights, with_content = query.include_insights, query.include_content
         with self._database.read() as connection:
             rows, total = conversations.page(
                 connection,
-                asked.caller.account_id,
+                request.caller.account_id,
                 prompt_id=query.linked_id,
                 status=query.status,
                 has_insights=query.has_insights,
@@ -128,33 +128,33 @@ class _Conversations:
             "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
         }
 
-    def get(self, asked: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
-        row = self._row(asked)
-        waits, with_insights = self._context.jobs.waits_because, asked.query.include_insights
+    def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
+        row = self._row(request)
+        waits, with_insights = self._context.jobs.waits_because, request.query.include_insights
         item = _item(row, waits, with_insights=with_insights, with_content=True)
         return {**item, "idempotencyKey": row.idempotency_key}
 
-    def insights(self, asked: ApiRequest[None, None]) -> orjson.Fragment:
-        row = self._row(asked)
+    def insights(self, request: ApiRequest[None, None]) -> orjson.Fragment:
+        row = self._row(request)
         if row.document is None:
             raise _not_judged(row)
         return orjson.Fragment(row.document)
 
-    def regenerate(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        row = self._row(asked)
+    def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        row = self._row(request)
         count = insights.ask_again(self._context, row.account_id, conversation_id=row.id)
         return {"success": True, "message": "The conversation will be judged again", "queued": count}
 
-    def _row(self, asked: ApiRequest[Any, Any]) -> AnyRow:
+    def _row(self, request: ApiRequest[Any, Any]) -> AnyRow:
         with self._database.read() as connection:
-            row = conversations.find(connection, asked.caller.account_id, asked.id)
+            row = conversations.find(connection, request.caller.account_id, request.id)
         if row is None:
             raise not_found("Conversation")
         return row
 
 
 async def _shape(text: str) -> conversation_content.Shape:
-    """Check a content; a large one on a thread, so that it holds up nobody else."""
+    """Check a transcript; a large one on a thread, so that the event loop stays free."""
     if len(text) > _LARGE:
         return await run_in_threadpool(conversation_content.accept, text)
     return conversation_content.accept(text)
@@ -206,7 +206,7 @@ def _item(
 
 
 def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
-    """Why insights are not there, or not yet; ``None`` when there is nothing to say."""
+    """Return why insights are missing or late; ``None`` when they are not."""
     if row.judging == "failed":
         return str(row.judge_problem)
     why = row.judge_problem or waits_because

@@ -1,11 +1,11 @@
-"""From requests to values and from values to answers: bodies, query parameters, JSON, errors."""
+"""Read and validate requests, and write answers: bodies, query parameters, JSON, errors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
-from pydantic import ValidationError as PydanticError
+import pydantic
 from starlette.responses import Response
 
 from promptlift.schema import limits
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Body = TypeVar("Body", bound="RequestModel")
 Query = TypeVar("Query", bound="QueryModel")
 
-# How much of a body that is too large is read and thrown away, so that the sender gets to see the answer.
+# How much of an oversized body is read and discarded, so that the sender still receives the answer.
 _DRAIN_BYTES = 16 * limits.BODY_BYTES
 _ID_CHARS = 64
 
@@ -77,9 +77,9 @@ async def read_body(
         _check_type(request)
     document = decode(raw)
     try:
-        # By the API's names only: Python's would be unknown fields to anybody else.
+        # Only the API's names are valid, not the Python names of the fields.
         return model.model_validate(document, by_alias=True, by_name=False)
-    except PydanticError as error:
+    except pydantic.ValidationError as error:
         missing = (
             {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
         )
@@ -197,7 +197,7 @@ def _message(error: ErrorDetails) -> str:
 
 
 def read_query(request: Request, model: type[Query]) -> Query:
-    """Read query parameters and check them against their model. Of a repeated one the last counts.
+    """Read query parameters and validate them with their model; the last value of a repeated one counts.
 
     Raises
     ------
@@ -206,5 +206,5 @@ def read_query(request: Request, model: type[Query]) -> Query:
     """
     try:
         return model.model_validate(dict(request.query_params), by_alias=True, by_name=False)
-    except PydanticError as error:
+    except pydantic.ValidationError as error:
         raise invalid(details_of(error.errors(include_url=False))) from None

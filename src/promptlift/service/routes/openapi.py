@@ -154,7 +154,7 @@ def _query_parameters(query: type[QueryModel] | None) -> list[dict[str, Any]]:
 
 
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return what a parameter may be when it is there: absence is no value of its own in a query."""
+    """Return what a parameter may be when it is there: absence is not a value in a query."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     known = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
     if known.get("default", ...) in (None, []):

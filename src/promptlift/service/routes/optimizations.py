@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     room = _Optimizations(context)
     return {
         endpoints.OPTIMIZATIONS_CREATE: room.create,
@@ -37,37 +37,37 @@ class _Optimizations:
         self._context = context
         self._database = context.database
 
-    async def create(self, asked: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
+    async def create(self, request: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
         rehearsal = self._context.models.rehearse
         made = await run_in_threadpool(
-            lambda: requests.trigger(self._database, asked.caller, asked.body, rehearsal=rehearsal)
+            lambda: requests.trigger(self._database, request.caller, request.body, rehearsal=rehearsal)
         )
         self._context.optimizations.look()
         return made
 
-    def list(self, asked: ApiRequest[None, OptimizationsQuery]) -> dict[str, Any]:
-        query = asked.query
+    def list(self, request: ApiRequest[None, OptimizationsQuery]) -> dict[str, Any]:
+        query = request.query
         return requests.page(
             self._database,
-            asked.caller,
+            request.caller,
             prompt_id=query.linked_id,
             status=query.status,
             limit=query.limit,
             offset=query.offset,
         )
 
-    def get(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        return requests.view(self._database, asked.caller, asked.id)
+    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        return requests.view(self._database, request.caller, request.id)
 
-    def variants(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        return requests.variants(self._database, asked.caller, asked.id)
+    def variants(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        return requests.variants(self._database, request.caller, request.id)
 
-    def simulations(self, asked: ApiRequest[None, SimulationsQuery]) -> dict[str, Any]:
-        query = asked.query
+    def simulations(self, request: ApiRequest[None, SimulationsQuery]) -> dict[str, Any]:
+        query = request.query
         return requests.simulated(
             self._database,
-            asked.caller,
-            asked.id,
+            request.caller,
+            request.id,
             variant_id=query.variant_id,
             stage=query.stage,
             task_completed=query.task_completed,
@@ -76,23 +76,23 @@ class _Optimizations:
             offset=query.offset,
         )
 
-    def apply(self, asked: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
+    def apply(self, request: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
         applied = transitions.apply(
             self._database,
-            asked.caller,
+            request.caller,
             SCHEMES["prompt"],
-            asked.id,
-            asked.body.variant_id,
-            if_version_id=asked.body.if_version_id,
-            note=asked.body.note,
+            request.id,
+            request.body.variant_id,
+            if_version_id=request.body.if_version_id,
+            note=request.body.note,
         )
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 
-    async def stop(self, asked: ApiRequest[StopRequest, None]) -> dict[str, Any]:
-        body = asked.body
+    async def stop(self, request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+        body = request.body
         stopped = await run_in_threadpool(
-            lambda: requests.stop(self._database, asked.caller, asked.id, body.reason, note=body.note)
+            lambda: requests.stop(self._database, request.caller, request.id, body.reason, note=body.note)
         )
         self._context.optimizations.look()
         return stopped

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     room = _Personas(context)
     return {
         endpoints.PERSONAS_LIST: room.list,
@@ -30,19 +30,19 @@ class _Personas:
     def __init__(self, context: AppContext) -> None:
         self._database = context.database
 
-    def list(self, asked: ApiRequest[None, PersonasQuery]) -> dict[str, Any]:
-        query = asked.query
-        return personas.page(self._database, asked.caller, limit=query.limit, offset=query.offset)
+    def list(self, request: ApiRequest[None, PersonasQuery]) -> dict[str, Any]:
+        query = request.query
+        return personas.page(self._database, request.caller, limit=query.limit, offset=query.offset)
 
-    def create(self, asked: ApiRequest[PersonaCreate, None]) -> dict[str, Any]:
-        return personas.create(self._database, asked.caller, asked.body)
+    def create(self, request: ApiRequest[PersonaCreate, None]) -> dict[str, Any]:
+        return personas.create(self._database, request.caller, request.body)
 
-    def get(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        return personas.get(self._database, asked.caller, asked.id)
+    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        return personas.get(self._database, request.caller, request.id)
 
-    def update(self, asked: ApiRequest[PersonaUpdate, None]) -> dict[str, Any]:
-        return personas.update(self._database, asked.caller, asked.id, asked.body)
+    def update(self, request: ApiRequest[PersonaUpdate, None]) -> dict[str, Any]:
+        return personas.update(self._database, request.caller, request.id, request.body)
 
-    def delete(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        personas.delete(self._database, asked.caller, asked.id)
+    def delete(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        personas.delete(self._database, request.caller, request.id)
         return {"success": True, "message": "Persona deleted"}

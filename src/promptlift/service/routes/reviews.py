@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     room = _Reviews(context)
     return {
         endpoints.REVIEWS_GET: room.get,
@@ -30,22 +30,22 @@ class _Reviews:
     def __init__(self, context: AppContext) -> None:
         self._database = context.database
 
-    def get(self, asked: ApiRequest[None, None]) -> dict[str, Any]:
-        return reviews.view(self._database, asked.caller, asked.id)
+    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        return reviews.view(self._database, request.caller, request.id)
 
-    def update(self, asked: ApiRequest[ReviewUpdate, None]) -> dict[str, Any]:
-        return reviews.say(self._database, asked.caller, asked.id, asked.body)
+    def update(self, request: ApiRequest[ReviewUpdate, None]) -> dict[str, Any]:
+        return reviews.say(self._database, request.caller, request.id, request.body)
 
-    def list_actions(self, asked: ApiRequest[None, ActionsQuery]) -> dict[str, Any]:
-        query = asked.query
+    def list_actions(self, request: ApiRequest[None, ActionsQuery]) -> dict[str, Any]:
+        query = request.query
         return action_log.page(
             self._database,
-            asked.caller,
+            request.caller,
             prompt_id=query.linked_id,
             optimization_id=query.optimization_id,
             limit=query.limit,
             offset=query.offset,
         )
 
-    def undo(self, asked: ApiRequest[UndoRequest, None]) -> dict[str, Any]:
-        return action_log.undo(self._database, asked.caller, asked.id, note=asked.body.note)
+    def undo(self, request: ApiRequest[UndoRequest, None]) -> dict[str, Any]:
+        return action_log.undo(self._database, request.caller, request.id, note=request.body.note)

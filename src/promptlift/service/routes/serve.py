@@ -1,4 +1,4 @@
-"""From a row of the table of endpoints and the function that does its work to a route."""
+"""Make a route from a row of the table of endpoints and the action that does its work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Query = TypeVar("Query")
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[Body, Query]):
-    """A request that was read and checked as its endpoint says.
+    """A request whose body and query have been read and validated.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class ApiRequest(Generic[Body, Query]):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with a status other than the usual one of its endpoint."""
+    """An answer with a status of its own."""
 
     content: Any
     status: int
@@ -73,8 +73,8 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action) -> Route:
             )
         )
         identifier = path_id(request) if endpoint.has_id else ""
-        asked = ApiRequest(caller_of(request), scheme, identifier, body, query)
-        content = await action(asked) if is_async else await run_in_threadpool(action, asked)
+        api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
+        content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
         if isinstance(content, Reply):
             return answer(content.content, content.status)
         return answer(content, endpoint.status)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def actions(context: AppContext) -> Actions:
-    """Return the function of every endpoint."""
+    """Return the action of every endpoint of this module."""
     room = _Versions(context)
     return {endpoints.PROMPTS_VERSIONS: room.list, endpoints.PROMPTS_RESTORE: room.restore}
 
@@ -24,23 +24,23 @@ class _Versions:
     def __init__(self, context: AppContext) -> None:
         self._database = context.database
 
-    def list(self, asked: ApiRequest[None, VersionsQuery]) -> dict[str, Any]:
+    def list(self, request: ApiRequest[None, VersionsQuery]) -> dict[str, Any]:
         return versions.page(
             self._database,
-            asked.caller,
-            asked.scheme,
-            asked.id,
-            limit=asked.query.limit,
-            offset=asked.query.offset,
+            request.caller,
+            request.scheme,
+            request.id,
+            limit=request.query.limit,
+            offset=request.query.offset,
         )
 
-    def restore(self, asked: ApiRequest[RestoreRequest, None]) -> dict[str, Any]:
+    def restore(self, request: ApiRequest[RestoreRequest, None]) -> dict[str, Any]:
         return versions.restore(
             self._database,
-            asked.caller,
-            asked.scheme,
-            asked.id,
-            asked.body.version_id,
-            if_version_id=asked.body.if_version_id,
-            note=asked.body.note,
+            request.caller,
+            request.scheme,
+            request.id,
+            request.body.version_id,
+            if_version_id=request.body.if_version_id,
+            note=request.body.note,
         )
