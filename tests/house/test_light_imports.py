@@ -17,7 +17,6 @@ HEAVY = (
     "scipy",
     "fastapi",
     "sqlalchemy",
-    "dbos",
     "tqdm",
 )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store import accounts
@@ -154,20 +153,3 @@ def test_postgresql_starts_no_workers_for_queries_that_take_less_than_starting_t
     for way_in in (database.read, database.write, database.read):
         with way_in() as connection:
             assert connection.exec_driver_sql("SHOW max_parallel_workers_per_gather").scalar() == "0"
-
-
-@pytest.mark.parametrize("jobs", [True, False])
-def test_every_sqlite_tells_parts_of_a_second(tmp_path, jobs):
-    """The job engine's tables need it from Python 3.12 on, and SQLite has it from 3.42 on."""
-    database = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
-    before = time.time()
-    if jobs:
-        engine = database.engine_for_jobs()
-        with engine.connect() as connection:
-            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
-        engine.dispose()
-    else:
-        with database.write() as connection:
-            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
-    database.close()
-    assert before - 1 < found < time.time() + 1
