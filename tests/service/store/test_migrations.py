@@ -9,18 +9,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import MetaData, inspect, select
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store import accounts
 from promptlift.service.store import database as database_module
 from promptlift.service.store.database import Database, newest_version
-from promptlift.service.store.tables import metadata
+from promptlift.service.store.tables import conversations, metadata, singleton_jobs
 
 
 def test_migrations_make_the_tables_of_the_code(database):
@@ -76,6 +77,65 @@ def test_the_prefixes_of_keys_are_shortened(filled):
         with Operations.context(MigrationContext.configure(connection)):
             shorter.upgrade()
         assert {row.prefix for row in accounts.keys(connection)} == {"plk_abcd"}
+
+
+def test_a_database_of_the_job_engine_of_before_is_upgraded_and_its_tables_are_dropped(database_url):
+    """What a process of before was working on waits again; conversations and optimizations are kept."""
+    opened = Database(database_url)
+    config = Config()
+    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
+    schema = "" if opened.is_sqlite else "dbos."
+    with opened._writer.connect() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0009")
+    old = MetaData()
+    with opened.write() as connection:
+        old.reflect(connection)
+        add_conversation(connection, old)
+        if not opened.is_sqlite:
+            connection.exec_driver_sql("CREATE SCHEMA dbos")
+        connection.exec_driver_sql(f"CREATE TABLE {schema}workflow_status (workflow_uuid TEXT PRIMARY KEY)")
+        connection.exec_driver_sql(
+            f"CREATE TABLE {schema}operation_outputs (id TEXT REFERENCES {schema}workflow_status)"
+        )
+        connection.exec_driver_sql(f"CREATE TABLE {schema}dbos_migrations (version BIGINT)")
+        connection.exec_driver_sql(f"INSERT INTO {schema}workflow_status VALUES ('job')")
+        connection.exec_driver_sql(f"INSERT INTO {schema}operation_outputs VALUES ('job')")
+    opened.migrate()
+    test_migrations_make_the_tables_of_the_code(opened)
+    with opened.read() as connection:
+        there = inspect(connection)
+        assert set(there.get_table_names()) == {*metadata.tables, "alembic_version"}
+        assert "dbos" not in there.get_schema_names()
+        row = connection.execute(select(conversations)).one()
+        assert (row.id, row.judging, row.worker) == ("c1", "pending", None)
+        assert set(connection.scalars(select(singleton_jobs.c.id))) == {"watch_deployments", "clean_up"}
+    opened.close()
+
+
+def add_conversation(connection, old):
+    """Add a conversation that a job of before had claimed, with whatever the tables of then want."""
+
+    def add(name, **values):
+        table = old.tables[name]
+        for column in table.c:
+            if column.nullable or column.name in values or column.name == "seq" or column.server_default:
+                continue
+            kind = column.type.python_type
+            values[column.name] = False if kind is bool else kind(0) if kind in (int, float) else "x"
+        connection.execute(table.insert().values(values))
+
+    add("accounts", id="a1")
+    add("prompts", id="p1", account_id="a1")
+    add(
+        "conversations",
+        id="c1",
+        account_id="a1",
+        prompt_id="p1",
+        status="completed",
+        judging="claimed",
+        claimed_by="job",
+    )
 
 
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
