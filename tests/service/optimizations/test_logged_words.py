@@ -8,9 +8,9 @@ import time
 import pytest
 
 from promptlift.service.llm.hostile_text import read_records
-from promptlift.service.optimizations.logged_words import LoggedWords
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.optimizations.variants_request import owners_words
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.variants.request import owners_words
+from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.rehearsal import RehearsalModel
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.simulations.prompt_text import PromptText

@@ -8,8 +8,8 @@ import pytest
 from promptlift.schema import limits
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.llm.hostile_text import read_records
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.optimizations.variants_request import STRATEGIES, choose_strategies
+from promptlift.service.optimizations.variants.request import STRATEGIES, choose_strategies
+from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.simulations.prompt_text import PromptText
 from support.hostile import ENCODABLE, name_of
 from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE

@@ -14,9 +14,9 @@ from promptlift.service.insights.llm_answer import JudgeAnswer
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm import Cancelled, LlmBadAnswer
 from promptlift.service.llm.calls import Budget, Calls
-from promptlift.service.optimizations.variant_checks import problems_of
-from promptlift.service.optimizations.variants import write_variants
-from promptlift.service.optimizations.variants_request import STRATEGIES
+from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.variants.request import STRATEGIES
+from promptlift.service.optimizations.variants.write import write_variants
 from promptlift.service.rehearsal import RehearsalModel
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite

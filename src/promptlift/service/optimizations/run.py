@@ -12,10 +12,10 @@ from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
-from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.requests import experiment_of
-from promptlift.service.optimizations.variants import write_variants
-from promptlift.service.optimizations.variants_request import owners_words
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.variants.request import owners_words
+from promptlift.service.optimizations.variants.write import write_variants
 from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.llm.hostile_text import one_line
-from promptlift.service.optimizations.variant_checks import problems_of
+from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.rehearsal.words import keywords
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator
 
 from promptlift.service.llm.hostile_text import DataBlock, data_block, one_line, storable_text
-from promptlift.service.optimizations.variant_checks import longest_chars, placeholders
-from promptlift.service.optimizations.variant_constraints import find_constraints
+from promptlift.service.optimizations.variants.checks import longest_chars, placeholders
+from promptlift.service.optimizations.variants.constraints import find_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,9 +9,9 @@ from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import one_line, storable_text
-from promptlift.service.optimizations.logged_words import Repeated
-from promptlift.service.optimizations.variant_checks import problems_of
-from promptlift.service.optimizations.variants_request import (
+from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.variants.logged_words import Repeated
+from promptlift.service.optimizations.variants.request import (
     Strategy,
     VariantAnswer,
     VariantsAnswer,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from promptlift.service.llm.port import ChatModel
-    from promptlift.service.optimizations.logged_words import LoggedWords
+    from promptlift.service.optimizations.variants.logged_words import LoggedWords
     from promptlift.service.simulations.prompt_text import PromptText
 
 __all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "write_variants"]
@@ -109,7 +109,7 @@ def write_variants(
     """Write ``count`` variants, each by its own named strategy.
 
     One call asks for all of them, or several for a prompt so long that one answer could not hold them. What the checks
-    do not accept (see ``variant_checks``) is asked for again with the reasons, in at most ``ROUNDS`` rounds.
+    do not accept (see ``checks``) is asked for again with the reasons, in at most ``ROUNDS`` rounds.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@
 - **Placeholders** (``{{x}}``, ``{x}``, ``${x}``, ``$x``, ``%s``, ``%(x)s``, ``{% … %}``, ``<NAME>``, ``[NAME]``): exactly
   those of the original, to the character, as often as one likes. New markup is none: ``<NAME>`` with a ``</NAME>``, a
   new ``[NAME]`` alone on its line.
-- **Constraints**: see ``variant_constraints``.
+- **Constraints**: see ``constraints``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import limits
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.optimizations.variant_constraints import lost_constraints
+from promptlift.service.optimizations.variants.constraints import lost_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
