@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.llm.hostile_text import read_records
 from promptlift.service.simulations.personas import LIBRARY
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
@@ -26,8 +25,9 @@ from promptlift.service.simulations.scenarios import (
     weighted_order,
     write_scenarios,
 )
+from support.data_blocks import read_records
 from support.hostile import PAYLOADS, name_of
-from support.scripted_model import ScriptedModel, in_turn
+from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.shared_data import SHARED, needs_shared
 from support.stub_endpoint import completion
 
@@ -52,7 +52,9 @@ def many(request):
 
 
 def write(model, count=3, *, known=(), seed=7):
-    return write_scenarios(model, prompt=PROMPT, count=count, known=known, personas=LIBRARY[:4], seed=seed)
+    return write_scenarios(
+        model_tasks(model), prompt=PROMPT, count=count, known=known, personas=LIBRARY[:4], seed=seed
+    )
 
 
 # From conversations

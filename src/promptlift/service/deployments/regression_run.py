@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.insights.judge import Judge
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -64,24 +63,20 @@ class RegressionRun:
     ----------
     worker
         Who has the test; every write asks whether that still holds.
-    agent_model
-        Name of the model that plays the assistant; ``None`` leaves it to the prompt.
     """
 
     def __init__(
         self,
         database: Database,
         pool: SimulationPool,
-        calls: Calls,
-        judge: Judge,
+        tasks: SimulationTasks,
         *,
         deployment_id: str,
         worker: str,
-        agent_model: str | None,
     ) -> None:
         self._database = database
         self._pool = pool
-        self._calls = calls
+        self._tasks = tasks
         self._worker = worker
         with database.read() as connection:
             self._deployment = deployments.get(connection, deployment_id)
@@ -104,13 +99,11 @@ class RegressionRun:
             optimization_id=self._row.id,
             account_id=self._row.account_id,
             prompt=self._prompt,
-            calls=calls,
-            judge=judge,
+            tasks=tasks,
             max_turns=settings["maxTurns"],
             seed=self._row.seed,
             exclusions=settings.get("general", {}).get("excludedDataAndTopics") or None,
             hold=self._hold,
-            agent_model=agent_model,
         )
 
     def _hold(self, connection: Connection, calls: int, tokens: int) -> bool:
@@ -204,7 +197,7 @@ class RegressionRun:
         told = rng.sample(list(personas), min(PERSONAS_TOLD, len(personas)))
         try:
             written = write_scenarios(
-                self._calls,
+                self._tasks,
                 prompt=self._prompt,
                 count=missing,
                 known=[*used, *found],

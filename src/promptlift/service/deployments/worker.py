@@ -15,9 +15,9 @@ from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
     from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
 
 __all__ = ["DeploymentJobs"]
@@ -105,23 +105,21 @@ class DeploymentJobs:
 
     # Regression tests
 
-    def calls_of(self, deployment_id: str) -> Calls:
-        """Model calls of a test. A rehearsal is never tested: its winner does not go live by itself."""
+    def calls_of(self, deployment_id: str) -> SimulationTasks:
+        """Return who carries out the tasks of a test. A rehearsal is never tested: its winner does not go live by itself."""
         with self._database.read() as connection:
             row = deployments.get(connection, deployment_id)
             optimization = optimizations.get(connection, row.optimization_id)
-        return self._models.calls(rehearsal=False, seed=optimization.seed)
+        return self._models.tasks(rehearsal=False, seed=optimization.seed)
 
-    def work_on(self, deployment_id: str, calls: Calls) -> None:
+    def work_on(self, deployment_id: str, tasks: SimulationTasks) -> None:
         """Carry a test on to its end."""
         RegressionRun(
             self._database,
             self._pool,
-            calls,
-            self._models.judge(calls),
+            tasks,
             deployment_id=deployment_id,
             worker=self._worker,
-            agent_model=self._models.agent_model,
         ).to_its_end()
 
     def fail(self, deployment_id: str, reason: str) -> None:

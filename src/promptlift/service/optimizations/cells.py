@@ -138,7 +138,7 @@ class RunCells:
                     found.append({**_document(scenario), "pool": at, "conversationId": self._pool[at - 1]})
         if len(found) < count:
             written = write_scenarios(
-                self._run.calls,
+                self._run.tasks,
                 prompt=self._run.prompt,
                 count=count - len(found),
                 known=[_scenario(one) for one in (*self._used, *found)],

@@ -13,6 +13,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.requests import experiment_of
+from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import write_variants
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.insights.judge import Judge
-    from promptlift.service.llm.calls import Calls
+    from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -49,8 +49,8 @@ class OptimizationRun:
 
     Parameters
     ----------
-    agent_model
-        Name of the model that plays the assistant, where it is not the prompt's own.
+    tasks
+        Whoever carries out the run's tasks: a language model, or the rehearsal.
     worker
         Who has the run; every write asks whether that still holds.
     """
@@ -59,16 +59,14 @@ class OptimizationRun:
         self,
         database: Database,
         pool: SimulationPool,
-        calls: Calls,
-        judge: Judge,
+        tasks: OptimizationTasks,
         *,
-        agent_model: str | None,
         optimization_id: str,
         worker: str,
     ) -> None:
         self._database = database
         self._pool = pool
-        self._calls = calls
+        self._tasks = tasks
         self._worker = worker
         with database.read() as connection:
             row = optimizations.get(connection, optimization_id)
@@ -80,12 +78,10 @@ class OptimizationRun:
             optimization_id=row.id,
             account_id=row.account_id,
             prompt=self._prompt,
-            calls=calls,
-            judge=judge,
+            tasks=tasks,
             max_turns=self._settings["maxTurns"],
             seed=row.seed,
             exclusions=self._settings["general"].get("excludedDataAndTopics") or None,
-            agent_model=agent_model,
             hold=self._hold,
         )
 
@@ -120,7 +116,7 @@ class OptimizationRun:
             row = optimizations.get(connection, self._row.id)
             lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
         # Scenarios of a pass that is not needed may still be on their way.
-        self._calls.cancel()
+        self._tasks.cancel()
 
     # Before the first pass
 
@@ -149,11 +145,11 @@ class OptimizationRun:
                 (content.decode("utf-8", "replace") for content in contents),
             )
         written = write_variants(
-            self._calls,
+            self._tasks,
             prompt=self._prompt,
             count=row.variant_count,
             intent=intent,
-            failures=_told(failures, said),
+            failures=_failures(failures, said),
             general=self._settings["general"],
             seed=row.seed,
             said=said,
@@ -245,14 +241,12 @@ class OptimizationRun:
             optimizations.change(connection, self._row.id, columns)
 
 
-def _told(failures: Sequence[dict[str, Any]], said: LoggedWords) -> list[str]:
+def _failures(found: Sequence[dict[str, Any]], said: LoggedWords) -> list[Failure]:
     """What went wrong in logged conversations, without names and numbers: frequent issues, and some whole stories."""
-    titles = Counter(said.masked(issue["title"]) for one in failures for issue in one.get("issues") or [])
-    told = [
-        f"{title} ({count} of {len(failures)} failures)" for title, count in titles.most_common(ISSUES_SHOWN)
-    ]
-    told += [said.masked(one["summary"]) for one in failures if one.get("summary")][:SUMMARIES_SHOWN]
-    return told
+    titles = Counter(said.masked(issue["title"]) for one in found for issue in one.get("issues") or [])
+    failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
+    stories = [said.masked(one["summary"]) for one in found if one.get("summary")]
+    return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
 
 
 def _prior_sd(history: Sequence[dict[str, Any]]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
-from promptlift.service.llm.calls import Cancelled
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.run import OptimizationRun
 from promptlift.service.simulations.leased_runs import LeasedRuns
@@ -14,8 +14,8 @@ from promptlift.service.store import accounts, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
+    from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.store.database import Database
 
 __all__ = ["OptimizationJobs"]
@@ -68,20 +68,18 @@ class OptimizationJobs:
 
     # What is done for one optimization
 
-    def calls_of(self, optimization_id: str) -> Calls:
-        """Its model calls: those of the rehearsal model for a rehearsal."""
+    def calls_of(self, optimization_id: str) -> OptimizationTasks:
+        """Return who carries out its tasks: the configured model, or the rehearsal."""
         with self._database.read() as connection:
             row = optimizations.get(connection, optimization_id)
-        return self._models.calls(rehearsal=row.rehearsal, seed=row.seed)
+        return self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
 
-    def work_on(self, optimization_id: str, calls: Calls) -> None:
+    def work_on(self, optimization_id: str, tasks: OptimizationTasks) -> None:
         """Carry it on to its end."""
         run = OptimizationRun(
             self._database,
             self.pool,
-            calls,
-            self._models.judge(calls),
-            agent_model=self._models.agent_model,
+            tasks,
             optimization_id=optimization_id,
             worker=self._worker,
         )

@@ -11,11 +11,11 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
-from promptlift.service.llm.calls import Calls, Cancelled
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.simulations.pool import LeaseLost
 from promptlift.service.store.errors import SQLAlchemyError
 
@@ -31,13 +31,23 @@ LEASE: Final = 30 * clock.SECOND
 RENEW_SECONDS: Final = 5.0
 
 
-class Kind(Protocol):
+class Cancellable(Protocol):
+    """What a run works with, and what ends when the run is taken away."""
+
+    def cancel(self) -> None:
+        """End all of it, from any thread."""
+
+
+Work = TypeVar("Work", bound=Cancellable)
+
+
+class Kind(Protocol[Work]):
     """What is done for one kind of row."""
 
-    def calls_of(self, row_id: str) -> Calls:
+    def calls_of(self, row_id: str) -> Work:
         """Model calls of a row's run; cancelled when the row is taken away or the process ends."""
 
-    def work_on(self, row_id: str, calls: Calls) -> None:
+    def work_on(self, row_id: str, calls: Work, /) -> None:
         """Work until the end."""
 
     def fail(self, row_id: str, reason: str) -> None:
@@ -46,7 +56,7 @@ class Kind(Protocol):
 
 @dataclass(slots=True)
 class _Active:
-    calls: Calls
+    calls: Cancellable
     thread: threading.Thread | None = field(default=None)
 
 
@@ -74,7 +84,7 @@ class LeasedRuns:
         *,
         name: str,
         worker: str,
-        kind: Kind,
+        kind: Kind[Any],
         at_a_time: int,
         look_seconds: float,
     ) -> None:
@@ -181,7 +191,7 @@ class LeasedRuns:
             self._active[row_id] = active
         active.thread.start()
 
-    def _run(self, row_id: str, calls: Calls) -> None:
+    def _run(self, row_id: str, calls: Cancellable) -> None:
         try:
             self._work_on(row_id, calls)
         except (Cancelled, LeaseLost):
@@ -194,7 +204,7 @@ class LeasedRuns:
                 self._active.pop(row_id, None)
             self._look.set()
 
-    def _work_on(self, row_id: str, calls: Calls) -> None:
+    def _work_on(self, row_id: str, calls: Cancellable) -> None:
         try:
             self._kind.work_on(row_id, calls)
         except (Cancelled, LeaseLost, SQLAlchemyError):

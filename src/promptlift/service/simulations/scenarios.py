@@ -12,16 +12,16 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import one_line, storable_text
-from promptlift.service.simulations.scenarios_request import BATCH, ScenariosAnswer, scenarios_messages
+from promptlift.service.simulations.scenarios_request import BATCH
+from promptlift.service.simulations.tasks import ScenariosRequest
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.llm.port import ChatModel
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios_request import ScenarioAnswer
+    from promptlift.service.simulations.tasks import ScenarioDraft, SimulationTasks
 
 __all__ = [
     "FAILURE_WEIGHT",
@@ -183,7 +183,7 @@ def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) 
 
 
 def write_scenarios(
-    model: ChatModel,
+    tasks: SimulationTasks,
     *,
     prompt: PromptText,
     count: int,
@@ -219,26 +219,26 @@ def write_scenarios(
     tokens = calls = poor = 0
     while len(written) < count:
         wanted = min(BATCH, count - len(written))
-        messages = scenarios_messages(
+        request = ScenariosRequest(
             prompt=prompt,
             wanted=wanted,
-            examples=[_told(s) for s in known if s.source == "conversation"],
+            examples=[scenario for scenario in known if scenario.source == "conversation"],
             titles=[scenario.title for scenario in (*known, *written)],
-            people=[(persona.name, persona.description) for persona in personas],
-            again=poor,
+            people=personas,
+            empty_answers=poor,
             seed=seed + calls,
         )
         reason = "it wrote only openings that there were already, or none that can be used"
         fresh: list[Scenario] = []
         calls += 1
         try:
-            answer = model.chat(messages, purpose="scenarios", schema=ScenariosAnswer)
+            answer = tasks.write_scenarios(request)
         except LlmBadAnswer as error:
             tokens += error.tokens
             reason = str(error)
         else:
             tokens += answer.tokens
-            fresh = _usable(answer.parsed.scenarios, seen)[:wanted]
+            fresh = _usable(answer.value, seen)[:wanted]
             seen.update(opening_key(scenario.opening) for scenario in fresh)
             written += fresh
         poor = 0 if fresh else poor + 1
@@ -267,18 +267,14 @@ def _goal(summary: Any, topics: Sequence[str]) -> str:
     return one_line(" ".join(parts), GOAL_CHARS)
 
 
-def _told(scenario: Scenario) -> dict[str, str]:
-    return {"title": scenario.title, "opening": scenario.opening, "goal": scenario.goal}
-
-
-def _usable(answers: Sequence[ScenarioAnswer], seen: set[str]) -> list[Scenario]:
+def _usable(drafts: Sequence[ScenarioDraft], seen: set[str]) -> list[Scenario]:
     found: dict[str, Scenario] = {}
-    for answer in answers:
-        opening = storable_text(answer.opening).strip()
-        goal = one_line(answer.goal, GOAL_CHARS)
+    for draft in drafts:
+        opening = storable_text(draft.opening).strip()
+        goal = one_line(draft.goal, GOAL_CHARS)
         key = opening_key(opening)
         if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
             continue
-        title = one_line(answer.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
+        title = one_line(draft.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
         found.setdefault(key, Scenario(title, opening, goal, "model"))
     return list(found.values())
