@@ -9,9 +9,12 @@ from functools import lru_cache
 import pytest
 
 from promptlift.schema.transcript import Message, Transcript
+from promptlift.service.insights import llm_prompt
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.llm.failures import Cancelled
+from promptlift.service.optimizations import variants
 from promptlift.service.optimizations.tasks import Failure, VariantsRequest
+from promptlift.service.optimizations.variants import strategies
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.strategies import STRATEGIES, Strategy
 from promptlift.service.optimizations.variants.write import write_variants
@@ -20,6 +23,7 @@ from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.rehearsal.truth import Truth
 from promptlift.service.rehearsal.words import keywords
+from promptlift.service.simulations import conversation_request, scenarios_request
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import LIBRARY
 from promptlift.service.simulations.prompt_text import PromptText
@@ -327,6 +331,57 @@ def test_words_of_a_prompt_play_no_part():
 
 
 # The tasks
+
+
+def everything(seed=7):
+    """What one rehearsal writes, says and judges."""
+    written = write_variants(
+        Rehearsal(seed), prompt=SHOP, count=4, intent=INTENT, failures=FAILURES, general={}, seed=seed
+    )
+    scenarios = write_scenarios(
+        Rehearsal(seed), prompt=SHOP, count=20, known=[], personas=LIBRARY[:3], seed=seed
+    ).scenarios
+    talks = []
+    for number, scenario in enumerate(scenarios):
+        rehearsal = Rehearsal(seed)
+        simulated = simulate(
+            rehearsal,
+            prompt=SHOP,
+            content=written.variants[number % 4].content,
+            persona=LIBRARY[number],
+            scenario=scenario,
+            max_turns=6,
+            seed=number,
+        )
+        judged = rehearsal.judge(simulated.transcript, objective=SHOP.objective, exclusions=None)
+        talks.append((simulated, judged))
+    return written, scenarios, talks
+
+
+def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
+    before = everything()
+    for module in (conversation_request, scenarios_request, variants.request, llm_prompt):
+        monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
+    for module, names in (
+        (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
+        (scenarios_request, ("scenarios_messages",)),
+        (variants.request, ("variants_messages",)),
+        (llm_prompt, ("judge_messages",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *_, **__: [{"role": "user", "content": "Do it."}])
+    others = [Strategy(one.name, "Something else entirely.") for one in strategies.STRATEGIES]
+    monkeypatch.setattr(strategies, "STRATEGIES", tuple(others))
+    assert everything() == before
+
+
+def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
+    code = (
+        "import sys, promptlift.service.rehearsal;"
+        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', '.request', 'llm_prompt', 'model_tasks'))])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "[]\n"
 
 
 def test_the_same_seed_and_task_give_the_same_answer_in_any_process():

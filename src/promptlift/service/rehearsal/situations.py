@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.words import keywords
-from promptlift.service.simulations.scenarios_request import scenarios_messages
 from promptlift.service.simulations.tasks import ScenarioDraft
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def write_situations(request: ScenariosRequest, seed: int) -> list[ScenarioDraft
     """
     prompt = request.prompt
     topics = keywords(prompt.content, more=prompt.objective or "") or _GENERAL
-    draws = Draws(seed, "scenarios", *(one["content"] for one in scenarios_messages(request)))
+    draws = Draws(seed, "scenarios", request.seed, prompt.content, prompt.objective or "", *request.titles)
     order = draws.shuffled([(situation, topic) for situation in _SITUATIONS for topic in topics])
     return [_situation(*order[number % len(order)], topics, draws) for number in range(request.wanted)]
 
