@@ -12,9 +12,8 @@ from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights import llm_prompt
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations import variants
 from promptlift.service.optimizations.tasks import Failure, VariantsRequest
-from promptlift.service.optimizations.variants import strategies
+from promptlift.service.optimizations.variants import request, strategies
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.strategies import STRATEGIES, Strategy
 from promptlift.service.optimizations.variants.write import write_variants
@@ -360,12 +359,12 @@ def everything(seed=7):
 
 def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
     before = everything()
-    for module in (conversation_request, scenarios_request, variants.request, llm_prompt):
+    for module in (conversation_request, scenarios_request, request, llm_prompt):
         monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
     for module, names in (
         (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
         (scenarios_request, ("scenarios_messages",)),
-        (variants.request, ("variants_messages",)),
+        (request, ("variants_messages",)),
         (llm_prompt, ("judge_messages",)),
     ):
         for name in names:
@@ -407,7 +406,7 @@ def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
 
 
 def test_an_unknown_strategy_has_a_rewrite_too():
-    request = VariantsRequest(
+    asked = VariantsRequest(
         prompt=SHOP,
         strategies=[Strategy("Never heard of", "x")],
         intent={},
@@ -418,7 +417,7 @@ def test_an_unknown_strategy_has_a_rewrite_too():
         drafts=[],
         seed=1,
     )
-    (draft,) = Rehearsal(1).write_variants(request).value.drafts
+    (draft,) = Rehearsal(1).write_variants(asked).value.drafts
     assert draft.content.startswith(SHOP.content)
     assert draft.name == "Rehearsal: never heard of"
 
