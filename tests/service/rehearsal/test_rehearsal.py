@@ -24,7 +24,7 @@ from promptlift.service.rehearsal.truth import Truth
 from promptlift.service.rehearsal.words import keywords
 from promptlift.service.simulations import conversation_request, scenarios_request
 from promptlift.service.simulations.conversation import simulate
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
 
@@ -59,7 +59,7 @@ INTENT = {
 @lru_cache
 def situations(seed=5, count=60):
     return write_scenarios(
-        Rehearsal(seed), prompt=SHOP, count=count, known=[], personas=LIBRARY[:3], seed=seed
+        Rehearsal(seed), prompt=SHOP, count=count, known=[], personas=library()[:3], seed=seed
     ).scenarios
 
 
@@ -69,7 +69,7 @@ def talk(seed, content, number, *, max_turns=8):
         rehearsal,
         prompt=SHOP,
         content=content,
-        persona=LIBRARY[number % len(LIBRARY)],
+        persona=library()[number % len(library())],
         scenario=situations()[number],
         max_turns=max_turns,
         seed=number,
@@ -140,7 +140,7 @@ def test_a_thousand_scenarios_can_be_had():
 
 def test_a_prompt_without_words_gets_everyday_situations():
     written = write_scenarios(
-        Rehearsal(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=LIBRARY[:1], seed=1
+        Rehearsal(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=library()[:1], seed=1
     )
     assert len(written.scenarios) == 8
 
@@ -236,7 +236,7 @@ def test_excluded_words_stay_out_of_a_judgement():
 def test_an_empty_conversation_is_answered():
     rehearsal = Rehearsal(1)
     assert rehearsal.answer_as_assistant(prompt=SHOP, content="", messages=[]).value
-    said = rehearsal.speak_as_persona(persona=LIBRARY[0], scenario=situations()[0], messages=[], seed=1)
+    said = rehearsal.speak_as_persona(persona=library()[0], scenario=situations()[0], messages=[], seed=1)
     assert said.value.text
 
 
@@ -249,7 +249,7 @@ def test_a_person_answers_what_was_asked():
         ),
     ]
     said = Rehearsal(1).speak_as_persona(
-        persona=LIBRARY[0], scenario=situations()[0], messages=messages, seed=1
+        persona=library()[0], scenario=situations()[0], messages=messages, seed=1
     )
     assert "the reference ends in" in said.value.text
     assert said.value.is_last is False
@@ -319,7 +319,7 @@ def test_openings_and_persons_differ():
     truth = Truth(3)
     chances = [truth.chance("x", f"opening {number}") for number in range(300)]
     assert 0.15 < statistics.pstdev(chances) < 0.35
-    patience = [truth.patience(persona.description) for persona in LIBRARY]
+    patience = [truth.patience(persona.description) for persona in library()]
     assert len(set(patience)) >= 3
     assert min(patience) >= 2
 
@@ -338,7 +338,7 @@ def everything(seed=7):
         Rehearsal(seed), prompt=SHOP, count=4, intent=INTENT, failures=FAILURES, general={}, seed=seed
     )
     scenarios = write_scenarios(
-        Rehearsal(seed), prompt=SHOP, count=20, known=[], personas=LIBRARY[:3], seed=seed
+        Rehearsal(seed), prompt=SHOP, count=20, known=[], personas=library()[:3], seed=seed
     ).scenarios
     talks = []
     for number, scenario in enumerate(scenarios):
@@ -347,7 +347,7 @@ def everything(seed=7):
             rehearsal,
             prompt=SHOP,
             content=written.variants[number % 4].content,
-            persona=LIBRARY[number],
+            persona=library()[number],
             scenario=scenario,
             max_turns=6,
             seed=number,
@@ -388,10 +388,10 @@ def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
         "from promptlift.service.rehearsal import Rehearsal as R;"
         "from promptlift.service.simulations.prompt_text import PromptText as P;"
         "from promptlift.service.simulations.scenarios import write_scenarios as w;"
-        "from promptlift.service.simulations.personas import LIBRARY as L;"
+        "from promptlift.service.simulations.personas import library;"
         "p=P('Help with parcels.');"
         "print([(R(s).answer_as_assistant(prompt=p,content=p.content,messages=[('user','My parcel is late')]),"
-        "w(R(s),prompt=p,count=3,known=[],personas=L[:2],seed=s)) for s in range(5)])"
+        "w(R(s),prompt=p,count=3,known=[],personas=library()[:2],seed=s)) for s in range(5)])"
     )
     runs = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

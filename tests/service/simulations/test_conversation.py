@@ -15,7 +15,7 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRef
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
 from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
-from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.simulations.personas import Persona, library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import Scenario
 from support.data_blocks import read_records
@@ -25,7 +25,7 @@ from support.stub_endpoint import completion
 
 PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
 SCENARIO = Scenario("Late order", "Where is my order 66?", "Know the day of delivery.", "conversation")
-PERSONA = LIBRARY[0]
+PERSONA = library()[0]
 
 
 def talk_with(agent, persona, *, max_turns=10, content="You help.", seed=3, agent_model=None, **changes):

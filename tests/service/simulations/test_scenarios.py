@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     FAILURE_WEIGHT,
@@ -53,7 +53,7 @@ def many(request):
 
 def write(model, count=3, *, known=(), seed=7):
     return write_scenarios(
-        model_tasks(model), prompt=PROMPT, count=count, known=known, personas=LIBRARY[:4], seed=seed
+        model_tasks(model), prompt=PROMPT, count=count, known=known, personas=library()[:4], seed=seed
     )
 
 

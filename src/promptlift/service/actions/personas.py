@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service import clock
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations.personas import BY_ID, LIBRARY
+from promptlift.service.simulations.personas import library, library_by_id
 from promptlift.service.store import accounts, personas
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict
         own = personas.count(connection, caller.account_id)
         rows = personas.page(connection, caller.account_id, limit=limit, offset=offset)
     start = max(0, offset - own)
-    built_in = LIBRARY[start : start + limit - len(rows)]
+    built_in = library()[start : start + limit - len(rows)]
     return {
         "data": [*(_own(row) for row in rows), *(_built_in(persona) for persona in built_in)],
-        "pagination": {"total": own + len(LIBRARY), "limit": limit, "offset": offset},
+        "pagination": {"total": own + len(library()), "limit": limit, "offset": offset},
     }
 
 
@@ -42,8 +42,8 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
     ApiException
         ``NOT_FOUND``.
     """
-    if persona_id in BY_ID:
-        return _built_in(BY_ID[persona_id])
+    if persona_id in library_by_id():
+        return _built_in(library_by_id()[persona_id])
     with database.read() as connection:
         row = personas.find(connection, caller.account_id, persona_id)
     if row is None:
@@ -117,7 +117,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
 
 
 def _check_own(persona_id: str) -> None:
-    if persona_id in BY_ID:
+    if persona_id in library_by_id():
         raise ApiException(
             "INVALID_STATE",
             "A persona of the library cannot be changed or deleted; create one of your own instead",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.simulations.personas import Persona, library
 from promptlift.service.store import personas
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["everybody", "named"]
 
 def everybody(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
     """The account's own personas as they were at a time, and the library."""
-    return [*_own(connection, account_id, before), *LIBRARY]
+    return [*_own(connection, account_id, before), *library()]
 
 
 def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
