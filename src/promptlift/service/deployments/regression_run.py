@@ -222,7 +222,9 @@ class RegressionRun:
             if one is None:
                 continue
             insights = None if one.document is None else orjson.loads(one.document)
-            scenario = from_conversation(one.content.decode("utf-8", "replace"), insights)
+            scenario = from_conversation(
+                one.content.decode("utf-8", "replace"), insights, exclusions=self._run.exclusions
+            )
             if scenario is not None and opening_key(scenario.opening) not in seen:
                 seen.add(opening_key(scenario.opening))
                 found.append(scenario)

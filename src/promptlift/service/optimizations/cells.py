@@ -132,7 +132,7 @@ class RunCells:
             while len(found) < count and at < len(self._pool):
                 logged = conversations.find(connection, self._row.account_id, self._pool[at])
                 at += 1
-                scenario = None if logged is None else _real(logged)
+                scenario = None if logged is None else _real(logged, self._run.exclusions)
                 if scenario is not None and (key := opening_key(scenario.opening)) not in known:
                     known.add(key)
                     found.append({**_document(scenario), "pool": at, "conversationId": self._pool[at - 1]})
@@ -156,9 +156,9 @@ def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
         future.set_exception(error)
 
 
-def _real(logged: AnyRow) -> Scenario | None:
+def _real(logged: AnyRow, exclusions: str | None) -> Scenario | None:
     insights = None if logged.document is None else orjson.loads(logged.document)
-    return from_conversation(logged.content.decode(), insights)
+    return from_conversation(logged.content.decode(), insights, exclusions=exclusions)
 
 
 def _document(value: Persona | Scenario) -> dict[str, Any]:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
-from promptlift.service.insights.turns import plain_words
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import LEXICON
+from promptlift.service.insights.lexicon.summary import request_of
+from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import one_line, storable_text
 from promptlift.service.simulations.scenarios_request import BATCH
@@ -51,7 +54,6 @@ FAILURE_WEIGHT: Final = 3.0
 # Answers in a row without one new scenario, after which the model is taken to have no more.
 POOR_ANSWERS: Final = 3
 
-_LEXICON_ASKED: Final = re.compile(r"\AAsked: “(.*?)”\.(?: |\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
 
 Source = Literal["conversation", "model"]
@@ -112,19 +114,23 @@ class Written:
     calls: int
 
 
-def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> Scenario | None:
+def from_conversation(
+    content_text: str, insights: Mapping[str, Any] | None, *, exclusions: str | None = None
+) -> Scenario | None:
     """Make a scenario of a logged conversation.
 
-    The opening is the first user message as it stands. The goal is the request part of the insights' summary with the
-    topics; without insights it is to get what the opening asks for. How the conversation ended is left out as far as
-    the summary lets it: the person of a simulation must not know.
+    The opening is the first user message as it stands. The goal is what the user asked for, with the topics: the first
+    sentence of a model's summary, or the request itself where the built-in analyser judged; without insights it is to
+    get what the opening asks for. How the conversation ended is left out, because the simulated person must not know.
 
     Parameters
     ----------
     content_text
         Content in either form.
     insights
-        ``summary``, ``topics`` and others as the API names them.
+        ``summary``, ``topics``, ``analyser`` and others as the API names them.
+    exclusions
+        Data and topics that must not appear in the goal, as the account's owner wrote them.
 
     Returns
     -------
@@ -133,10 +139,10 @@ def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> 
         cannot be read.
     """
     try:
-        messages = parse_content(content_text).messages
+        transcript = parse_content(content_text)
     except TranscriptError:
         return None
-    said = (message.content for message in messages if message.role == "user")
+    said = (message.content for message in transcript.messages if message.role == "user")
     opening = next((text for text in said if text.strip()), None)
     if opening is None or len(opening) > OPENING_CHARS or storable_text(opening) != opening:
         return None
@@ -147,9 +153,12 @@ def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> 
     )
     topics = [topic for topic in topics if topic][:TOPICS_TOLD]
     title = topics[0] if topics else opening
-    return Scenario(
-        one_line(title, TITLE_CHARS), opening, _goal(known.get("summary"), topics), "conversation"
-    )
+    # The built-in analyser's summary quotes the request and tells the ending: the request alone is wanted.
+    quotes = known.get("analyser") == LEXICON
+    asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
+    if asked is not None:
+        asked = read_exclusions(exclusions).clean(asked)
+    return Scenario(one_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
 def opening_key(opening: str) -> str:
@@ -253,15 +262,18 @@ def write_scenarios(
     return Written(tuple(written), tokens, calls)
 
 
-def _goal(summary: Any, topics: Sequence[str]) -> str:
-    parts = []
-    if isinstance(summary, str) and summary.strip():
-        quoted = _LEXICON_ASKED.match(summary)
-        first = _SENTENCE.match(summary.strip())
-        asked = quoted.group(1) if quoted else first.group() if first else summary
-        parts.append(f"Get what this person came for: {one_line(asked, ASKED_CHARS)}")
-    else:
-        parts.append("Get what the first message asks for, completely.")
+def _first_sentence(summary: Any) -> str | None:
+    """Return the part of a model's summary that says what was asked, as a judge is told to write it first."""
+    if not isinstance(summary, str) or not summary.strip():
+        return None
+    first = _SENTENCE.match(summary.strip())
+    return first.group() if first else summary
+
+
+def _goal(asked: str | None, topics: Sequence[str]) -> str:
+    parts = ["Get what the first message asks for, completely."]
+    if asked is not None:
+        parts = [f"Get what this person came for: {one_line(asked, ASKED_CHARS)}"]
     if topics:
         parts.append(f"It is about: {', '.join(topics)}.")
     return one_line(" ".join(parts), GOAL_CHARS)
