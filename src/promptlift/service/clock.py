@@ -14,7 +14,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> int:
-    """The current time."""
+    """Return the current time."""
     return time.time_ns() // 1_000_000
 
 

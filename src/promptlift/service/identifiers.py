@@ -45,7 +45,7 @@ def new_id(kind: str) -> str:
 
 
 def new_key() -> str:
-    """An API key with 256 random bits."""
+    """Return a new API key with 256 random bits."""
     return KEY_START + secrets.token_urlsafe(32)
 
 

@@ -22,7 +22,7 @@ OWN_MAX = 1_000
 
 
 def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict[str, Any]:
-    """One page of personas: the account's own newest first, then the library."""
+    """Return one page of personas: the account's own, newest first, then the library."""
     with database.read() as connection:
         own = personas.count(connection, caller.account_id)
         rows = personas.page(connection, caller.account_id, limit=limit, offset=offset)
@@ -35,7 +35,7 @@ def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict
 
 
 def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
-    """One persona.
+    """Return one persona.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
 
 
 def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str, Any]:
-    """Add a persona and give it.
+    """Add a persona and return it.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
 
 
 def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpdate) -> dict[str, Any]:
-    """Change the provided fields of a persona and give it. Optimizations under way keep what they have begun with.
+    """Update the provided fields of a persona and return it. Running optimizations keep the persona as it was.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
 
 
 def delete(database: Database, caller: Caller, persona_id: str) -> None:
-    """Delete a persona. Conversations that it held stay.
+    """Delete a persona. Its simulated conversations stay.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class MetricDrop:
 
     @property
     def is_harm(self) -> bool:
-        """Whether it fell for sure, and by enough to speak of."""
+        """Whether it fell significantly, and by enough to matter."""
         enough = self.name != "sentiment" or self.after - self.before < GUARDRAIL_MARGINS["sentiment"]
         return self.after < self.before and self.p < self.level and enough
 
@@ -104,12 +104,12 @@ class Finding:
 
 
 def issue_id(title: str) -> str:
-    """The same for the same title, whenever and wherever it is asked for."""
+    """Return the id of an issue: the same title always has the same id."""
     return f"iss_{hashlib.sha256(title.casefold().encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def count_issues(before: Sequence[Judged], after: Sequence[Judged]) -> tuple[IssueCounts, ...]:
-    """Failed conversations by issue, most frequent before first; the rest under `OTHER`."""
+    """Count failed conversations by issue, the most frequent before first; the rest under `OTHER`."""
     failed_before = Counter(one.issue or OTHER for one in before if not one.completed)
     ordered = sorted(failed_before.items(), key=lambda pair: (pair[0] == OTHER, -pair[1], pair[0]))
     named = [title for title, _ in ordered if title != OTHER][:ISSUES_NAMED]
@@ -149,14 +149,14 @@ def metric_drops(before: Sequence[Judged], after: Sequence[Judged], *, check: in
 
 
 def _fewer_p(x1: int, n1: int, x0: int, n0: int) -> float:
-    """Fisher's exact one-sided p that the first group completes less."""
+    """Return Fisher's exact one-sided p-value that the first group completes less."""
     done, whole = x1 + x0, math.comb(n1 + n0, x1 + x0)
     ways = sum(math.comb(n1, x) * math.comb(n0, done - x) for x in range(max(0, done - n0), x1 + 1))
     return ways / whole
 
 
 def judge(before: Sequence[Judged], after: Sequence[Judged], *, verified: bool) -> Finding:
-    """Judge a text that is live.
+    """Judge the current version.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the settings want of a winner."""
+"""The plan for a winner, as the settings have it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHANGED = Plan(
 
 
 def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
-    """What happens with a winner right after its optimization; ``None`` for nothing.
+    """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
     A rehearsed winner is never deployed by itself. It may be staged, because a person who sees that it was a rehearsal
     decides then.

@@ -1,4 +1,4 @@
-"""One regression test from its first cell to its verdict, in parts that each leave their rows behind."""
+"""One regression test from its first cell to its verdict, in steps that each keep their rows."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 __all__ = ["STAGE", "RegressionRun", "measured"]
 
 STAGE = "regression"
-# Personas that a model is told of when it writes scenarios.
-PERSONAS_TOLD = 5
+# Personas that are shown to whoever writes scenarios.
+PERSONAS_SHOWN = 5
 
 
 class RegressionRun:
-    """Carries one regression test on from wherever its rows say that it is.
+    """One regression test, continued from where its rows left it.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class RegressionRun:
             for one in variants
             if one.number == LIVE or one.id == self._deployment.variant_id
         }
-        # As the prompt is run now: what goes live, goes live under its settings of today.
+        # As the prompt is run now: a deployed version runs under the prompt's present settings.
         self._prompt = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
@@ -154,7 +154,7 @@ class RegressionRun:
             return simulations.cells(connection, self._row.id, stage=STAGE)
 
     def _fill(self) -> Sequence[AnyRow]:
-        """Choose who talks about what, once, and keep it."""
+        """Choose the personas and scenarios of the cells once, and keep them."""
         row = self._row
         with self._database.read() as connection:
             everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
@@ -194,14 +194,14 @@ class RegressionRun:
         if not missing:
             return found
         rng = random.Random(f"{self._row.seed} {STAGE} scenarios")
-        told = rng.sample(list(personas), min(PERSONAS_TOLD, len(personas)))
+        shown = rng.sample(list(personas), min(PERSONAS_SHOWN, len(personas)))
         try:
             written = write_scenarios(
                 self._tasks,
                 prompt=self._prompt,
                 count=missing,
                 known=[*used, *found],
-                personas=told,
+                personas=shown,
                 seed=self._row.seed,
             ).scenarios
         except ScenariosFailed as error:
@@ -234,7 +234,7 @@ class RegressionRun:
 
 
 def measured(connection: Connection, optimization_id: str, *, stopped: str | None = None) -> Summary:
-    """What the conversations that were held so far say."""
+    """Summarize the conversations that were held so far."""
     cells = simulations.cells(connection, optimization_id, stage=STAGE)
     scenarios = [orjson.loads(row.scenario) for row in cells]
     names = {one["number"]: one["title"] for one in scenarios}

@@ -1,4 +1,4 @@
-"""Which simulated conversations a regression test is made of, and what their outcomes say."""
+"""The simulated conversations of a regression test, and the verdict from their outcomes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Summary:
     document
         ``regressionTest`` of a deployment.
     reason
-        Why it was not passed, in words and numbers; ``None`` when it was.
+        Why the test failed, in words and numbers; ``None`` when it passed.
     """
 
     passed: bool
@@ -79,7 +79,7 @@ class Summary:
 def plan_cells(
     personas: Sequence[Persona], rng: random.Random, *, scenarios: int = SCENARIOS
 ) -> list[RegressionCell]:
-    """Give each scenario its own personas, drawn from everybody.
+    """Draw the personas of each scenario from all personas.
 
     With fewer scenarios each gets more personas, so that there are always as many pairs. A persona comes twice to a
     scenario only when there are not enough.
@@ -154,7 +154,7 @@ def summarize(
 
 
 def unmeasured(dropped: int) -> dict[str, Any]:
-    """The document of a test without a single pair."""
+    """Return the document of a test without a single pair."""
     return {
         "passed": False,
         "verdict": "inconclusive",

@@ -1,4 +1,4 @@
-"""A check of a live text against production, and what follows from it: a verdict, an event, a roll back."""
+"""Check the current version against production: a verdict, an event, a rollback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVENTS: dict[str, EventKind] = {
 
 
 def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRow]:
-    """Live deployments for which enough new conversations were judged for their next check.
+    """Return the live deployments for which enough new conversations were judged for their next check.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRo
 
 
 def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
-    """Prompts with insights that came after an event, and the number of the newest event.
+    """Return the prompts with insights newer than an event, and the number of the newest event.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a judge is: one conversation in, one judgement out."""
+"""The judge protocol: one conversation in, one judgement out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who talks about what in the cells of an optimization: chosen once, kept, and never used twice."""
+"""The personas and scenarios of an optimization's cells: chosen once, kept, and never used twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunCells:
     Parameters
     ----------
     run
-        Whose model writes scenarios, and who keeps them.
+        The run that the cells belong to; its tasks write scenarios.
     row
         The optimization, with its pool.
     """
@@ -61,7 +61,7 @@ class RunCells:
         self._talking[number] = (persona, _scenario(scenario))
 
     def of(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
-        """Who talks about what in each cell of a pass."""
+        """Return the persona and the scenario of each cell of a pass."""
         if step.cells[0].number not in self._talking:
             self._fill(step)
         return {cell.number: self._talking[cell.number] for cell in step.cells}
@@ -152,7 +152,7 @@ class RunCells:
 def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - told to whoever asks
+    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
         future.set_exception(error)
 
 

@@ -1,4 +1,4 @@
-"""One optimization from its first model call to its result, in parts that each leave their rows behind."""
+"""One optimization from its first model call to its result, in steps that each keep their rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUMMARIES_SHOWN = 5
 
 
 class OptimizationRun:
-    """Carries one optimization on from wherever its rows say that it is.
+    """One optimization, continued from where its rows left it.
 
     The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
     interrupted or not.
@@ -91,7 +91,7 @@ class OptimizationRun:
         return optimizations.count_calls(connection, self._row.id, self._worker, calls, tokens)
 
     def count(self) -> None:
-        """Count the model calls that no row has told of so far."""
+        """Count the model calls that no row has recorded so far."""
         with self._database.write() as connection:
             self._run.keep(connection)
 
@@ -121,7 +121,7 @@ class OptimizationRun:
     # Before the first pass
 
     def _texts(self) -> list[str]:
-        """The text of every arm, the original first; written by the model when there are none yet."""
+        """Return the text of every arm, the original first; variants are written when there are none yet."""
         with self._database.read() as connection:
             rows = optimizations.variants(connection, self._row.id)
         if not rows:
@@ -217,7 +217,7 @@ class OptimizationRun:
             self._pool.hold_all(self._run, todo)
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
-        """Take what happened in a pass, decide, and keep both."""
+        """Record the outcomes of a pass, decide, and keep both."""
         with self._database.read() as connection:
             rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
         cells = self._cells.of(step)
@@ -242,7 +242,7 @@ class OptimizationRun:
 
 
 def _failures(found: Sequence[dict[str, Any]], said: LoggedWords) -> list[Failure]:
-    """What went wrong in logged conversations, without names and numbers: frequent issues, and some whole stories."""
+    """List the failures of logged conversations without names and numbers: frequent issues, and some summaries."""
     titles = Counter(said.masked(issue["title"]) for one in found for issue in one.get("issues") or [])
     failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
     stories = [said.masked(one["summary"]) for one in found if one.get("summary")]

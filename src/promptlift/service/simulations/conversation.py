@@ -73,7 +73,7 @@ def simulate(
     is not asked at all. The persona knows neither which text the assistant has nor that
     there is more than one.
 
-    An assistant that answers nothing said nothing: its message is empty, and the persona is told so. That is the
+    An assistant that answers nothing said nothing: its message is empty, and the persona sees that. That is the
     text's fault and no failure of the infrastructure. A persona that says nothing twice has left.
 
     Parameters

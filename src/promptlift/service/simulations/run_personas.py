@@ -1,4 +1,4 @@
-"""Who may talk in an optimization: the account's own personas and the library."""
+"""The personas of a run: the account's own and the library."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["everybody", "named"]
 
 
 def everybody(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
-    """The account's own personas as they were at a time, and the library."""
+    """Return the account's own personas as they were at a time, and the library."""
     return [*_own(connection, account_id, before), *library()]
 
 
 def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
-    """The personas with these ids; those that there are not are left out."""
+    """Return the personas with these ids; unknown ids are left out."""
     there = {persona.id: persona for persona in everybody(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
 

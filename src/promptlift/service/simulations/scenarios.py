@@ -1,4 +1,4 @@
-"""What simulated people come with: openings and goals, from real conversations first and from a model where there are none."""
+"""The scenarios of simulated conversations: openings and goals, from real conversations first, then from a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OPENING_CHARS: Final = 4_000
 TITLE_CHARS: Final = 120
 GOAL_CHARS: Final = 600
 ASKED_CHARS: Final = 400
-TOPICS_TOLD: Final = 5
+TOPICS_NAMED: Final = 5
 
 # A conversation that failed is drawn this much more often than one that did not: a variant is to mend failures, and
 # still has to hold up where the original works.
@@ -151,7 +151,7 @@ def from_conversation(
     topics = (
         [one_line(t, 60) for t in listed if isinstance(t, str)] if isinstance(listed, list | tuple) else []
     )
-    topics = [topic for topic in topics if topic][:TOPICS_TOLD]
+    topics = [topic for topic in topics if topic][:TOPICS_NAMED]
     title = topics[0] if topics else opening
     # The built-in analyser's summary quotes the request and tells the ending: the request alone is wanted.
     quotes = known.get("analyser") == LEXICON
@@ -162,12 +162,12 @@ def from_conversation(
 
 
 def opening_key(opening: str) -> str:
-    """Give what two openings share when they count as the same: the words, without case and punctuation."""
+    """Return what equal openings share: their words, without case and punctuation."""
     return plain_words(opening).strip() or opening.strip()
 
 
 def weight_of(insights: Mapping[str, Any] | None) -> float:
-    """Give the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
+    """Return the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
     return FAILURE_WEIGHT if insights is not None and insights.get("taskCompleted") is False else 1.0
 
 
@@ -210,7 +210,7 @@ def write_scenarios(
     prompt
         Whose users the people are; only the original text is shown, never a variant.
     known
-        Scenarios there are already: real ones serve as examples, all titles are told.
+        Scenarios there are already: real ones serve as examples, all titles are listed.
     personas
         Kinds of people, for variety of the openings.
     seed

@@ -1,4 +1,4 @@
-"""What a model is told when it writes scenarios, and the answer that it may give."""
+"""The request in which a language model writes scenarios, and the shape of its answer."""
 
 from __future__ import annotations
 

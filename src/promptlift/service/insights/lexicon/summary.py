@@ -20,7 +20,7 @@ REQUEST_CHARS: Final = 180
 END_CHARS: Final = 140
 GREETING_WORDS: Final = 3
 
-# The first that holds is told.
+# The first that applies is used.
 _ENDINGS: Final = (
     ("gives_up", "The user gave up"),
     ("not_solved", "The user said it did not help"),
@@ -54,12 +54,12 @@ def summarize(turns: Sequence[Turn], signals: Signals) -> str:
     answers = [turn for turn in turns if turn.speaker == "assistant"]
     if not answers:
         return f"{asked} Nobody answered."[:SUMMARY_CHARS]
-    last = f"Last answer: “{_one_line(_telling(answers).text, END_CHARS)}”."
+    last = f"Last answer: “{_one_line(_last_answer(answers).text, END_CHARS)}”."
     return " ".join(part for part in (asked, f"{ending}." if ending else "", last) if part)[:SUMMARY_CHARS]
 
 
-def _telling(answers: Sequence[Turn]) -> Turn:
-    """The last answer that is more than a polite ending, of the last three; else the last."""
+def _last_answer(answers: Sequence[Turn]) -> Turn:
+    """Return the last answer that is more than a polite ending, of the last three; else the last."""
     for turn in reversed(answers[-3:]):
         if not any(phrase in turn.words for phrase in phrases.ANYTHING_ELSE):
             return turn

@@ -1,4 +1,4 @@
-"""What a rewrite of a prompt must not lose, found by rule and told in words.
+"""What a rewrite of a prompt must not lose, found by rule and described in words.
 
 - **Addresses** (``https://…``, ``www.…``) and **e-mail addresses**: each stands in the variant as it stands in the
   original.
@@ -119,7 +119,7 @@ def find_constraints(original: str) -> Constraints:
 
 
 def lost_constraints(text: str, original: str) -> list[str]:
-    """Say what of the original's constraints a variant has lost."""
+    """Describe the constraints of the original that a variant has lost."""
     wanted = find_constraints(original)
     numbers = _numbers(text)
     loose = _loose(text)

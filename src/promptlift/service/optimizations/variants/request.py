@@ -1,4 +1,4 @@
-"""What a model is told when it writes variants, and the answer that it may give."""
+"""The request in which a language model writes variants, and the shape of its answer."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class VariantsAnswer(BaseModel):
 def owners_words(
     prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
 ) -> list[str]:
-    """Give all texts of a request that its owner wrote."""
+    """Return all texts of a request that its owner wrote."""
     texts = [prompt.content, prompt.objective or ""]
     for value in (*(intent or {}).values(), *general.values()):
         texts += [

@@ -80,7 +80,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
 def choose_strategies(
     count: int, *, prompt: PromptText, has_failures: bool, has_intent: bool, seed: int
 ) -> list[Strategy]:
-    """Give one strategy a variant, different ones: what is known about this prompt first, the rest by the seed."""
+    """Choose a strategy for each variant, different ones: those that use known facts first, the rest by the seed."""
     rng = random.Random(seed)
     rest = [*STRATEGIES, *([_SHORTER] if len(prompt.content) >= SHORT_CHARS else [])]
     first = [*([_INTENT] if has_intent else []), *([_AGAINST_FAILURES] if has_failures else [])]
