@@ -95,5 +95,5 @@ def unavailable(error: DBAPIError) -> ApiException:
     _LOG.error("the database cannot be used: %s", str(error.orig).partition("\n")[0])
     return ApiException(
         "SERVICE_UNAVAILABLE",
-        "The service cannot use its database right now; send it again later",
+        "The service cannot use its database right now; try again later",
     )

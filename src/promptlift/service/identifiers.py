@@ -40,7 +40,7 @@ _randomness = _Randomness()
 
 
 def new_id(kind: str) -> str:
-    """Make an identifier that nobody can guess, such as ``cnv_4f…``; ``kind`` is three letters."""
+    """Return an identifier that cannot be guessed, such as ``cnv_4f…``; ``kind`` is three letters."""
     return f"{kind}_{_randomness.take()}"
 
 

@@ -139,7 +139,7 @@ def test_more_variants_than_asked_for_are_left():
 def test_no_usable_variant_is_a_failure_with_a_reason():
     model = ScriptedModel(in_turn(answer(ORIGINAL, "")))
     with pytest.raises(
-        VariantsFailed, match=r"no variant that can be tested, asked 3 times\. .*original text"
+        VariantsFailed, match=r"no variant that can be tested, in 3 requests\. .*original text"
     ) as caught:
         write(model)
     assert len(caught.value.problems) == 2

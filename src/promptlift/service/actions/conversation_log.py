@@ -351,7 +351,7 @@ def _refusal_of(error: Exception) -> ApiException:
         return error
     if isinstance(error, _KeyTakenError):
         return ApiException(
-            "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
+            "SERVICE_UNAVAILABLE", "Another request is using the same idempotency key; try again"
         )
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
         return unavailable(error)

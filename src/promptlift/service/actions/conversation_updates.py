@@ -74,7 +74,8 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         raw = None
     elif wanted.if_content_hash not in (None, conversation_updates.content_hash(before.content)):
         return ApiException(
-            "INVALID_STATE", "The conversation has another content by now; read it and decide again"
+            "INVALID_STATE",
+            "The content of the conversation has changed in the meantime; read it again before you change it",
         )
     values: dict[str, Any] = {}
     if wanted.status is not None:

@@ -72,7 +72,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
         if personas.count(connection, caller.account_id) >= OWN_MAX:
             raise ApiException(
                 "INVALID_STATE",
-                f"The account has {OWN_MAX} personas, which is the most; delete one first",
+                f"The account has the maximum of {OWN_MAX} personas; delete one first",
                 details={"personas": f"at most {OWN_MAX}"},
             )
         personas.add(connection, values)

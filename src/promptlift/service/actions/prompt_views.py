@@ -64,9 +64,9 @@ def _insight_counts(figures: Totals, troubles: Sequence[AnyRow], waits_because: 
     failed = sum(row.n for row in troubles if row.judging == "failed")
     if waits_because is not None:
         reasons[waits_because] += figures.total - figures.scored - reasons.total()
-    told = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS) if count]
+    listed = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS) if count]
     waiting = figures.total - figures.scored - failed
-    return {"ready": figures.scored, "waiting": waiting, "failed": failed, "reasons": told}
+    return {"ready": figures.scored, "waiting": waiting, "failed": failed, "reasons": listed}
 
 
 def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:

@@ -131,12 +131,12 @@ def update(
                 connection, caller, now
             )  # an archived prompt does not count, so it must fit in again
         text = changes.get("content")
-        told = text is not None and (text != before.content or not before.content_known)
-        if told and text is not None:
+        changed = text is not None and (text != before.content or not before.content_known)
+        if changed and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)
-        if after is not None and told:
+        if after is not None and changed:
             payload = {
                 "promptId": prompt_id,
                 "promptName": after.name,

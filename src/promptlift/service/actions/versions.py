@@ -114,7 +114,7 @@ def restore(
         "previousVersionId": current_version.version_id(live.seq),
         "changed": changed,
         "actionId": action_id,
-        "message": "The text is live again" if changed else "The text was live already",
+        "message": "The version is current again" if changed else "The text was already current",
     }
 
 

@@ -105,7 +105,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
     }
 
 
-def tell(
+def emit(
     connection: Connection,
     kind: EventKind,
     deployment: AnyRow,

@@ -7,7 +7,7 @@ that harms nothing is held to be harmful in at most 5 % of cases. A drop of sent
 guardrails: over many conversations a tiny one would be significant. Then failures are compared as
 `promptlift.stats.deployment_verdict` does.
 
-Each failed conversation counts under one issue, its worst; those whose issue nobody had named before the change count
+Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
 under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
 """
 
@@ -93,7 +93,7 @@ class Finding:
     reason
         Why, in words and numbers; ``None`` while pending.
     harmed
-        Whether a production metric fell, so that a text that went live by itself is to be taken back.
+        Whether a production metric fell, so that a version that was deployed automatically is rolled back.
     """
 
     status: DeploymentStatus

@@ -29,12 +29,12 @@ STAGED = Plan("staged", "approval")
 REHEARSED = Plan(
     "rejected",
     "auto",
-    "A rehearsal says nothing about a real prompt, so its winner never goes live by itself",
+    "A rehearsal says nothing about a real prompt, so its winner is never deployed automatically",
 )
 CHANGED = Plan(
     "rejected",
     "auto",
-    "The prompt was changed while the optimization ran: the winner was compared with a text that is no longer live",
+    "The prompt was changed while the optimization ran: the winner was compared with a version that is no longer current",
 )
 
 

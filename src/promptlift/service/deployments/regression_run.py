@@ -157,9 +157,9 @@ class RegressionRun:
         """Choose the personas and scenarios of the cells once, and keep them."""
         row = self._row
         with self._database.read() as connection:
-            everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
-        scenarios = self._scenarios(everybody)
-        plan = plan_cells(everybody, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
+            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        scenarios = self._scenarios(personas)
+        plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
         rows = [
             {
                 "account_id": row.account_id,

@@ -44,7 +44,7 @@ LIVE: Final = 0
 
 
 class RegressionCell(NamedTuple):
-    """Who talks about what; ``scenario`` counts from 0."""
+    """The persona and the scenario of a cell; ``scenario`` counts from 0."""
 
     number: int
     scenario: int
@@ -61,7 +61,7 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A regression test as the API gives it.
+    """A regression test in its API form.
 
     Attributes
     ----------
@@ -210,13 +210,13 @@ def _tables(
 def _why(document: dict[str, Any], stopped: str | None) -> str:
     pairs, low = document["pairs"], document["liftPointsLow"]
     counts = (
-        f"over {pairs['n']} pairs the new text completed {pairs['n11'] + pairs['n10']} tasks and the live one "
+        f"over {pairs['n']} pairs the new version completed {pairs['n11'] + pairs['n10']} tasks and the current one "
         f"{pairs['n11'] + pairs['n01']}"
     )
     if document["verdict"] == "regressed":
         worse = [one["name"] for one in document["scenarios"] if not one["passed"]]
         where = f"; worse in: {', '.join(worse)}" if worse else ""
-        return f"The regression test found the new text worse: {counts}{where}"
+        return f"The regression test found the new version worse: {counts}{where}"
     if stopped is not None:
         return stopped
     return (

@@ -79,7 +79,7 @@ def apply(
 
     The winner without ``variant_id``. Applying a staged variant is its approval. The original can be applied too:
     its text comes back. A text that is live already stays as it is, without a second version. The result of a
-    rehearsal is applied too, because somebody asks for it by name; it never goes live by itself.
+    rehearsal is applied too, because a person asks for it; it is never deployed automatically.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
         # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
         raise ApiException(
             "INVALID_STATE",
-            "The optimization ended without a winner, so nothing can be applied by itself; name a variant in variantId",
+            "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
             details={"variantId": "needed, because there is no winner"},
         )
     for variant in optimizations.variants(connection, optimization.id):
@@ -299,7 +299,7 @@ def supersede(
             values |= {
                 "state": "rolled_back",
                 "rolled_back_at": now,
-                "reason": "Somebody restored the text that was live before",
+                "reason": "The previous version was restored",
             }
         if row.verification == "pending":
             values["verification"] = "confounded"
@@ -323,7 +323,7 @@ def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
     prompt = prompts.find(connection, row.account_id, row.prompt_id)
     if prompt is not None:
         gathered = evidence.gather(connection, row)
-        evidence.tell(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
+        evidence.emit(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
 
 
 def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:

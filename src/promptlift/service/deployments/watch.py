@@ -98,7 +98,7 @@ def _keep(
         last = max(one.started_at for one in gathered.after)
         # From here on it is asked whether it gets worse again, with checks of their own.
         values |= {"checked": 0, "production": orjson.dumps({"verifiedUntil": last}).decode()}
-    # unspecified: a regression of a text that a person applied. That person decides; the event tells.
+    # unspecified: a regression of a text that a person applied. That person decides; the event informs them.
     back = finding.harmed and deployment.origin == "auto"
     if back:
         values |= {
@@ -113,7 +113,7 @@ def _keep(
     if back:
         _roll_back(connection, deployment, prompt, now=now)
     if news:
-        evidence.tell(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
+        evidence.emit(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
 
 
 def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, now: int) -> None:

@@ -48,7 +48,7 @@ class RunCells:
         self._pool: list[str] = orjson.loads(row.pool or "[]")
         self._used: _Scenarios = []
         self._openings: set[str] = set()
-        self._talking: dict[int, tuple[Persona, Scenario]] = {}
+        self._chosen: dict[int, tuple[Persona, Scenario]] = {}
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
         with database.read() as connection:
@@ -58,13 +58,13 @@ class RunCells:
     def _take(self, number: int, persona: Persona, scenario: dict[str, Any]) -> None:
         self._used.append(scenario)
         self._openings.add(opening_key(scenario["opening"]))
-        self._talking[number] = (persona, _scenario(scenario))
+        self._chosen[number] = (persona, _scenario(scenario))
 
     def of(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
         """Return the persona and the scenario of each cell of a pass."""
-        if step.cells[0].number not in self._talking:
+        if step.cells[0].number not in self._chosen:
             self._fill(step)
-        return {cell.number: self._talking[cell.number] for cell in step.cells}
+        return {cell.number: self._chosen[cell.number] for cell in step.cells}
 
     def look_ahead(self, step: Pass) -> None:
         """Begin to choose the next pass's scenarios while this one is held: they do not depend on its outcomes."""
@@ -120,8 +120,8 @@ class RunCells:
                 ids = orjson.loads(row.persona_ids)
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[one] for one in ids]
-            everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
-        return draw(everybody, count, random.Random(f"{row.seed} personas {number_of_pass}"))
+            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        return draw(personas, count, random.Random(f"{row.seed} personas {number_of_pass}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
         """Scenarios that were not used yet."""

@@ -135,7 +135,7 @@ def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
         "intervalLevel": analysis.interval_level,
         "look": analysis.look,
         "maxLooks": analysis.max_looks,
-        # JSON has no infinity: a number too large for it is told by its logarithm alone.
+        # JSON has no infinity: a number too large for it is given by its logarithm alone.
         "eValue": analysis.e_value if math.isfinite(analysis.e_value) else None,
         "logEValue": analysis.log_e_value,
     }

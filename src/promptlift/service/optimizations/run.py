@@ -158,7 +158,7 @@ class OptimizationRun:
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         if len(written.variants) < row.variant_count:
             self._notes.append(
-                f"The model wrote {len(written.variants)} usable of {row.variant_count} variants. "
+                f"Only {len(written.variants)} of {row.variant_count} variants could be tested. "
                 + " ".join(written.problems)
             )
         experiment = experiment_of(row, variants=len(written.variants), prior_sd_points=_prior_sd(history))

@@ -74,7 +74,7 @@ def speak_as_persona(description: str, messages: Sequence[tuple[Role, str]], tru
         answer = _LAST_WORDS[last]
         return PersonaMessage("" if answer is None else speak(answer, place), is_last=True)
     kinds = [None if line is None else line[0] for line in heard]
-    # An answer that is no known line helps nobody.
+    # An answer that is no known line is useless.
     useless = sum(kind is None or kind in USELESS for kind in kinds)
     steps = kinds.count("asks") + kinds.count("goes on")
     if useless + max(0, steps - _STEPS_ACCEPTED) >= truth.patience(description):

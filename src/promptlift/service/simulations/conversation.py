@@ -74,7 +74,7 @@ def simulate(
     there is more than one.
 
     An assistant that answers nothing said nothing: its message is empty, and the persona sees that. That is the
-    text's fault and no failure of the infrastructure. A persona that says nothing twice has left.
+    text's fault and no failure of the infrastructure. A persona that says nothing twice has left the conversation.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def simulate(
     """
     if max_turns < 1:
         raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
-    talk = _Talk()
+    talk = _Conversation()
     talk.say("user", storable_text(scenario.opening))
     turns = 0
     while True:
@@ -112,7 +112,7 @@ def simulate(
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """The conversation so far, within the limits of content."""
 
     said: list[tuple[Role, str]] = field(default_factory=list)
@@ -131,7 +131,7 @@ class _Talk:
         return Simulated(Transcript(messages=messages), turns, ending, self.tokens, self.calls)
 
 
-def _agent(tasks: SimulationTasks, talk: _Talk, prompt: PromptText, content: str) -> str:
+def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> str:
     talk.calls += 1
     try:
         answer = tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
@@ -143,7 +143,7 @@ def _agent(tasks: SimulationTasks, talk: _Talk, prompt: PromptText, content: str
 
 
 def _persona(
-    tasks: SimulationTasks, talk: _Talk, persona: Persona, scenario: Scenario, seed: int
+    tasks: SimulationTasks, talk: _Conversation, persona: Persona, scenario: Scenario, seed: int
 ) -> PersonaMessage:
     for _ in range(PERSONA_TRIES):
         talk.calls += 1

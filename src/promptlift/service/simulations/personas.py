@@ -28,7 +28,7 @@ class Persona:
     name
         For people.
     description
-        Tells a model how this person talks. An account's own persona is written by whoever holds a key: hostile text.
+        Describes to a model how this person talks. An account's own persona is written by a user: hostile text.
     """
 
     id: str
@@ -53,7 +53,7 @@ def library_by_id() -> dict[str, Persona]:
 
 
 def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Persona]:
-    """Draw ``count`` personas: nobody twice before everybody was drawn once.
+    """Draw ``count`` personas: none twice before each was drawn once.
 
     Only ``rng.random()`` is used, whose sequence is the same in every version of Python.
 

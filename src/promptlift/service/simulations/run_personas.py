@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["everybody", "named"]
+__all__ = ["all_personas", "named"]
 
 
-def everybody(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
+def all_personas(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
     """Return the account's own personas as they were at a time, and the library."""
     return [*_own(connection, account_id, before), *library()]
 
 
 def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
     """Return the personas with these ids; unknown ids are left out."""
-    there = {persona.id: persona for persona in everybody(connection, account_id, before=before)}
+    there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
 
 

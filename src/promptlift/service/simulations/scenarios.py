@@ -153,7 +153,7 @@ def from_conversation(
     )
     topics = [topic for topic in topics if topic][:TOPICS_NAMED]
     title = topics[0] if topics else opening
-    # The built-in analyser's summary quotes the request and tells the ending: the request alone is wanted.
+    # The built-in analyser's summary quotes the request and adds the ending; only the request is wanted.
     quotes = known.get("analyser") == LEXICON
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
@@ -237,7 +237,7 @@ def write_scenarios(
             empty_answers=poor,
             seed=seed + calls,
         )
-        reason = "it wrote only openings that there were already, or none that can be used"
+        reason = "it wrote only openings that already existed or could not be used"
         fresh: list[Scenario] = []
         calls += 1
         try:
@@ -253,7 +253,7 @@ def write_scenarios(
         poor = 0 if fresh else poor + 1
         if poor >= POOR_ANSWERS:
             raise ScenariosFailed(
-                f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row held "
+                f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row contained "
                 f"nothing new: {reason}. Log conversations with this prompt, or use a larger model.",
                 scenarios=tuple(written),
                 tokens=tokens,
@@ -263,7 +263,7 @@ def write_scenarios(
 
 
 def _first_sentence(summary: Any) -> str | None:
-    """Return the part of a model's summary that says what was asked, as a judge is told to write it first."""
+    """Return the part of a model's summary that says what was asked, which comes first in it."""
     if not isinstance(summary, str) or not summary.strip():
         return None
     first = _SENTENCE.match(summary.strip())

@@ -214,7 +214,7 @@ class _Work:
         problems = tuple(place.problem for place in self.places if place.problem)
         if not variants:
             raise VariantsFailed(
-                f"The language model wrote no variant that can be tested, asked {self.calls} times. "
+                f"The language model wrote no variant that can be tested, in {self.calls} requests. "
                 f"{problems[0] if problems else ''}",
                 problems=problems,
                 tokens=self.tokens,
