@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.deployments import transitions as live_deployments
+from promptlift.service.deployments import transitions
 from promptlift.service.store import deployments, events, optimizations, prompts
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: in
     variant = next(
         one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
     )
-    live_deployments.go_live(
+    transitions.go_live(
         connection, prompt, optimization, variant, origin="auto", now=now, waiting=deployment, **values
     )
 

@@ -39,7 +39,7 @@ FIRST_CELL: Final = 1_000_000
 SCENARIOS: Final = 12
 PERSONAS_EACH: Final = 15
 PAIRS: Final = SCENARIOS * PERSONAS_EACH
-# Number of the arm that speaks with the live text: the original of the optimization.
+# Number of the arm with the current version: the original of the optimization.
 LIVE: Final = 0
 
 
