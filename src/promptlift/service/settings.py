@@ -24,7 +24,7 @@ _LEAST_CONNECTIONS = 8
 
 
 def default_data_folder() -> Path:
-    """The user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
+    """Return the user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
     chosen = os.environ.get("PROMPTLIFT_DATA")
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("promptlift"))
 

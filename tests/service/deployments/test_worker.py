@@ -243,7 +243,7 @@ def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
     assert found["regressionTest"]["verdict"] == "regressed"
-    assert "found the new text worse: over 180 pairs" in found["reason"]
+    assert "found the new version worse: over 180 pairs" in found["reason"]
     assert world.text == ORIGINAL
     assert world.kinds() == ["regression_test.completed"]
     assert world.events()[0][1]["passed"] is False

@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 import threading
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from promptlift.errors import PromptliftError
 from promptlift.service.background.kind import Kind
-from promptlift.service.llm.calls import Calls, Cancelled
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
@@ -27,23 +27,33 @@ class LeaseLost(PromptliftError):
     """The run was stopped, or another process has it: this one may not go on."""
 
 
-class Runs(Kind):
+class Cancellable(Protocol):
+    """What a run works with, and what ends when the run is taken away."""
+
+    def cancel(self) -> None:
+        """End all of it, from any thread."""
+
+
+Tasks = TypeVar("Tasks", bound=Cancellable)
+
+
+class Runs(Kind, Generic[Tasks]):
     """A kind of work whose rows are runs, each in a thread of its own."""
 
     watches_leases = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls: dict[str, Calls] = {}
+        self._tasks: dict[str, Tasks] = {}
         self._ending = False
         self._lock = threading.Lock()
 
     @abstractmethod
-    def calls_of(self, row_id: str) -> Calls:
-        """Return the model calls of a run; they are cancelled when the row is taken away or the process ends."""
+    def tasks_of(self, row_id: str) -> Tasks:
+        """Return who carries out the tasks of a run; they are cancelled when the row is taken away or the process ends."""
 
     @abstractmethod
-    def carry_on(self, row_id: str, calls: Calls) -> None:
+    def carry_on(self, row_id: str, tasks: Tasks) -> None:
         """Carry a run on to its end."""
 
     @abstractmethod
@@ -56,10 +66,10 @@ class Runs(Kind):
             self._work_on(row_id)
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """End the model calls of these runs."""
+        """End the tasks of these runs."""
         with self._lock:
-            calls = [self._calls[row_id] for row_id in ids if row_id in self._calls]
-        for one in calls:
+            tasks = [self._tasks[row_id] for row_id in ids if row_id in self._tasks]
+        for one in tasks:
             one.cancel()
 
     def start(self) -> None:
@@ -73,12 +83,12 @@ class Runs(Kind):
 
     def _work_on(self, row_id: str) -> None:
         try:
-            calls = self.calls_of(row_id)
+            tasks = self.tasks_of(row_id)
             with self._lock:
                 if self._ending:
                     return
-                self._calls[row_id] = calls
-            self.carry_on(row_id, calls)
+                self._tasks[row_id] = tasks
+            self.carry_on(row_id, tasks)
         except (Cancelled, LeaseLost, SQLAlchemyError):
             raise
         except PromptliftError as error:
@@ -90,4 +100,4 @@ class Runs(Kind):
             self.fail(row_id, f"A defect of the service: {type(error).__name__}: {error}")
         finally:
             with self._lock:
-                self._calls.pop(row_id, None)
+                self._tasks.pop(row_id, None)

@@ -15,9 +15,9 @@ from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
     from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
 
 __all__ = ["ProductionWatch", "RegressionTests"]
@@ -30,7 +30,7 @@ LOOK_EVERYWHERE = 30  # looks
 TESTS_AT_A_TIME = 8
 
 
-class RegressionTests(Runs):
+class RegressionTests(Runs["SimulationTasks"]):
     """Run regression tests.
 
     Parameters
@@ -56,23 +56,21 @@ class RegressionTests(Runs):
         self._pool = pool
         self._worker = worker
 
-    def calls_of(self, row_id: str) -> Calls:
-        """Return the model calls of a test. A rehearsal is never tested: its winner does not go live by itself."""
+    def tasks_of(self, row_id: str) -> SimulationTasks:
+        """Return who carries out the tasks of a test. A rehearsal is never tested: its winner does not go live by itself."""
         with self._database.read() as connection:
             row = deployments.get(connection, row_id)
             optimization = optimizations.get(connection, row.optimization_id)
-        return self._models.calls(rehearsal=False, seed=optimization.seed)
+        return self._models.tasks(rehearsal=False, seed=optimization.seed)
 
-    def carry_on(self, row_id: str, calls: Calls) -> None:
+    def carry_on(self, row_id: str, tasks: SimulationTasks) -> None:
         """Carry a test on to its end."""
         RegressionRun(
             self._database,
             self._pool,
-            calls,
-            self._models.judge(calls),
+            tasks,
             deployment_id=row_id,
             worker=self._worker,
-            agent_model=self._models.agent_model,
         ).to_its_end()
 
     def fail(self, row_id: str, reason: str) -> None:

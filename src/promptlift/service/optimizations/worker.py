@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost, Runs
-from promptlift.service.llm.calls import Cancelled
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.run import OptimizationRun
 from promptlift.service.store import accounts, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
+    from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
 
@@ -24,7 +24,7 @@ __all__ = ["OptimizationJobs"]
 RUNS_AT_A_TIME: Final = 40
 
 
-class OptimizationJobs(Runs):
+class OptimizationJobs(Runs["OptimizationTasks"]):
     """Run optimizations.
 
     Parameters
@@ -50,20 +50,18 @@ class OptimizationJobs(Runs):
         self._pool = pool
         self._worker = worker
 
-    def calls_of(self, row_id: str) -> Calls:
-        """Return the model calls of a run: those of the rehearsal model for a rehearsal."""
+    def tasks_of(self, row_id: str) -> OptimizationTasks:
+        """Return who carries out the tasks of a run: the configured model, or the rehearsal."""
         with self._database.read() as connection:
             row = optimizations.get(connection, row_id)
-        return self._models.calls(rehearsal=row.rehearsal, seed=row.seed)
+        return self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
 
-    def carry_on(self, row_id: str, calls: Calls) -> None:
+    def carry_on(self, row_id: str, tasks: OptimizationTasks) -> None:
         """Carry an optimization on to its end."""
         run = OptimizationRun(
             self._database,
             self._pool,
-            calls,
-            self._models.judge(calls),
-            agent_model=self._models.agent_model,
+            tasks,
             optimization_id=row_id,
             worker=self._worker,
         )
