@@ -24,8 +24,7 @@ from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.insights import worker
 from promptlift.service.insights.job_engine import JobEngine
 from promptlift.service.insights.worker import InsightJobs
-from promptlift.service.judges import choose
-from promptlift.service.models import Models
+from promptlift.service.models import Models, choose_judge
 from promptlift.service.optimizations.worker import OptimizationJobs
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
@@ -124,7 +123,7 @@ def _run(
     address = f"{socket.gethostname()}:{listener.getsockname()[1]}"
     executor = "serve" if database.is_sqlite else address
     engine = JobEngine(database, executor=executor)
-    judge = choose()
+    judge = choose_judge()
     jobs = InsightJobs(
         database, engine, judge.judge, at_a_time=judge.at_a_time, trial=judge.trial, probe=judge.client
     )
