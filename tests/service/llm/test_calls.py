@@ -492,3 +492,27 @@ def test_a_job_brings_its_own_policy(talk):
         Calls(client, Budget(1), policy=None).chat(ASK, purpose="agent")
     assert len(stub.asked) == 5
     assert json.dumps(stub.asked[0].body) == json.dumps(stub.asked[-1].body)
+
+
+def test_old_requests_are_aborted_and_made_again(endpoint):
+    asked, gone = threading.Semaphore(0), threading.Event()
+
+    def serve(line: socket.socket, number: int) -> None:
+        assert read_request(line)
+        asked.release()
+        if number == 0:
+            if left(line):
+                gone.set()
+        else:
+            line.sendall(whole_answer())
+
+    raw, client = endpoint(serve)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.chat, say("a"), purpose="agent")
+        assert asked.acquire(timeout=10)
+        client.cut_older_than(time.monotonic() - 1000)
+        assert not wait([waiting], 0.1).done
+        client.cut_older_than(time.monotonic())
+        assert waiting.result(LIMIT).text == "ok"
+    assert gone.wait(LIMIT)
+    assert raw.connections == 2

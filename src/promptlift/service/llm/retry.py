@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Final
 
-__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "Circuit", "RetryPolicy", "read_retry_after"]
+from promptlift.retry import backoff
+
+__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "Circuit", "RetryPolicy"]
 
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
 _REMEMBERED: Final = 32
@@ -56,27 +55,10 @@ class RetryPolicy:
         """
         if attempt >= self.attempts:
             return None
-        pause = min(self.longest, self.first * 2.0 ** min(attempt - 1, 30)) * (0.5 + chance / 2)
+        pause = backoff(attempt, first=self.first, longest=self.longest, jitter=chance)
         if retry_after is not None:
             pause = max(pause, retry_after)
         return pause if elapsed + pause <= self.budget else None
-
-
-def read_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Read a ``Retry-After`` header: seconds or an HTTP date. ``None`` when it says nothing usable."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=UTC)
-        seconds = (date - (now or datetime.now(UTC))).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 @dataclass

@@ -20,8 +20,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from promptlift.retry import read_retry_after
 from promptlift.service.llm.answers import decode
-from promptlift.service.llm.retry import read_retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
