@@ -1,4 +1,4 @@
-"""A file that is there completely or not at all."""
+"""Write a report atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_target", "write_whole"]
 
 
 def check_target(path: Path) -> None:
-    """Refuse a place where no file can be written, before any work is done.
+    """Refuse a path that cannot be written, before any work is done.
 
     Raises
     ------
@@ -22,22 +22,20 @@ def check_target(path: Path) -> None:
         When the path is a folder, or its folder does not exist.
     """
     if path.is_dir():
-        raise ConfigError(
-            f"{path} is a folder. Give the name of a file in it, such as {path / 'report.html'}."
-        )
+        raise ConfigError(f"{path} is a folder. Name a file in it, such as {path / 'report.html'}.")
     if not path.parent.is_dir():
-        raise ConfigError(f"There is no folder {path.parent}. Make it first, or choose another place.")
+        raise ConfigError(f"There is no folder {path.parent}. Create it first, or choose another one.")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there when it is complete.
+    """Write to a temporary file next to the target and rename it once it is complete.
 
-    A file that was there before stays as it was until then, also when writing fails. A link is followed.
+    An existing file stays as it is until then, also when writing fails. A link is followed.
 
     Raises
     ------
     PromptliftError
-        When the file cannot be written: no room, no permission.
+        When the file cannot be written, for example without space or permission.
     """
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
@@ -47,12 +45,12 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(target.stat().st_mode))  # who may read the one before may read this one
+            part.chmod(stat.S_IMODE(target.stat().st_mode))  # same readers as the file it replaces
         part.replace(target)
     except OSError as error:
         raise PromptliftError(
             f"The report could not be written to {path}: {error.strerror or error}. "
-            "Nothing was changed there. Make room or choose another place, and write it again."
+            "Nothing was changed. Free some space or choose another path, and write it again."
         ) from error
     finally:
         with contextlib.suppress(OSError):
