@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+import signal
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -18,6 +19,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.workspace import Workspace
+
+
+# A shell that runs the tests in the background has them, and the programs they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
+_SLOW_FIXTURES = {"begin", "lab", "lift", "postgres_url", "service", "start_service"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what starts a process, a browser or PostgreSQL; what else takes over a second says so itself."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        starts = _SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
+        values = () if parameters is None else parameters.params.values()
+        on_postgresql = any(isinstance(value, str) and value == "postgresql" for value in values)
+        measures = item.get_closest_marker("benchmark") is not None
+        if starts or on_postgresql or measures or item.path.suffix == ".ipynb":
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift._version import __version__
+
 if TYPE_CHECKING:
     from promptlift import analysis, errors, plots, report, samples, schema, stats, transcripts, widgets
     from promptlift.local import local
     from promptlift.schema import events
     from promptlift.workspace import Workspace, connect
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Workspace",

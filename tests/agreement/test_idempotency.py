@@ -57,9 +57,9 @@ def test_a_key_lives_for_24_hours(wire, database):
     with database.write() as connection:
         row = connection.execute(select(idempotency_keys).where(mine)).one()
     from promptlift.schema.model import from_wire_time
-    from promptlift.service import moment
+    from promptlift.service import clock
 
-    assert row.expires_at == moment.of(from_wire_time(created)) + HOURS_24
+    assert row.expires_at == clock.of(from_wire_time(created)) + HOURS_24
     # 23 hours and 59 minutes later it still stands for its conversation; after 24 hours it is free again.
     for later, status in ((HOURS_24 - 60_000, 200), (HOURS_24, 201)):
         with database.write() as connection:

@@ -6,7 +6,7 @@ import pytest
 
 from agreement.test_errors import IDS, same
 from promptlift import errors
-from promptlift.service.engine.personas import LIBRARY
+from promptlift.service.simulations.personas import LIBRARY
 from support.optimizing import ended, make_tiny, start, tiny
 
 REQUIRED = "Required field"

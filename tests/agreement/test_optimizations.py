@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agreement.covered import covers, same
-from promptlift.service.engine.personas import LIBRARY
+from promptlift.service.simulations.personas import LIBRARY
 from support import shapes
 from support.answering_model import PROMPT
 from support.optimizing import brief, ended, make_tiny, start, tiny

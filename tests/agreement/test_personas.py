@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agreement.covered import covers, same
-from promptlift.service.engine.personas import LIBRARY
+from promptlift.service.simulations.personas import LIBRARY
 from support import shapes
 from support.hostile import ENCODABLE
 from support.shapes import differences

@@ -9,12 +9,12 @@ import pytest
 
 from promptlift import errors
 from promptlift.schema.limits import PLANS
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import usage
 
 
 def period_end():
-    return moment.wire(moment.billing_period(moment.now())[1])
+    return clock.wire(clock.billing_period(clock.now())[1])
 
 
 def wait_for_a_fresh_minute(seconds):
@@ -25,7 +25,7 @@ def wait_for_a_fresh_minute(seconds):
 
 def spend(database, account, amount):
     with database.write() as connection:
-        usage.add(connection, account, "conversations", amount, now=moment.now())
+        usage.add(connection, account, "conversations", amount, now=clock.now())
 
 
 @pytest.mark.parametrize("scheme", ["prompt", "agent"])

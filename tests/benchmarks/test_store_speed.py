@@ -21,7 +21,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import case, func, select
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import aggregates, conversations
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations as table
@@ -58,7 +58,7 @@ def _rows(count: int, now: int) -> Iterator[dict[str, Any]]:
     chance = random.Random(1)
     for seq in range(1, count + 1):
         judged = chance.random() < 0.95
-        started_at = now - int(chance.random() * DAYS * moment.DAY)
+        started_at = now - int(chance.random() * DAYS * clock.DAY)
         yield {
             "seq": seq,
             "id": f"cnv_{seq:020x}",
@@ -131,7 +131,7 @@ def _fill(database: Database) -> None:
     with database._writer.connect() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0004")
-    now = moment.now()
+    now = clock.now()
     names = [BIG, *(f"prm_{number:03d}" for number in range(SMALL_PROMPTS))]
     rest = {"account_id": "acc_1", "name": "n", "content": "c", "llm_model": "gpt-4o", "tags": "[]"}
     rest |= {"status": "active", "created_at": now, "updated_at": now}
@@ -276,7 +276,7 @@ def _plain_issues(connection: Connection, since: int | None) -> list[tuple[str, 
 
 @pytest.mark.parametrize("days", [7, 30, 90, None])
 def test_every_figure_of_a_view_beside_sums_over_the_rows(filled: Filled, days: int | None) -> None:
-    since = None if days is None else moment.now() - days * moment.DAY
+    since = None if days is None else clock.now() - days * clock.DAY
 
     def totals(connection: Connection) -> tuple[int, int, float | None]:
         found = aggregates.totals(connection, "acc_1", BIG, since=since)
@@ -308,7 +308,7 @@ def test_every_figure_of_a_view_beside_sums_over_the_rows(filled: Filled, days: 
 
 
 def test_failing_steps_and_the_migration(filled: Filled) -> None:
-    since = moment.now() - 30 * moment.DAY
+    since = clock.now() - 30 * clock.DAY
     steps, found = _milliseconds(
         filled, lambda connection: aggregates.failures_by_turns(connection, "acc_1", BIG, since=since)
     )

@@ -37,7 +37,7 @@ def words(ax):
 def test_promise_and_production_of_a_rehearsal_are_drawn_and_marked(lift, prompt_id):
     tables = lift.variants(prompt_id=prompt_id), lift.conversations(prompt_id, insights=True)
     versions = lift.versions(prompt_id)
-    (row,) = analysis.simulated_against_production(*tables, versions=versions).to_dict("records")
+    (row,) = analysis.simulated_vs_production(*tables, versions=versions).to_dict("records")
     assert row["predicted_basis"] in ("points", "pairs")
     assert row["n_before"] + row["n_missing_before"] == 6
     texts = words(plots.simulated_vs_production(*tables, versions=versions))

@@ -104,7 +104,7 @@ def test_few_or_no_conversations_or_texts_give_a_picture_too(n, texts):
 
 
 def test_promise_and_production_stand_side_by_side():
-    table = analysis.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS)
+    table = analysis.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
     ax = plots.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
     row = table.iloc[0]
     assert marked(ax, "o")[0].get_xdata().tolist() == pytest.approx([row["predicted"]])
@@ -149,5 +149,5 @@ def test_rehearsals_are_marked_on_the_picture():
 
 
 def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS)
+    answer = analysis.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
     assert marked(plots.simulated_vs_production(answer), "s")

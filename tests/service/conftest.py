@@ -1,4 +1,4 @@
-"""What tests of the service share: a stub of a model endpoint with a client."""
+"""What tests of the service share: a stub of a model endpoint with a client, and the world of `deployed`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import pytest
 
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
+from support.deployed import World, migrated
 from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from promptlift.service.store.database import Database
 
 
 @pytest.fixture
@@ -32,3 +36,15 @@ def talk() -> Iterator[Any]:
     yield start
     for one in opened:
         one.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A migrated, empty database."""
+    with migrated(request.param, request, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def world(database: Database) -> World:
+    return World(database)

@@ -11,8 +11,8 @@ from sqlalchemy import select
 
 from promptlift.schema import events as schema
 from promptlift.schema.naming import SCHEMES
-from promptlift.service import moment
-from promptlift.service.actions import deployments
+from promptlift.service import clock
+from promptlift.service.deployments import transitions
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
@@ -55,7 +55,7 @@ class World:
     database: Database
     account: str = ""
     prompt_id: str = ""
-    started: int = field(default_factory=lambda: moment.now() - 10 * moment.DAY)
+    started: int = field(default_factory=lambda: clock.now() - 10 * clock.DAY)
 
     def __post_init__(self) -> None:
         with self.database.write() as connection:
@@ -80,8 +80,8 @@ class World:
             "max_tokens": None,
             "objective": "Help.",
             "status": "active",
-            "created_at": moment.now(),
-            "updated_at": moment.now(),
+            "created_at": clock.now(),
+            "updated_at": clock.now(),
         }
         with self.database.write() as connection:
             prompts.add(connection, values)
@@ -97,7 +97,7 @@ class World:
         texts: tuple[str, ...] = TEXTS,
     ) -> str:
         """Add an optimization; a completed one ends as the service ends it."""
-        optimization_id, now = new_id("opt"), moment.now()
+        optimization_id, now = new_id("opt"), clock.now()
         ids = [new_id("var") for _ in texts]
         prompt = {
             "content": texts[0],
@@ -147,7 +147,7 @@ class World:
             )
             if status == "completed":
                 variants = optimizations.variants(connection, optimization_id)
-                deployments.on_completed(
+                transitions.on_completed(
                     connection,
                     optimizations.get(connection, optimization_id),
                     winner=None if winner is None else variants[winner],
@@ -162,11 +162,11 @@ class World:
 
     def apply(self, optimization_id: str, number: int | None = None, **wanted: Any) -> dict[str, Any]:
         variant = None if number is None else self.variant(optimization_id, number)
-        return deployments.apply(self.database, self.caller, PROMPT, optimization_id, variant, **wanted)
+        return transitions.apply(self.database, self.caller, PROMPT, optimization_id, variant, **wanted)
 
     def deployment(self, optimization_id: str) -> dict[str, Any] | None:
         with self.database.read() as connection:
-            return deployments.wire(connection, optimization_id)
+            return transitions.wire(connection, optimization_id)
 
     def row(self, optimization_id: str) -> Any:
         with self.database.read() as connection:
@@ -200,7 +200,7 @@ class World:
             told = {
                 "id": row.id,
                 "type": row.type,
-                "timestamp": moment.wire(row.created_at),
+                "timestamp": clock.wire(row.created_at),
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra
@@ -235,7 +235,7 @@ class World:
                         "llm_model": None,
                         "company_name": None,
                         "idempotency_key": None,
-                        "created_at": moment.now(),
+                        "created_at": clock.now(),
                         "started_at": at + n,
                         "ended_at": at + n,
                         "message_count": 2,
@@ -269,7 +269,7 @@ class World:
                         "sentiment_score": sentiment + 0.001 * (n % 7),
                         "task_completed": n >= failed,
                         "document": json.dumps(_document(failed=n < failed, issue=issue)),
-                        "created_at": moment.now(),
+                        "created_at": clock.now(),
                     }
                     for n, one in enumerate(ids)
                 ],

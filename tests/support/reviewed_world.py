@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import update
 
-from promptlift.service import moment
-from promptlift.service.actions import optimization_life
+from promptlift.service import clock
 from promptlift.service.identifiers import new_id
+from promptlift.service.optimizations import lifecycle
 from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import optimization_variants, prompts
@@ -51,8 +51,8 @@ class ReviewedWorld(World):
         with self.database.write() as connection:
             row = optimizations.get(connection, optimization_id)
             ids = [variant.id for variant in optimizations.variants(connection, optimization_id)]
-            columns = optimization_life.measured(connection, row, experiment, ids, [], ended=False)
-            later = moment.now() + moment.DAY
+            columns = lifecycle.measured(connection, row, experiment, ids, [], ended=False)
+            later = clock.now() + clock.DAY
             optimizations.change(connection, optimization_id, {**columns, "lease_until": later})
 
     def rename(self, optimization_id: str, names: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class ReviewedWorld(World):
 
     def talk(self, optimization_id: str, texts: Sequence[str], *, arm: int = 1, first: int = 0) -> None:
         """Let the original fail and a variant succeed in a cell for each text, which stands wherever a text can."""
-        now = moment.now()
+        now = clock.now()
         cells, talks = [], []
         for number, text in enumerate(texts, first):
             shared = {"account_id": self.account, "optimization_id": optimization_id, "stage": "confirm"}

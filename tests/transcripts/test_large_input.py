@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptlift import transcripts
-from promptlift.transcripts.intake import Intake
+from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.lines import RECORD_CHARS
 from promptlift.transcripts.tables import _Feed, csv_records, parquet_records
@@ -102,14 +102,14 @@ def test_a_packed_file_of_repeated_conversations_ends_before_it_fills_the_memory
     assert 10_000 < len(reading.conversations) < 60_000
     ((line, message),) = problems(reading)
     assert line is None
-    assert "unpacks to much more than any export does; nothing after this is read" in message
+    assert "unpacks to far more than any export does; the rest is not read" in message
 
 
 def test_as_many_problems_as_lines_are_not_all_held(written):
     reading = transcripts.read(written("a.jsonl", f"{GOOD}\n{GOOD}\n" + "{\n" * 10_500))
     assert len(reading.conversations) == 2
     assert len(reading.problems) == 10_001
-    assert problems(reading)[-1] == (None, "500 more problems of the same file are not listed")
+    assert problems(reading)[-1] == (None, "500 more problems in this file are not listed")
 
 
 def test_plain_text_is_one_conversation_and_bounded(tmp_path):
@@ -210,7 +210,7 @@ def test_the_lines_of_a_broken_cell_are_named_and_are_no_rows():
     found = csv_of(f'{ROWS}a,user,hi\nb,user,"one\ntwo\nthree" x\nc,user,hi\n')
     assert found == [
         (2, row("a")),
-        (3, "not a CSV row: ',' expected after '\"'; lines 4 to 5 are no row either and left out"),
+        (3, "not a CSV row: ',' expected after '\"'; lines 4 to 5 are not a row either and left out"),
         (6, row("c")),
     ]
 
@@ -313,4 +313,4 @@ def test_a_packed_parquet_file_is_bounded(tmp_path, monkeypatch):
 
 def test_the_bound_of_a_record_is_far_above_a_conversation():
     assert RECORD_CHARS == 16 * MB
-    assert Intake("a").problems == []
+    assert Collector("a").problems == []

@@ -39,10 +39,10 @@ def simulated_vs_production(
     Parameters
     ----------
     variants
-        Variants or optimizations, as for ``analysis.simulated_against_production``, or its result (which then sets
+        Variants or optimizations, as for ``analysis.simulated_vs_production``, or its result (which then sets
         the other arguments).
     conversations, versions, applied_at, window, level
-        As for ``analysis.simulated_against_production``.
+        As for ``analysis.simulated_vs_production``.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -56,11 +56,11 @@ def simulated_vs_production(
     Raises
     ------
     FrameError, ValueError
-        Raised by ``analysis.simulated_against_production``.
+        Raised by ``analysis.simulated_vs_production``.
     """
     table = variants
-    if not theme.precomputed(variants, "simulated_against_production"):
-        table = analysis.simulated_against_production(
+    if not theme.precomputed(variants, "simulated_vs_production"):
+        table = analysis.simulated_vs_production(
             variants, conversations, versions=versions, applied_at=applied_at, window=window, level=level
         )
     ax = theme.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
@@ -68,7 +68,7 @@ def simulated_vs_production(
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
-    """Draw the result of ``analysis.simulated_against_production`` and return the notes under it."""
+    """Draw the result of ``analysis.simulated_vs_production`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     points_axis(ax, "Change of task completion, percentage points")
     if table.empty:

@@ -65,7 +65,7 @@ _RESULT_COLUMNS = {
     "sentiment_distribution": "share_low",
     "sentiment_trend": "negative_low",
     "persona_scenario_heatmap": "difference_low",
-    "simulated_against_production": "difference_low",
+    "simulated_vs_production": "difference_low",
     "topic_changes": "difference_low",
     "topics": "share_low",
     "usage_projection": "projected",

@@ -90,7 +90,7 @@ def write(
 
 def _write(source: Any, prompt_id: Any, target: Path, logo: LogoLike, options: dict[str, Any]) -> Path:
     # What is cheap to check is checked before pandas and matplotlib are loaded.
-    from promptlift.report.files import check_target, write_whole  # noqa: PLC0415
+    from promptlift.report.files import check_target, write_report_file  # noqa: PLC0415
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
@@ -100,5 +100,5 @@ def _write(source: Any, prompt_id: Any, target: Path, logo: LogoLike, options: d
 
     from promptlift.report.compose import build  # noqa: PLC0415
 
-    write_whole(target, render(build(source, prompt_id, logo=image, **options)))
+    write_report_file(target, render(build(source, prompt_id, logo=image, **options)))
     return target

@@ -1,16 +1,16 @@
-"""Write a report atomically."""
+"""Check the path of a report and write it there."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, PromptliftError
 
-__all__ = ["check_target", "write_whole"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["check_target", "write_report_file"]
 
 
 def check_target(path: Path) -> None:
@@ -27,31 +27,18 @@ def check_target(path: Path) -> None:
         raise ConfigError(f"There is no folder {path.parent}. Create it first, or choose another one.")
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write to a temporary file next to the target and rename it once it is complete.
-
-    An existing file stays as it is until then, also when writing fails. A link is followed.
+def write_report_file(path: Path, data: bytes) -> None:
+    """Write a report; an existing file stays as it is when that fails.
 
     Raises
     ------
     PromptliftError
-        When the file cannot be written, for example without space or permission.
+        When the file cannot be written: no space, no permission.
     """
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(target.stat().st_mode))  # same readers as the file it replaces
-        part.replace(target)
+        atomic_write(path, data)
     except OSError as error:
         raise PromptliftError(
             f"The report could not be written to {path}: {error.strerror or error}. "
             "Nothing was changed. Free some space or choose another path, and write it again."
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
-from promptlift import __version__
+from promptlift._version import __version__
 from promptlift.schema.action_log import UndoRequest
 from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
 from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
@@ -19,8 +19,8 @@ from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.reviews import ReviewUpdate
 from promptlift.schema.settings import SettingsChange
 from promptlift.schema.versions import RestoreRequest
-from promptlift.service.failures import STATUS_OF, Refusal
-from promptlift.service.gate import Gate
+from promptlift.service.errors import STATUS_OF, ApiException
+from promptlift.service.llm.catalogue import CATALOGUE
 from promptlift.service.routes import (
     account,
     conversations,
@@ -31,16 +31,16 @@ from promptlift.service.routes import (
     reviews,
     versions,
 )
+from promptlift.service.routes.authentication import Authentication
 from promptlift.service.routes.endpoint import Endpoints
-from promptlift.service.rules.models import CATALOGUE
+from promptlift.service.routes.http import answer, refuse
 from promptlift.service.settings import API_PATH
-from promptlift.service.web import answer, refuse
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 # Routes are tried in this order: those of conversations, which are logged by the thousand, come first.
 _ROOMS = (conversations, prompts, versions, optimizations, reviews, personas, account)
@@ -62,11 +62,11 @@ _BODIES = (
 )
 
 
-def create_app(parts: Parts) -> Starlette:
+def create_app(context: AppContext) -> Starlette:
     """Put the application together."""
     endpoints = Endpoints()
     for room in _ROOMS:
-        room.add_to(endpoints, parts)
+        room.add_to(endpoints, context)
     description = cache(lambda: _describe(endpoints))
 
     async def openapi(_request: Request) -> Response:
@@ -75,18 +75,18 @@ def create_app(parts: Parts) -> Starlette:
     app = Starlette(
         routes=[
             *endpoints.routes,
-            *health.routes(parts.database),
+            *health.routes(context.database),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
-        middleware=[Middleware(Gate, database=parts.database)],
-        exception_handlers={HTTPException: _no_route, Refusal: _refused},
+        middleware=[Middleware(Authentication, database=context.database)],
+        exception_handlers={HTTPException: _no_route, ApiException: _refused},
     )
     app.router.redirect_slashes = False
     return app
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)  # noqa: S101 - registered for this class only
+    assert isinstance(error, ApiException)  # noqa: S101 - registered for this class only
     return refuse(error)
 
 
@@ -95,10 +95,10 @@ async def _no_route(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         allowed = ", ".join(_methods_at(request))
         message = f"{request.method} is not possible here; allowed: {allowed}"
-        return refuse(Refusal("METHOD_NOT_ALLOWED", message, headers={"Allow": allowed}))
+        return refuse(ApiException("METHOD_NOT_ALLOWED", message, headers={"Allow": allowed}))
     if error.status_code == 404:
-        return refuse(Refusal("NOT_FOUND", f"No such path; the API lies under {API_PATH}"))
-    return refuse(Refusal("VALIDATION_ERROR", str(error.detail)))
+        return refuse(ApiException("NOT_FOUND", f"No such path; the API lies under {API_PATH}"))
+    return refuse(ApiException("VALIDATION_ERROR", str(error.detail)))
 
 
 def _methods_at(request: Request) -> list[str]:

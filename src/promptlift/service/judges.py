@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlift.service.engine.judge import OneByOne
-from promptlift.service.engine.judge_process import LexiconProcess
+from promptlift.service.insights.judge import OneByOne
+from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.llm import LlmSettings
 
 if TYPE_CHECKING:
-    from promptlift.service.engine.judge import BatchJudge
+    from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.served import ServedModels
 
@@ -54,7 +54,7 @@ def choose() -> Chosen:
     if settings is None:
         return Chosen(LexiconProcess(), 1)
     # Loaded only here: a service without a model needs neither the HTTP client nor the memory for it.
-    from promptlift.service.engine.llm_judge import LlmJudge  # noqa: PLC0415
+    from promptlift.service.insights.llm_judge import LlmJudge  # noqa: PLC0415
     from promptlift.service.llm.client import ChatClient  # noqa: PLC0415
     from promptlift.service.llm.served import ServedModels  # noqa: PLC0415
 

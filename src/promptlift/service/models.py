@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptlift.errors import ConfigError, PromptliftError
-from promptlift.service.engine.llm_judge import LlmJudge
+from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm.budget import Budget
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.circuit import Circuit
@@ -14,7 +14,7 @@ from promptlift.service.llm.circuit import Circuit
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.service.engine.judge import Judge
+    from promptlift.service.insights.judge import Judge
     from promptlift.service.llm.client import ChatClient
 
 __all__ = ["Models"]
@@ -88,7 +88,7 @@ class Models:
             The run was asked for with an endpoint, and now there is none.
         """
         if rehearsal:
-            from promptlift.service.engine.rehearsal import RehearsalModel  # noqa: PLC0415 - only without an endpoint
+            from promptlift.service.rehearsal import RehearsalModel  # noqa: PLC0415 - only without an endpoint
 
             return Calls(RehearsalModel(seed), self._budget)
         if self._client is None:

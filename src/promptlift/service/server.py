@@ -18,15 +18,15 @@ from promptlift.service.actions.conversation_log import ConversationLog
 from promptlift.service.app import create_app
 from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection
+from promptlift.service.context import AppContext
+from promptlift.service.deployments.worker import DeploymentJobs
 from promptlift.service.identifiers import new_key, shown_prefix
-from promptlift.service.jobs import insights
-from promptlift.service.jobs.deployments import DeploymentJobs
-from promptlift.service.jobs.engine import JobEngine
-from promptlift.service.jobs.insights import InsightJobs
-from promptlift.service.jobs.optimizations import OptimizationJobs
+from promptlift.service.insights import worker
+from promptlift.service.insights.job_engine import JobEngine
+from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.judges import choose
 from promptlift.service.models import Models
-from promptlift.service.parts import Parts
+from promptlift.service.optimizations.worker import OptimizationJobs
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.connections.limits import ConnectionLimits
-    from promptlift.service.settings import ServiceSettings
+    from promptlift.service.settings import ConnectionLimits, ServiceSettings
 
 _JOBS_AT_A_TIME = 4
 SWITCH_SECONDS = 0.001
@@ -132,8 +131,8 @@ def _run(
     log = ConversationLog(database, jobs)
     models = Models.from_env(judge.client)
     runs = OptimizationJobs(database, models, worker=executor)
-    deployments = DeploymentJobs(database, models, runs.rooms, worker=executor)
-    app = create_app(Parts(settings, database, jobs, log, models, runs, judge.served))
+    deployments = DeploymentJobs(database, models, runs.pool, worker=executor)
+    app = create_app(AppContext(settings, database, jobs, log, models, runs, judge.served))
 
     config = uvicorn.Config(
         app,
@@ -151,7 +150,7 @@ def _run(
         signal.signal(number, lambda *_: None)
     # Requests wait for the interpreter while a transcript is judged: let them wait for a shorter time.
     sys.setswitchinterval(SWITCH_SECONDS)
-    engine.start({insights.QUEUE: _JOBS_AT_A_TIME})
+    engine.start({worker.QUEUE: _JOBS_AT_A_TIME})
     jobs.start()
     runs.start()
     deployments.start()

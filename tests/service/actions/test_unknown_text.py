@@ -8,8 +8,9 @@ import pytest
 
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
-from promptlift.service.actions import optimizations, prompts, versions
-from promptlift.service.failures import Refusal
+from promptlift.service.actions import prompts, versions
+from promptlift.service.errors import ApiException
+from promptlift.service.optimizations import requests
 from support.deployed import ORIGINAL, PROMPT
 
 MODEL = "gpt-4o-mini"
@@ -33,7 +34,7 @@ def texts(world, prompt_id):
 
 def optimize(world, prompt_id, **fields):
     body = OptimizationCreate(**{"prompt_id": prompt_id, **fields})
-    return optimizations.trigger(world.database, world.caller, body, rehearsal=True)
+    return requests.trigger(world.database, world.caller, body, rehearsal=True)
 
 
 def test_a_prompt_of_unknown_text_is_marked_and_shows_no_text_as_its_version(world):
@@ -49,15 +50,13 @@ def test_a_prompt_of_unknown_text_is_marked_and_shows_no_text_as_its_version(wor
 def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_way_out(world, link):
     made = make(world, content_known=False)
     name = {"promptId": "prompt_id", "agentId": "agent_id"}[link]
-    with pytest.raises(Refusal) as caught:
-        optimizations.trigger(
-            world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True
-        )
+    with pytest.raises(ApiException) as caught:
+        requests.trigger(world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True)
     assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
     assert f"lift.client.prompts.update('{made.id}', content=…)" in caught.value.message
     assert f"promptlift import --prompt {made.id} --text FILE" in caught.value.message
     edit(world, made.id, name="Still unknown")
-    with pytest.raises(Refusal):
+    with pytest.raises(ApiException):
         optimize(world, made.id)
     edit(world, made.id, content="You help.")
     assert optimize(world, made.id)["status"] in ("queued", "running")
@@ -66,11 +65,9 @@ def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_wa
 def test_a_refused_optimization_costs_no_quota(world):
     made = make(world, content_known=False)
     for _ in range(3):
-        with pytest.raises(Refusal):
+        with pytest.raises(ApiException):
             optimize(world, made.id)
-    listed = optimizations.page(
-        world.database, world.caller, prompt_id=made.id, status=None, limit=10, offset=0
-    )
+    listed = requests.page(world.database, world.caller, prompt_id=made.id, status=None, limit=10, offset=0)
     assert listed["pagination"]["total"] == 0
 
 
@@ -100,7 +97,7 @@ def test_a_text_may_have_been_live_for_a_while(world):
     made = make(world, live_from=OCTOBER)
     assert texts(world, made.id) == [(1, STAND_IN, "created", "2025-10-01T09:00:00.000Z")]
     assert prompts.wire(made)["createdAt"] > "2026"
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiException) as caught:
         edit(world, made.id, content="Earlier.", live_from=OCTOBER - timedelta(seconds=1))
     assert caught.value.details == {
         "liveFrom": "must not be before 2025-10-01T09:00:00.000Z, since when the live text is in use"
@@ -150,7 +147,7 @@ def test_a_variant_of_an_unknown_text_is_no_known_text_either(world):
         connection.execute(update(table).where(table.c.id == world.prompt_id).values(content_known=False))
         connection.execute(update(prompt_versions).values(content_known=False))
     world.apply(optimization_id)
-    with pytest.raises(Refusal, match="is not known"):
+    with pytest.raises(ApiException, match="is not known"):
         optimize(world, world.prompt_id)
     edit(world, world.prompt_id, content=ORIGINAL + "Really.")
     assert [row[1] for row in texts(world, world.prompt_id)] == [ORIGINAL + "Really.", None, None]

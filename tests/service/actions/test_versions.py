@@ -6,7 +6,7 @@ import pytest
 
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service.actions import prompts, versions
-from promptlift.service.failures import Refusal
+from promptlift.service.errors import ApiException
 from support.deployed import ORIGINAL, PROMPT, TEXTS, World
 from support.hostile import ENCODABLE
 
@@ -91,7 +91,7 @@ def test_another_version_than_the_one_before_supersedes(world):
 def test_an_undo_does_not_write_over_a_later_change(world):
     applied = world.apply(world.optimization())
     edit(world, "Mine.")
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ApiException) as caught:
         restore(world, applied["previousVersionId"], if_version_id=applied["versionId"])
     assert caught.value.code == "INVALID_STATE"
     assert world.text == "Mine."
@@ -111,13 +111,13 @@ def test_what_is_no_version_of_this_prompt_is_refused(world):
         "ver_²",
     )
     for version_id in (foreign, sibling, "none", "", "ver_-1", f"ver_{9**40}", *near):
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ApiException) as caught:
             restore(world, version_id)
         assert (caught.value.code, set(caught.value.details)) == ("NOT_FOUND", {"versionId"})
     for call in (
         lambda: versions.page(world.database, stranger.caller, PROMPT, world.prompt_id, limit=1, offset=0),
         lambda: versions.restore(world.database, stranger.caller, PROMPT, world.prompt_id, mine),
     ):
-        with pytest.raises(Refusal, match="Prompt not found"):
+        with pytest.raises(ApiException, match="Prompt not found"):
             call()
     assert world.kinds() == stranger.kinds() == []

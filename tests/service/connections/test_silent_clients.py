@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import promptlift
-from promptlift.service.connections.limits import ConnectionLimits, most_connections
-from promptlift.service.settings import ServiceSettings
+from promptlift.service.settings import ConnectionLimits, ServiceSettings, most_connections
 from support.service_process import wait_until
 
 from .silent_clients import KINDS, Crowd, connected, sends_half_a_header, sends_headers_and_no_body

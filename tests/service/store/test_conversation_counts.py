@@ -11,9 +11,9 @@ from collections import Counter
 import pytest
 from sqlalchemy import select, update
 
-from promptlift.service import moment
+from promptlift.service import clock
+from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_updates import Update, apply_updates
-from promptlift.service.rules import content
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as table
@@ -126,9 +126,7 @@ class History:
         chance = self.chance
         near = chance.choice([0, *conversation_counts.SPANS]) * chance.randint(-3, 3)
         return (
-            chance.choice([NOW, NOW // moment.DAY * moment.DAY, -5 * moment.DAY])
-            + near
-            + chance.randint(-2, 2)
+            chance.choice([NOW, NOW // clock.DAY * clock.DAY, -5 * clock.DAY]) + near + chance.randint(-2, 2)
         )
 
     def log(self):
@@ -190,7 +188,7 @@ class History:
         """A text with times, so that everything that is seen from it changes with it."""
         messages = [
             {"role": self.chance.choice(("user", "assistant")), "content": "hello", "timestamp": wire}
-            for wire in sorted(moment.wire(abs(self.a_time())) for _ in range(self.chance.randint(1, 5)))
+            for wire in sorted(clock.wire(abs(self.a_time())) for _ in range(self.chance.randint(1, 5)))
         ]
         return json.dumps({"messages": messages})
 
@@ -202,7 +200,7 @@ class History:
         updates = []
         for one in ids:
             text = self.content() if chance.random() < 0.5 else None
-            shape = None if text is None else content.accept(text)
+            shape = None if text is None else conversation_content.accept(text)
             status = chance.choice((*STATUSES, None))
             updates.append(Update(caller, one, text, shape, status, source_id=None, if_content_hash=None))
         with self.database.write() as connection:

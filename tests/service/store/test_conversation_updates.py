@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import insert, select
 
 from promptlift.schema.limits import PLANS
+from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.failures import Refusal
-from promptlift.service.rules import content
+from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as rows
@@ -31,7 +31,7 @@ def looked_up(filled, *, prompt="prm_1", ids=(), source_ids=()):
 def update(filled, one, *, account=None, text=None, **fields):
     caller = Caller(account or filled.account, next(iter(PLANS)), "key_1")
     values = {"status": None, "source_id": None, "if_content_hash": None, **fields}
-    shape = None if text is None else content.accept(text)
+    shape = None if text is None else conversation_content.accept(text)
     with filled.database.write() as connection:
         return apply_updates(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
 
@@ -123,7 +123,7 @@ def test_a_conversation_of_another_account_is_not_found(filled):
     with filled.database.write() as connection:
         other = accounts.create(connection, name="Two", email="t@example.test", plan="free")
     refused = update(filled, "c1", account=other, text=NEW)
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, ApiException)
     assert refused.code == "NOT_FOUND"
     with filled.database.read() as connection:
         found = conversations.find(connection, filled.account, "c1")

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from promptlift.schema.naming import SCHEMES
+from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_log import ConversationLog, Entry
 from promptlift.service.actions.conversation_updates import Update
-from promptlift.service.rules import content
 from promptlift.service.store.accounts import Caller
 
 FULL, NORMAL = 2, 1
@@ -49,13 +49,23 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
     entry = Entry(
-        caller, SCHEMES["prompt"], "prm_1", text, content.accept(text), "completed", None, None, "k1"
+        caller,
+        SCHEMES["prompt"],
+        "prm_1",
+        text,
+        conversation_content.accept(text),
+        "completed",
+        None,
+        None,
+        "k1",
     )
 
     async def run():
         logged = await log.log(entry)
         longer = "User: a\nAssistant: b"
-        return await log.update(Update(caller, logged.id, longer, content.accept(longer), None, None, None))
+        return await log.update(
+            Update(caller, logged.id, longer, conversation_content.accept(longer), None, None, None)
+        )
 
     try:
         updated = asyncio.run(run())

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
 from promptlift.service.store.tables import prompt_versions
 
@@ -199,7 +199,7 @@ def test_of_many_writers_exactly_one_gets_a_key(filled):
 
 
 def test_usage_counts_in_calendar_months(filled):
-    start, end = moment.billing_period(NOW)
+    start, end = clock.billing_period(NOW)
     with filled.database.write() as connection:
         assert usage.used(connection, filled.account, "conversations", now=NOW) == 0
         assert usage.add(connection, filled.account, "conversations", 3, now=start) == 3

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.actions import deployments, live_text, versions
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service import clock
+from promptlift.service.actions import versions
+from promptlift.service.deployments import current_version, transitions
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "agentId": row.prompt_id,
         "optimizationId": row.optimization_id,
         "variantId": row.variant_id,
-        "fromVersionId": live_text.version_id(row.from_version_seq),
-        "toVersionId": live_text.version_id(row.to_version_seq),
+        "fromVersionId": current_version.version_id(row.from_version_seq),
+        "toVersionId": current_version.version_id(row.to_version_seq),
         "note": row.note,
         "undoes": row.undoes,
         "undoneBy": row.undone_by,
-        "undoneAt": moment.wire(row.undone_at),
-        "createdAt": moment.wire(row.created_at),
+        "undoneAt": clock.wire(row.undone_at),
+        "createdAt": clock.wire(row.created_at),
     }
 
 
@@ -64,7 +65,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` for the action or its prompt; ``INVALID_STATE`` when it changed no text, was undone, or another
         text became live since.
     """
@@ -81,11 +82,11 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
             raise not_found("Action")
         _check(row)
         live = prompts.live_version(connection, caller.account_id, prompt.id)
-        deployments.check_version(live, live_text.version_id(row.to_version_seq))
+        transitions.check_version(live, current_version.version_id(row.to_version_seq))
         before = prompts.version(connection, caller.account_id, prompt.id, row.from_version_seq)
         if before is None:
             raise not_found("Version")
-        now = moment.now()
+        now = clock.now()
         made = versions.go_back(connection, prompt, before.content, live.seq, now=now)
         undoing = action_log.add(
             connection,
@@ -106,8 +107,8 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         "promptId": prompt.id,
         "agentId": prompt.id,
         "actionId": undoing,
-        "versionId": live_text.version_id(made),
-        "previousVersionId": live_text.version_id(live.seq),
+        "versionId": current_version.version_id(made),
+        "previousVersionId": current_version.version_id(live.seq),
         "message": "The text from before is live again",
     }
 
@@ -115,18 +116,18 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
 def _check(row: AnyRow) -> None:
     """Refuse what cannot be undone."""
     if row.kind == "stop":
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE", "A stop cannot be undone; start a new optimization", details={"kind": row.kind}
         )
     if row.undone_by is not None:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The action was undone already",
-            details={"undoneBy": row.undone_by, "undoneAt": moment.wire(row.undone_at)},
+            details={"undoneBy": row.undone_by, "undoneAt": clock.wire(row.undone_at)},
         )
     if row.from_version_seq == row.to_version_seq:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "The action changed no text, so there is nothing to undo",
-            details={"toVersionId": live_text.version_id(row.to_version_seq)},
+            details={"toVersionId": current_version.version_id(row.to_version_seq)},
         )

@@ -14,15 +14,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError, IntegrityError
-
 from promptlift.schema import limits
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.failures import Refusal, not_found, quota, unavailable
+from promptlift.service.errors import ApiException, not_found, quota, unavailable
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
 from promptlift.service.store.database import is_full_or_locked
+from promptlift.service.store.errors import DBAPIError, IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.naming import Scheme
-    from promptlift.service.jobs.insights import InsightJobs
-    from promptlift.service.rules.content import Shape
+    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -80,7 +79,7 @@ class Logged:
     created: bool
 
 
-_Outcome = Logged | Updated | Refusal
+_Outcome = Logged | Updated | ApiException
 
 
 @dataclass(slots=True)
@@ -111,7 +110,7 @@ class ConversationLog:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the database.
         """
         entry.loop = asyncio.get_running_loop()
@@ -124,7 +123,7 @@ class ConversationLog:
 
         Raises
         ------
-        Refusal
+        ApiException
             ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
         """
         wanted.loop = asyncio.get_running_loop()
@@ -194,7 +193,7 @@ class ConversationLog:
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
         with self._jobs.announcing(), self._database.write(durable=True) as connection:
-            now = moment.now()
+            now = clock.now()
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
             outcomes: list[_Outcome] = [
@@ -212,9 +211,9 @@ def _is_to_judge(outcome: _Outcome) -> bool:
     return isinstance(outcome, Updated) and outcome.to_judge
 
 
-def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | Refusal]:
+def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | ApiException]:
     """Add conversations inside a transaction; returns what became of each."""
-    outcomes: list[Logged | Refusal | None] = [None] * len(entries)
+    outcomes: list[Logged | ApiException | None] = [None] * len(entries)
     batch = _Batch()
     callers = {entry.caller.account_id: entry.caller for entry in entries}
     # In one order, so that two processes never wait for each other.
@@ -236,7 +235,7 @@ def _plan_account(
     *,
     entries: Sequence[Entry],
     mine: Sequence[int],
-    outcomes: list[Logged | Refusal | None],
+    outcomes: list[Logged | ApiException | None],
     batch: _Batch,
     now: int,
 ) -> None:
@@ -309,7 +308,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
         "conversationId": conversation_id,
         "promptId": entry.prompt_id,
         "status": entry.status,
-        "createdAt": moment.wire(now),
+        "createdAt": clock.wire(now),
     }
     batch.outbox.append(
         events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
@@ -318,14 +317,17 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
 
 
 def _hold_keys(
-    connection: Connection, entries: Sequence[Entry], outcomes: Sequence[Logged | Refusal | None], now: int
+    connection: Connection,
+    entries: Sequence[Entry],
+    outcomes: Sequence[Logged | ApiException | None],
+    now: int,
 ) -> None:
     rows = [
         {
             "account_id": entry.caller.account_id,
             "key": entry.idempotency_key,
             "conversation_id": outcome.id,
-            "expires_at": now + limits.IDEMPOTENCY_HOURS * moment.HOUR,
+            "expires_at": now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
         }
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
@@ -341,27 +343,27 @@ class _KeyTakenError(Exception):
 
 
 def _period_end(now: int) -> str:
-    return moment.wire(moment.billing_period(now)[1]) or ""
+    return clock.wire(clock.billing_period(now)[1]) or ""
 
 
-def _refusal_of(error: Exception) -> Refusal:
-    if isinstance(error, Refusal):
+def _refusal_of(error: Exception) -> ApiException:
+    if isinstance(error, ApiException):
         return error
     if isinstance(error, _KeyTakenError):
-        return Refusal(
+        return ApiException(
             "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
         )
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
         return unavailable(error)
     _LOG.exception("a conversation could not be kept", exc_info=error)
-    return Refusal("INTERNAL_ERROR", "The service failed; its log says why")
+    return ApiException("INTERNAL_ERROR", "The service failed; its log says why")
 
 
 def _settle(settled: list[tuple[asyncio.Future[Any] | None, _Outcome]]) -> None:
     for future, outcome in settled:
         if future is None or future.done():
             continue
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, ApiException):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.rules.content import Shape
+    from promptlift.service.actions.conversation_content import Shape
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
 
@@ -50,7 +50,9 @@ class Updated:
     to_judge: bool
 
 
-def apply_updates(connection: Connection, updates: Sequence[Update], *, now: int) -> list[Updated | Refusal]:
+def apply_updates(
+    connection: Connection, updates: Sequence[Update], *, now: int
+) -> list[Updated | ApiException]:
     """Change conversations inside a transaction that changes no others; return what became of each.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
@@ -63,7 +65,7 @@ def apply_updates(connection: Connection, updates: Sequence[Update], *, now: int
         return [_apply(connection, one, now) for one in updates]
 
 
-def _apply(connection: Connection, wanted: Update, now: int) -> Updated | Refusal:
+def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiException:
     before = conversation_updates.find(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
@@ -71,7 +73,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | Refusa
     if raw == before.content:  # also when the request is repeated because its answer was lost
         raw = None
     elif wanted.if_content_hash not in (None, conversation_updates.content_hash(before.content)):
-        return Refusal(
+        return ApiException(
             "INVALID_STATE", "The conversation has another content by now; read it and decide again"
         )
     values: dict[str, Any] = {}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import judging
 
 if TYPE_CHECKING:
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 
 def ask_again(
-    parts: Parts, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
+    context: AppContext, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
 ) -> int:
     """Let conversations be judged again in the background; gives how many."""
-    with parts.jobs.announcing(), parts.database.write() as connection:
+    with context.jobs.announcing(), context.database.write() as connection:
         count = judging.ask_again(
-            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=moment.now()
+            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
         )
         if count:
-            parts.jobs.announce(connection)
+            context.jobs.announce(connection)
     return count

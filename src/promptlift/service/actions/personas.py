@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.engine.personas import BY_ID, LIBRARY
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service import clock
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.identifiers import new_id
+from promptlift.service.simulations.personas import BY_ID, LIBRARY
 from promptlift.service.store import accounts, personas
 
 if TYPE_CHECKING:
     from promptlift.schema.personas import PersonaCreate, PersonaUpdate
-    from promptlift.service.engine.personas import Persona
+    from promptlift.service.simulations.personas import Persona
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -39,7 +39,7 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``.
     """
     if persona_id in BY_ID:
@@ -56,7 +56,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
 
     Raises
     ------
-    Refusal
+    ApiException
         ``INVALID_STATE`` when the account has too many.
     """
     persona_id = new_id("per")
@@ -65,12 +65,12 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
         "account_id": caller.account_id,
         "name": body.name,
         "description": body.description,
-        "created_at": moment.now(),
+        "created_at": clock.now(),
     }
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         if personas.count(connection, caller.account_id) >= OWN_MAX:
-            raise Refusal(
+            raise ApiException(
                 "INVALID_STATE",
                 f"The account has {OWN_MAX} personas, which is the most; delete one first",
                 details={"personas": f"at most {OWN_MAX}"},
@@ -87,7 +87,7 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
     """
     _check_own(persona_id)
@@ -106,19 +106,19 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
     """
     _check_own(persona_id)
     with database.write() as connection:
         if personas.find(connection, caller.account_id, persona_id) is None:
             raise not_found("Persona")
-        personas.change(connection, caller.account_id, persona_id, {"deleted_at": moment.now()})
+        personas.change(connection, caller.account_id, persona_id, {"deleted_at": clock.now()})
 
 
 def _check_own(persona_id: str) -> None:
     if persona_id in BY_ID:
-        raise Refusal(
+        raise ApiException(
             "INVALID_STATE",
             "A persona of the library cannot be changed or deleted; create one of your own instead",
             details={"builtIn": "true"},
@@ -131,7 +131,7 @@ def _own(row: AnyRow) -> dict[str, Any]:
         "name": row.name,
         "description": row.description,
         "builtIn": False,
-        "createdAt": moment.wire(row.created_at),
+        "createdAt": clock.wire(row.created_at),
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store import aggregates, judging, optimizations
 from promptlift.service.store.conversation_counts import SEVERITIES
 
@@ -52,7 +52,7 @@ def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None
             "avgSentiment": figures.sentiment,
         },
         "insights": _insight_counts(figures, troubles, waits_because),
-        "lastOptimized": moment.wire(last),
+        "lastOptimized": clock.wire(last),
     }
 
 
@@ -114,8 +114,8 @@ class _Period:
 
 
 def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
-    now = moment.now()
-    since = None if days == "all" else now - int(days) * moment.DAY
+    now = clock.now()
+    since = None if days == "all" else now - int(days) * clock.DAY
     figures = aggregates.totals(connection, prompt.account_id, prompt.id, since=since)
     issues = aggregates.issues(connection, prompt.account_id, prompt.id, since=since, limit=TOP_ISSUES)
     if since is None:
@@ -132,8 +132,8 @@ def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
         link: prompt.id,
         "period": {
             "days": _days(period.start, period.now),
-            "from": moment.wire(period.start),
-            "to": moment.wire(period.now),
+            "from": clock.wire(period.start),
+            "to": clock.wire(period.now),
         },
         "summary": {
             "totalConversations": figures.total,
@@ -169,8 +169,8 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
     with the task not completed.
     """
     # unspecified: the response of step-failures.
-    now = moment.now()
-    since = now - STEP_FAILURE_DAYS * moment.DAY
+    now = clock.now()
+    since = now - STEP_FAILURE_DAYS * clock.DAY
     with database.read() as connection:
         rows = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
     reached = sum(count for _, count, _ in rows)
@@ -182,7 +182,7 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
         reached -= count
     return {
         link: agent.id,
-        "period": {"days": STEP_FAILURE_DAYS, "from": moment.wire(since), "to": moment.wire(now)},
+        "period": {"days": STEP_FAILURE_DAYS, "from": clock.wire(since), "to": clock.wire(now)},
         "totalFailures": sum(failed for _, _, failed in rows),
         "steps": steps,
     }
@@ -190,7 +190,7 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
 
 def _days(start: int, end: int) -> int:
     """Days of a span, the last one counted whole."""
-    return max(1, -((start - end) // moment.DAY))
+    return max(1, -((start - end) // clock.DAY))
 
 
 def _percent(part: int, whole: int) -> float | None:

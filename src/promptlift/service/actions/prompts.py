@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.schema import limits
-from promptlift.service import moment
-from promptlift.service.actions import deployments, optimizations
-from promptlift.service.failures import invalid, not_found, quota
+from promptlift.service import clock
+from promptlift.service.deployments import transitions
+from promptlift.service.errors import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
+from promptlift.service.optimizations import requests
 from promptlift.service.store import accounts, events, prompts, usage
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
         "maxTokens": row.max_tokens,
         "objective": row.objective,
         "status": row.status,
-        "createdAt": moment.wire(row.created_at),
-        "updatedAt": moment.wire(row.updated_at),
+        "createdAt": clock.wire(row.created_at),
+        "updatedAt": clock.wire(row.updated_at),
     }
     return whole if names is None else {name: whole[name] for name in names}
 
@@ -51,7 +52,7 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
@@ -66,10 +67,10 @@ def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
 
     Raises
     ------
-    Refusal
+    ApiException
         ``LIMIT_EXCEEDED`` for the plan.
     """
-    now = moment.now()
+    now = clock.now()
     with database.write() as connection:
         _check_quota(connection, caller, now)
         prompt_id = new_id("prm")
@@ -109,7 +110,7 @@ def update(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, ``VALIDATION_ERROR`` for a text that was live before the one that is now, ``LIMIT_EXCEEDED`` when
         an archived prompt comes back.
     """
@@ -119,7 +120,7 @@ def update(
     if "tags" in changes:
         changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
     with database.write() as connection:
-        now = moment.now()
+        now = clock.now()
         if "status" in changes:
             accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
         before = prompts.find(connection, caller.account_id, prompt_id, lock=True)
@@ -141,7 +142,7 @@ def update(
                 "promptName": after.name,
                 # unspecified: values of updateType. "manual" is an edit by a person or program over the API.
                 "updateType": "manual",
-                "appliedAt": moment.wire(now),
+                "appliedAt": clock.wire(now),
             }
             events.write(
                 connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
@@ -160,15 +161,15 @@ def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int
         prompts.fill_version(connection, live.seq, text, live_from=live_from)
         return
     if live_from is not None and live_from < live.created_at:
-        since = moment.wire(live.created_at)
+        since = clock.wire(live.created_at)
         raise invalid({"liveFrom": f"must not be before {since}, since when the live text is in use"})
-    deployments.supersede(connection, prompt.account_id, prompt.id, now)
+    transitions.supersede(connection, prompt.account_id, prompt.id, now)
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, prompt.account_id, prompt.id, text, "updated", now=since_when)
 
 
 def _instant(time: datetime | None) -> int | None:
-    return None if time is None else moment.of(time)
+    return None if time is None else clock.of(time)
 
 
 def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
@@ -177,12 +178,12 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
     with database.write() as connection:
         if prompts.find(connection, caller.account_id, prompt_id) is None:
             raise not_found(scheme.noun)
-        now = moment.now()
+        now = clock.now()
         accounts.lock(connection, caller.account_id)
-        optimizations.stop_all_of(connection, caller.account_id, prompt_id, now=now)
-        deployments.prompt_deleted(connection, caller.account_id, prompt_id, now)
+        requests.stop_all_of(connection, caller.account_id, prompt_id, now=now)
+        transitions.prompt_deleted(connection, caller.account_id, prompt_id, now)
         prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
-        payload = {"promptId": prompt_id, "deletedAt": moment.wire(now)}
+        payload = {"promptId": prompt_id, "deletedAt": clock.wire(now)}
         events.write(
             connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
         )
@@ -195,5 +196,5 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     accounts.lock(connection, caller.account_id)
     used = usage.active_prompts(connection, caller.account_id)
     if used >= limit:
-        reset_at = moment.wire(moment.billing_period(now)[1]) or ""
+        reset_at = clock.wire(clock.billing_period(now)[1]) or ""
         raise quota("prompts", limit=limit, used=used, reset_at=reset_at)

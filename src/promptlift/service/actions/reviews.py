@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.failures import invalid, not_found
+from promptlift.service import clock
+from promptlift.service.errors import invalid, not_found
 from promptlift.service.store import accounts, optimizations, reviews
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``.
     """
     with database.read() as connection:
@@ -39,7 +39,7 @@ def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUp
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND``, or ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
     """
     changes = body.model_dump(exclude_unset=True, exclude={"variant_id"})
@@ -52,7 +52,7 @@ def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUp
         if body.variant_id not in {one.id for one in optimizations.variants(connection, optimization_id)}:
             raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
         row = reviews.say(
-            connection, caller.account_id, optimization_id, body.variant_id, changes, now=moment.now()
+            connection, caller.account_id, optimization_id, body.variant_id, changes, now=clock.now()
         )
     return _wire(row)
 
@@ -62,5 +62,5 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "variantId": row.variant_id,
         "verdict": row.verdict,
         "note": row.note,
-        "updatedAt": moment.wire(row.updated_at),
+        "updatedAt": clock.wire(row.updated_at),
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service import moment
-from promptlift.service.actions import deployments, live_text
-from promptlift.service.failures import Refusal, not_found
+from promptlift.service import clock
+from promptlift.service.deployments import current_version, transitions
+from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def page(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
@@ -40,7 +40,7 @@ def page(
 
 def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
     return {
-        "id": live_text.version_id(row.seq),
+        "id": current_version.version_id(row.seq),
         "number": number,
         "content": row.content if row.content_known else None,
         "origin": row.origin,
@@ -48,7 +48,7 @@ def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
         "variantId": row.variant_id,
         # Every change of the text adds a version.
         "isLive": number == total,
-        "createdAt": moment.wire(row.created_at),
+        "createdAt": clock.wire(row.created_at),
     }
 
 
@@ -75,18 +75,18 @@ def restore(
 
     Raises
     ------
-    Refusal
+    ApiException
         ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when another version is live than
         ``if_version_id``.
     """
-    seq = live_text.version_seq(version_id)
+    seq = current_version.version_seq(version_id)
     with database.write() as connection:
         prompt = prompts.find(connection, caller.account_id, prompt_id, lock=True)
         if prompt is None:
             raise not_found(scheme.noun)
         wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
         if wanted is None:
-            raise Refusal(
+            raise ApiException(
                 "NOT_FOUND",
                 "Version not found",
                 details={"versionId": f"is not a version of this {scheme.name}; see its versions"},
@@ -94,8 +94,8 @@ def restore(
         live = prompts.live_version(connection, caller.account_id, prompt_id)
         changed = wanted.content != prompt.content
         if changed:
-            deployments.check_version(live, if_version_id)
-        now = moment.now()
+            transitions.check_version(live, if_version_id)
+        now = clock.now()
         made = go_back(connection, prompt, wanted.content, live.seq, now=now)
         action_id = action_log.add(
             connection,
@@ -110,8 +110,8 @@ def restore(
     return {
         "success": True,
         scheme.link: prompt_id,
-        "versionId": live_text.version_id(made),
-        "previousVersionId": live_text.version_id(live.seq),
+        "versionId": current_version.version_id(made),
+        "previousVersionId": current_version.version_id(live.seq),
         "changed": changed,
         "actionId": action_id,
         "message": "The text is live again" if changed else "The text was live already",
@@ -122,7 +122,7 @@ def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int,
     """Make a former text live; gives the number of its version. The caller holds the lock of the prompt."""
     if content == prompt.content:
         return live_seq
-    deployments.supersede(
+    transitions.supersede(
         connection,
         prompt.account_id,
         prompt.id,
@@ -130,4 +130,4 @@ def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int,
         reason="Another version was restored",
         undone_to=content,
     )
-    return live_text.replace(connection, prompt, content, origin="restored", now=now)
+    return current_version.replace(connection, prompt, content, origin="restored", now=now)

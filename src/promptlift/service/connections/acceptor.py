@@ -16,7 +16,7 @@ from promptlift.service.connections.protocol import ClientConnection
 if TYPE_CHECKING:
     from uvicorn import Server
 
-    from promptlift.service.connections.limits import ConnectionLimits
+    from promptlift.service.settings import ConnectionLimits
 
 _LOG = logging.getLogger(__name__)
 # In one turn of the event loop, so that those who are connected already are served between. As many files of

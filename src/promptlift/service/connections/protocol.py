@@ -13,8 +13,8 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from promptlift.service.connections.transfer import Transfer
-from promptlift.service.failures import Refusal
-from promptlift.service.web import refuse
+from promptlift.service.errors import ApiException
+from promptlift.service.routes.http import refuse
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-    from promptlift.service.connections.limits import ConnectionLimits
+    from promptlift.service.settings import ConnectionLimits
 
 _LOG = logging.getLogger(__name__)
 # Of the request line and all header fields together, and of what comes after a body in chunks.
@@ -71,7 +71,7 @@ class ClientConnection(HttpToolsProtocol):
         self._unread_bytes = 0
         self._in_headers = False
         # A refusal that waits until the requests before it are answered.
-        self._refusal: Refusal | None = None
+        self._refusal: ApiException | None = None
         self._refused_at: float | None = None
         self._deaf = False
 
@@ -155,7 +155,7 @@ class ClientConnection(HttpToolsProtocol):
 
     # What the client is told
 
-    def _refuse_in_turn(self, refusal: Refusal) -> None:
+    def _refuse_in_turn(self, refusal: ApiException) -> None:
         """Refuse what came, after the answers to the requests before it."""
         self._deaf = True
         if self.pipeline or (self._is_answering() and self._body is None):
@@ -163,7 +163,7 @@ class ClientConnection(HttpToolsProtocol):
         else:
             self._refuse(refusal)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: ApiException) -> None:
         """Answer with an error of the API and let the connection go."""
         if self._refused_at is not None or self.transport.is_closing():
             return
@@ -254,14 +254,14 @@ class ClientConnection(HttpToolsProtocol):
         elif body.is_too_slow(now, self._limits):
             _LOG.info("the body of a request did not come in time")
             self._refuse(
-                Refusal("REQUEST_TIMEOUT", "The body of the request did not come in time; send it again")
+                ApiException("REQUEST_TIMEOUT", "The body of the request did not come in time; send it again")
             )
 
     def _end_headers(self) -> None:
         _LOG.info("the headers of a request did not come in time")
         if self._header_bytes:
             message = f"The headers of the request did not come within {self._limits.headers:g} seconds"
-            self._refuse(Refusal("REQUEST_TIMEOUT", message))
+            self._refuse(ApiException("REQUEST_TIMEOUT", message))
         else:
             self.transport.close()
 
@@ -280,20 +280,22 @@ class ClientConnection(HttpToolsProtocol):
         self.abort()
 
 
-def _refusal_of(error: httptools.HttpParserError) -> Refusal:
+def _refusal_of(error: httptools.HttpParserError) -> ApiException:
     """Return the refusal that a callback of the parser raised, or say that this is not HTTP."""
-    if isinstance(error.__context__, Refusal):
+    if isinstance(error.__context__, ApiException):
         return error.__context__
-    return Refusal(
+    return ApiException(
         "VALIDATION_ERROR",
         "The request is not valid HTTP/1.1",
         details={"request": str(error) or "cannot be read"},
     )
 
 
-def _too_long(url: bytes) -> Refusal:
+def _too_long(url: bytes) -> ApiException:
     if len(url) > HEADER_BYTES // 2:
-        return Refusal(
+        return ApiException(
             "URI_TOO_LONG", f"The path and query of a request must have at most {HEADER_BYTES} bytes"
         )
-    return Refusal("HEADERS_TOO_LARGE", f"The headers of a request must have at most {HEADER_BYTES} bytes")
+    return ApiException(
+        "HEADERS_TOO_LARGE", f"The headers of a request must have at most {HEADER_BYTES} bytes"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from promptlift.service.connections.limits import ConnectionLimits
+    from promptlift.service.settings import ConnectionLimits
 
 
 class Transfer:
@@ -37,7 +37,7 @@ class Transfer:
     def is_too_slow(self, now: float, limits: ConnectionLimits) -> bool:
         """Whether it is silent for too long, or takes long and stays below the rate.
 
-        >>> from promptlift.service.connections.limits import ConnectionLimits
+        >>> from promptlift.service.settings import ConnectionLimits
         >>> slow, fast = Transfer(0.0), Transfer(0.0)
         >>> slow.add(60, now=61.0)
         >>> fast.add(20_480 * 61, now=61.0)

@@ -9,28 +9,28 @@ from starlette.concurrency import run_in_threadpool
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.limits import PLANS
 from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
-from promptlift.service import moment
+from promptlift.service import clock
+from promptlift.service.actions.settings import merge
 from promptlift.service.routes import endpoint
-from promptlift.service.rules.settings_merge import merge
+from promptlift.service.routes.http import answer, caller_of, read_body
 from promptlift.service.store import accounts, optimizations, usage
-from promptlift.service.web import answer, caller_of, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Account(parts).add_to(endpoints)
+    _Account(context).add_to(endpoints)
 
 
 class _Account:
-    def __init__(self, parts: Parts) -> None:
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         add = endpoint.add
@@ -102,16 +102,16 @@ class _Account:
                     "conversationsPerMonth": plan.conversations_per_month,
                 },
             },
-            "createdAt": moment.wire(row.created_at),
+            "createdAt": clock.wire(row.created_at),
         }
 
     def _usage_view(self, caller: Caller) -> dict[str, Any]:
-        now = moment.now()
-        start, end = moment.billing_period(now)
+        now = clock.now()
+        start, end = clock.billing_period(now)
         plan, account_id = PLANS[caller.plan], caller.account_id
         with self._database.read() as connection:
             return {
-                "period": {"start": moment.wire(start), "end": moment.wire(end)},
+                "period": {"start": clock.wire(start), "end": clock.wire(end)},
                 "prompts": {"used": usage.active_prompts(connection, account_id), "limit": plan.prompts},
                 "optimizations": {
                     "used": usage.used(connection, account_id, "optimizations", now=now),

@@ -19,21 +19,20 @@ from promptlift.schema.conversations import (
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.schema.pages import Page
-from promptlift.service import moment
-from promptlift.service.actions import insights
+from promptlift.service import clock
+from promptlift.service.actions import conversation_content, insights
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
-from promptlift.service.failures import Refusal, invalid, not_found
+from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.routes import endpoint
-from promptlift.service.rules import content
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 from promptlift.service.store import conversation_updates, conversations, prompts
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
     from promptlift.service.store.tables import AnyRow
 
 # A transcript of this size is checked on a thread.
@@ -60,15 +59,15 @@ _WITH_INSIGHTS = (
 )
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Conversations(parts).add_to(endpoints)
+    _Conversations(context).add_to(endpoints)
 
 
 class _Conversations:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         root, one = "/conversations", "/conversations/{id}"
@@ -151,7 +150,7 @@ class _Conversations:
         body = await read_body(request, ConversationCreate, either=LINKS)
         prompt_id, scheme = _link(body)
         shape = await _shape(body.content)
-        logged = await self._parts.log.log(
+        logged = await self._context.log.log(
             Entry(
                 caller=caller_of(request),
                 scheme=SCHEMES["agent" if scheme == "agentId" else "prompt"],
@@ -172,14 +171,14 @@ class _Conversations:
                 "id": logged.id,
                 scheme: logged.prompt_id,
                 "status": logged.status,
-                "createdAt": moment.wire(logged.created_at),
+                "createdAt": clock.wire(logged.created_at),
             },
             201 if logged.created else 200,
         )
 
     async def update(self, request: Request) -> Response:
         body = await read_body(request, ConversationUpdate)
-        updated = await self._parts.log.update(
+        updated = await self._context.log.update(
             Update(
                 caller=caller_of(request),
                 conversation_id=path_id(request),
@@ -190,7 +189,7 @@ class _Conversations:
                 if_content_hash=body.if_content_hash,
             )
         )
-        waits = self._parts.jobs.waits_because
+        waits = self._context.jobs.waits_because
         return answer(_item(updated.row, waits, with_insights=False, with_content=False))
 
     async def lookup(self, request: Request) -> Response:
@@ -239,7 +238,7 @@ class _Conversations:
                     limit=limit,
                     offset=offset,
                 )
-            waits = self._parts.jobs.waits_because
+            waits = self._context.jobs.waits_because
             return {
                 "data": [
                     _item(row, waits, with_insights=with_insights, with_content=with_content) for row in rows
@@ -258,7 +257,7 @@ class _Conversations:
             {
                 **_item(
                     row,
-                    self._parts.jobs.waits_because,
+                    self._context.jobs.waits_because,
                     with_insights=bool(with_insights),
                     with_content=True,
                 ),
@@ -275,7 +274,7 @@ class _Conversations:
     async def regenerate(self, request: Request) -> Response:
         row = await self._row(request)
         count = await run_in_threadpool(
-            lambda: insights.ask_again(self._parts, row.account_id, conversation_id=row.id)
+            lambda: insights.ask_again(self._context, row.account_id, conversation_id=row.id)
         )
         return answer({"success": True, "message": "The conversation will be judged again", "queued": count})
 
@@ -292,11 +291,11 @@ class _Conversations:
         return row
 
 
-async def _shape(text: str) -> content.Shape:
+async def _shape(text: str) -> conversation_content.Shape:
     """Check a content; a large one on a thread, so that it holds up nobody else."""
     if len(text) > _LARGE:
-        return await run_in_threadpool(content.accept, text)
-    return content.accept(text)
+        return await run_in_threadpool(conversation_content.accept, text)
+    return conversation_content.accept(text)
 
 
 def _known(row: AnyRow) -> dict[str, Any]:
@@ -333,9 +332,9 @@ def _item(
         "sourceId": row.source_id,
         "hasInsights": row.has_insights,
         "insightsError": _insights_error(row, waits_because),
-        "createdAt": moment.wire(row.created_at),
-        "startedAt": moment.wire(row.started_at),
-        "endedAt": moment.wire(row.ended_at),
+        "createdAt": clock.wire(row.created_at),
+        "startedAt": clock.wire(row.started_at),
+        "endedAt": clock.wire(row.ended_at),
     }
     if with_content:
         item["content"] = row.content.decode()
@@ -352,7 +351,7 @@ def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
     return f"Not yet: {why}" if row.judging != "done" and why else None
 
 
-def _not_judged(row: AnyRow) -> Refusal:
+def _not_judged(row: AnyRow) -> ApiException:
     if row.judging == "failed":
-        return Refusal("NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})")
-    return Refusal("NOT_FOUND", "Insights not found: they are not ready yet")
+        return ApiException("NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})")
+    return ApiException("NOT_FOUND", "Insights not found: they are not ready yet")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route
 
 from promptlift.schema.pages import ErrorBody
-from promptlift.service.failures import STATUS_OF
+from promptlift.service.errors import STATUS_OF
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from promptlift.service.failures import Refusal
-from promptlift.service.web import answer, refuse
+from promptlift.service.errors import ApiException
+from promptlift.service.routes.http import answer, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def routes(database: Database) -> list[Route]:
         return (
             answer({"status": "ready"})
             if problem is None
-            else refuse(Refusal("SERVICE_UNAVAILABLE", problem))
+            else refuse(ApiException("SERVICE_UNAVAILABLE", problem))
         )
 
     return [Route("/healthz", healthz, methods=["GET"]), Route("/readyz", readyz, methods=["GET"])]

@@ -20,28 +20,29 @@ from promptlift.schema.optimizations import (
 )
 from promptlift.schema.pages import Page
 from promptlift.schema.simulations import Simulation
-from promptlift.service.actions import deployments, optimizations
+from promptlift.service.deployments import transitions
+from promptlift.service.optimizations import requests
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 _STAGES = ("screen", "confirm", "regression")
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Optimizations(parts).add_to(endpoints)
+    _Optimizations(context).add_to(endpoints)
 
 
 class _Optimizations:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         root, one = "/optimizations", "/optimizations/{id}"
@@ -152,11 +153,11 @@ class _Optimizations:
 
     async def create(self, request: Request) -> Response:
         body = await read_body(request, OptimizationCreate, either=LINKS)
-        models = self._parts.models
+        models = self._context.models
         made = await run_in_threadpool(
-            lambda: optimizations.trigger(self._database, caller_of(request), body, rehearsal=models.rehearse)
+            lambda: requests.trigger(self._database, caller_of(request), body, rehearsal=models.rehearse)
         )
-        self._parts.optimizations.look()
+        self._context.optimizations.look()
         return answer(made, 201)
 
     async def list(self, request: Request) -> Response:
@@ -167,7 +168,7 @@ class _Optimizations:
         query.check()
         return answer(
             await run_in_threadpool(
-                lambda: optimizations.page(
+                lambda: requests.page(
                     self._database,
                     caller_of(request),
                     prompt_id=prompt_id,
@@ -180,14 +181,12 @@ class _Optimizations:
 
     async def get(self, request: Request) -> Response:
         return answer(
-            await run_in_threadpool(optimizations.view, self._database, caller_of(request), path_id(request))
+            await run_in_threadpool(requests.view, self._database, caller_of(request), path_id(request))
         )
 
     async def variants(self, request: Request) -> Response:
         return answer(
-            await run_in_threadpool(
-                optimizations.variants, self._database, caller_of(request), path_id(request)
-            )
+            await run_in_threadpool(requests.variants, self._database, caller_of(request), path_id(request))
         )
 
     async def simulations(self, request: Request) -> Response:
@@ -200,7 +199,7 @@ class _Optimizations:
         query.check()
         return answer(
             await run_in_threadpool(
-                lambda: optimizations.simulated(
+                lambda: requests.simulated(
                     self._database,
                     caller_of(request),
                     path_id(request),
@@ -217,7 +216,7 @@ class _Optimizations:
     async def apply(self, request: Request) -> Response:
         body = await read_body(request, ApplyRequest, optional=True)
         applied = await run_in_threadpool(
-            lambda: deployments.apply(
+            lambda: transitions.apply(
                 self._database,
                 caller_of(request),
                 SCHEMES["prompt"],
@@ -233,9 +232,9 @@ class _Optimizations:
     async def stop(self, request: Request) -> Response:
         body = await read_body(request, StopRequest, optional=True)
         stopped = await run_in_threadpool(
-            lambda: optimizations.stop(
+            lambda: requests.stop(
                 self._database, caller_of(request), path_id(request), body.reason, note=body.note
             )
         )
-        self._parts.optimizations.look()
+        self._context.optimizations.look()
         return answer(stopped)

@@ -11,13 +11,13 @@ from promptlift.schema.pages import Done, Page
 from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 from promptlift.service.actions import personas
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 # unspecified: items of a page. Enough for the whole library.
 _LIMIT_DEFAULT = limits.LIST_LIMIT_MAX
@@ -27,14 +27,14 @@ _LIMIT = endpoint.parameter(
 _OFFSET = endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page")
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Personas(parts).add_to(endpoints)
+    _Personas(context).add_to(endpoints)
 
 
 class _Personas:
-    def __init__(self, parts: Parts) -> None:
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         add, one = endpoint.add, "/personas/{id}"

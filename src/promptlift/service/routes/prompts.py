@@ -23,14 +23,14 @@ from promptlift.schema.prompts import (
 )
 from promptlift.service.actions import insights, prompt_views, prompts
 from promptlift.service.routes import endpoint
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 from promptlift.service.store import prompts as prompt_rows
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 _CREATED = ("id", "name", "content", "contentKnown", "llmModel", "status", "createdAt", "updatedAt")
 _UPDATED = ("id", "name", "content", "updatedAt")
@@ -45,18 +45,18 @@ _LIMIT = endpoint.parameter(
 _OFFSET = endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page")
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints of both schemes."""
     for scheme in SCHEMES.values():
-        _Prompts(parts, scheme).add_to(endpoints)
+        _Prompts(context, scheme).add_to(endpoints)
 
 
 class _Prompts:
     """Endpoints of one scheme."""
 
-    def __init__(self, parts: Parts, scheme: Scheme) -> None:
-        self._parts = parts
-        self._database = parts.database
+    def __init__(self, context: AppContext, scheme: Scheme) -> None:
+        self._context = context
+        self._database = context.database
         self._scheme = scheme
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
@@ -185,7 +185,7 @@ class _Prompts:
 
     async def create(self, request: Request) -> Response:
         body = await read_body(request, PromptCreate)
-        await self._parts.check_model(body.llm_model)
+        await self._context.check_model(body.llm_model)
         row = await run_in_threadpool(prompts.create, self._database, caller_of(request), body)
         return answer(prompts.wire(row, _CREATED), 201)
 
@@ -198,7 +198,7 @@ class _Prompts:
     async def update(self, request: Request) -> Response:
         body = await read_body(request, PromptUpdate)
         if body.llm_model is not None:
-            await self._parts.check_model(body.llm_model)
+            await self._context.check_model(body.llm_model)
         caller, prompt_id = caller_of(request), path_id(request)
         row = await run_in_threadpool(
             lambda: prompts.update(self._database, caller, self._scheme, prompt_id, body=body)
@@ -215,7 +215,7 @@ class _Prompts:
         row = await run_in_threadpool(
             prompts.get, self._database, caller_of(request), self._scheme, path_id(request)
         )
-        waits_because = self._parts.jobs.waits_because
+        waits_because = self._context.jobs.waits_because
         return answer(
             await run_in_threadpool(
                 lambda: prompt_views.status_view(self._database, row, waits_because=waits_because)
@@ -246,7 +246,7 @@ class _Prompts:
             prompts.get, self._database, caller_of(request), self._scheme, path_id(request)
         )
         count = await run_in_threadpool(
-            lambda: insights.ask_again(self._parts, row.account_id, prompt_id=row.id)
+            lambda: insights.ask_again(self._context, row.account_id, prompt_id=row.id)
         )
         message = f"{count} conversations will be judged again"
         return answer({"success": True, "message": message, "queued": count})

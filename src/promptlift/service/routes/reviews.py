@@ -12,13 +12,13 @@ from promptlift.schema.pages import Page
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
 from promptlift.service.actions import action_log, reviews
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 _LISTING = (
     endpoint.parameter("promptId", {"type": "string"}, "Only of this prompt (agentId in the agent scheme)"),
@@ -31,14 +31,14 @@ _LISTING = (
 )
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints."""
-    _Reviews(parts).add_to(endpoints)
+    _Reviews(context).add_to(endpoints)
 
 
 class _Reviews:
-    def __init__(self, parts: Parts) -> None:
-        self._database = parts.database
+    def __init__(self, context: AppContext) -> None:
+        self._database = context.database
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:
         add, review = endpoint.add, "/optimizations/{id}/review"

@@ -12,13 +12,13 @@ from promptlift.schema.pages import Page
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 from promptlift.service.actions import versions
 from promptlift.service.routes import endpoint
-from promptlift.service.web import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.parts import Parts
+    from promptlift.service.context import AppContext
 
 _LIMIT = endpoint.parameter(
     "limit", {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX}, "Items of a page"
@@ -26,17 +26,17 @@ _LIMIT = endpoint.parameter(
 _OFFSET = endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page")
 
 
-def add_to(endpoints: endpoint.Endpoints, parts: Parts) -> None:
+def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
     """Add the endpoints of both schemes."""
     for scheme in SCHEMES.values():
-        _Versions(parts, scheme).add_to(endpoints)
+        _Versions(context, scheme).add_to(endpoints)
 
 
 class _Versions:
     """Endpoints of one scheme."""
 
-    def __init__(self, parts: Parts, scheme: Scheme) -> None:
-        self._database = parts.database
+    def __init__(self, context: AppContext, scheme: Scheme) -> None:
+        self._database = context.database
         self._scheme = scheme
 
     def add_to(self, endpoints: endpoint.Endpoints) -> None:

@@ -10,7 +10,7 @@ import orjson
 from sqlalchemy import func, insert, select, update
 
 from promptlift.schema.settings import Settings
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
 from promptlift.service.store.tables import accounts, api_keys
 
@@ -45,7 +45,7 @@ def create(connection: Connection, *, name: str, email: str, plan: PlanName) -> 
             email=email,
             plan=plan,
             settings=orjson.dumps(settings).decode(),
-            created_at=moment.now(),
+            created_at=clock.now(),
         )
     )
     return account_id
@@ -78,7 +78,7 @@ def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> 
             name=name,
             prefix=shown_prefix(key),
             hash=digest,
-            created_at=moment.now(),
+            created_at=clock.now(),
         )
     )
 
@@ -98,7 +98,7 @@ def find_caller(connection: Connection, key: str) -> Caller | None:
 
 def touch_key(connection: Connection, key_id: str) -> None:
     """Note that a key was used."""
-    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=moment.now()))
+    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=clock.now()))
 
 
 def keys(connection: Connection) -> Sequence[AnyRow]:
@@ -127,7 +127,7 @@ def valid_keys_named(connection: Connection, name: str) -> Sequence[AnyRow]:
 
 def revoke(connection: Connection, key_id: str) -> None:
     """Make a key invalid."""
-    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=moment.now()))
+    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=clock.now()))
 
 
 def lock(connection: Connection, account_id: str) -> None:

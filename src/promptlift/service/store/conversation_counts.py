@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import bindparam, select
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store.tables import (
     conversation_blocks,
     conversation_issues,
@@ -43,7 +43,7 @@ BLOCK = 4_096
 # The prompt of the rows that count all prompts of an account.
 ALL_PROMPTS = ""
 # Lengths of the spans, each a whole number of the one before. A time since then is whole spans and a part of a minute.
-SPANS = (60 * moment.SECOND, moment.HOUR, moment.DAY, 30 * moment.DAY)
+SPANS = (60 * clock.SECOND, clock.HOUR, clock.DAY, 30 * clock.DAY)
 # Scores and seconds are summed as whole numbers of this part, so that what was added can be taken away again and leaves
 # nothing. A mean is as near to that of the values themselves.
 FRACTION = 10**10

@@ -53,3 +53,16 @@ def change(connection: Connection, account_id: str, persona_id: str, values: dic
     connection.execute(
         update(personas).where(*_living(account_id), personas.c.id == persona_id).values(**values)
     )
+
+
+def alive_at(connection: Connection, account_id: str, at: int) -> Sequence[AnyRow]:
+    """Return the personas that the account had at a time (epoch ms), in the order they were made."""
+    return connection.execute(
+        select(personas)
+        .where(
+            personas.c.account_id == account_id,
+            personas.c.created_at <= at,
+            personas.c.deleted_at.is_(None) | (personas.c.deleted_at > at),
+        )
+        .order_by(personas.c.seq)
+    ).all()

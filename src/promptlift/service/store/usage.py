@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from promptlift.service import moment
+from promptlift.service import clock
 from promptlift.service.store.tables import prompts, rate_windows, usage_counters
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
 Kind = Literal["conversations", "optimizations", "tokens"]
-RATE_WINDOW = 60 * moment.SECOND
+RATE_WINDOW = 60 * clock.SECOND
 
 
 def _insert(dialect: str, table: Table) -> Any:
@@ -34,14 +34,14 @@ def _counting(dialect: str) -> Any:
 
 def add(connection: Connection, account_id: str, kind: Kind, amount: int, *, now: int) -> int:
     """Count something into the current period and give the new total."""
-    start, _ = moment.billing_period(now)
+    start, _ = clock.billing_period(now)
     values = {"account_id": account_id, "period_start": start, "kind": kind, "used": amount}
     return int(connection.execute(_counting(connection.dialect.name), values).scalar_one())
 
 
 def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> int:
     """What was used of one kind in the current period."""
-    start, _ = moment.billing_period(now)
+    start, _ = clock.billing_period(now)
     value = connection.scalar(
         select(usage_counters.c.used).where(
             usage_counters.c.account_id == account_id,

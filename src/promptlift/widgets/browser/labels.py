@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, FrameError
 from promptlift.schema.insights import SENTIMENTS
 
@@ -254,15 +254,12 @@ def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
         When the file cannot be written.
     """
     file = _checked(Path(path))
-    part = file.with_name(f".{file.stem}-{secrets.token_hex(4)}{file.suffix}")
     try:
         if file.suffix.lower() == ".parquet":
-            table.to_parquet(part, index=False)
+            atomic_write(file, table.to_parquet(index=False))
         else:
-            part.write_bytes(_csv(table).encode("utf-8", "replace"))
-        part.replace(file)
+            atomic_write(file, _csv(table).encode("utf-8", "replace"))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ConfigError(f"The labels cannot be written to {file}: {error.strerror or error}.") from error
     return file
 

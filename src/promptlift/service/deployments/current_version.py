@@ -1,0 +1,78 @@
+"""The one way in which the live text of a prompt becomes another: text, version and event together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.service import clock
+from promptlift.service.store import events, prompts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+_VERSION_START = "ver_"
+
+
+def version_id(seq: int | None) -> str | None:
+    """Id of a version in the API."""
+    return None if seq is None else f"{_VERSION_START}{seq}"
+
+
+def version_seq(given: str) -> int | None:
+    """Sequence number that an id of the API stands for; ``None`` for what is no such id."""
+    digits = given.removeprefix(_VERSION_START)
+    known = digits != given and digits.isascii() and digits.isdecimal() and len(digits) <= 18
+    return int(digits) if known and version_id(int(digits)) == given else None
+
+
+def replace(
+    connection: Connection,
+    prompt: AnyRow,
+    content: str,
+    *,
+    origin: str,
+    now: int,
+    optimization_id: str | None = None,
+    variant_id: str | None = None,
+) -> int:
+    """Make a text live and give the sequence number of its version.
+
+    The caller holds the lock of the prompt and has seen that the text is another one.
+
+    Parameters
+    ----------
+    origin
+        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``: of the version, and ``updateType`` of the
+        event.
+    """
+    known = prompts.is_known(connection, prompt, content)
+    prompts.change(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        {"content": content, "content_known": known, "updated_at": now},
+    )
+    seq = prompts.add_version(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        content,
+        origin,
+        now=now,
+        content_known=known,
+        optimization_id=optimization_id,
+        variant_id=variant_id,
+    )
+    payload: dict[str, Any] = {
+        "promptId": prompt.id,
+        "promptName": prompt.name,
+        # unspecified: values of updateType. How the text came; "manual" is an edit over the API.
+        "updateType": origin,
+        "appliedAt": clock.wire(now),
+    }
+    if variant_id is not None:
+        payload["variantId"] = variant_id
+    events.write(connection, [events.row("prompt.updated", prompt.account_id, prompt.id, payload, now=now)])
+    return seq

@@ -1,0 +1,225 @@
+"""Which simulated conversations a regression test is made of, and what their outcomes say."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptlift.service.simulations.personas import draw
+from promptlift.stats import analyse_pairs
+from promptlift.stats.effect import CompletedInCluster
+from promptlift.stats.regression import NON_INFERIORITY_POINTS, ScenarioPairs, regression_test
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Sequence
+
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.stats.pairs import PairAnalysis
+
+__all__ = [
+    "FIRST_CELL",
+    "LIVE",
+    "PAIRS",
+    "SCENARIOS",
+    "Ended",
+    "RegressionCell",
+    "Summary",
+    "plan_cells",
+    "summarize",
+    "unmeasured",
+]
+
+# Far above the cells of the search for a winner.
+FIRST_CELL: Final = 1_000_000
+# About 170 pairs are needed to exclude a drop of 10 points where two texts are alike. 12 scenarios with 15 personas
+# each are 180, so that a few may be lost.
+SCENARIOS: Final = 12
+PERSONAS_EACH: Final = 15
+PAIRS: Final = SCENARIOS * PERSONAS_EACH
+# Number of the arm that speaks with the live text: the original of the optimization.
+LIVE: Final = 0
+
+
+class RegressionCell(NamedTuple):
+    """Who talks about what; ``scenario`` counts from 0."""
+
+    number: int
+    scenario: int
+    persona: Persona
+
+
+class Ended(NamedTuple):
+    """What became of one conversation; ``completed`` is ``None`` when it was lost."""
+
+    cell: int
+    arm: int
+    completed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A regression test as the API gives it.
+
+    Attributes
+    ----------
+    document
+        ``regressionTest`` of a deployment.
+    reason
+        Why it was not passed, in words and numbers; ``None`` when it was.
+    """
+
+    passed: bool
+    document: dict[str, Any]
+    reason: str | None
+
+
+def plan_cells(
+    personas: Sequence[Persona], rng: random.Random, *, scenarios: int = SCENARIOS
+) -> list[RegressionCell]:
+    """Give each scenario its own personas, drawn from everybody.
+
+    With fewer scenarios each gets more personas, so that there are always as many pairs. A persona comes twice to a
+    scenario only when there are not enough.
+    """
+    each = math.ceil(PAIRS / scenarios)
+    cells = [(at, persona) for at in range(scenarios) for persona in draw(personas, each, rng)]
+    return [RegressionCell(FIRST_CELL + n, at, persona) for n, (at, persona) in enumerate(cells)]
+
+
+def summarize(
+    names: Sequence[str],
+    scenario_of: dict[int, int],
+    outcomes: Iterable[Ended],
+    *,
+    stopped: str | None = None,
+) -> Summary:
+    """Compare the new text with the live one over all cells in which both have an outcome.
+
+    To pass, nothing is worse, and a drop of 10 points is excluded: also by the interval that groups pairs by scenario,
+    where that is wider. A text that helps in some scenarios and harms in others has fewer independent pairs than it
+    seems.
+
+    Parameters
+    ----------
+    names
+        Of the scenarios.
+    scenario_of
+        Scenario of each cell.
+    outcomes
+        Of both arms; every arm but `LIVE` is the new text.
+    stopped
+        Why the test ended before its time, which is never passed.
+    """
+    tables, dropped = _tables(names, scenario_of, outcomes)
+    measured = [table for table in tables if sum(table[1:])]
+    if not measured:
+        return Summary(passed=False, document=unmeasured(dropped), reason=stopped or "No pair was measured")
+    test = regression_test(measured, require_non_inferiority=True)
+    pooled = _by_scenario(measured)
+    passed = (
+        test.passed
+        and stopped is None
+        and pooled.lift_points_low is not None
+        and pooled.lift_points_low > NON_INFERIORITY_POINTS
+    )
+    verdict = test.verdict if passed or test.verdict == "regressed" else "inconclusive"
+    document = {
+        "passed": passed,
+        "verdict": verdict,
+        "summary": {
+            "total": len(measured),
+            "passed": len(measured) - test.regressed,
+            "regressed": test.regressed,
+        },
+        "scenarios": [
+            {"name": one.name, "passed": one.passed, "delta": one.delta, "n": one.n} for one in test.scenarios
+        ],
+        "pairs": {
+            "n": pooled.n,
+            "n11": pooled.n11,
+            "n10": pooled.n10,
+            "n01": pooled.n01,
+            "n00": pooled.n00,
+            "dropped": dropped,
+        },
+        "liftPoints": pooled.lift_points,
+        "liftPointsLow": pooled.lift_points_low,
+        "smallestDropFound": test.smallest_drop_found,
+        "confidenceWorse": test.confidence_worse,
+    }
+    return Summary(passed=passed, document=document, reason=None if passed else _why(document, stopped))
+
+
+def unmeasured(dropped: int) -> dict[str, Any]:
+    """The document of a test without a single pair."""
+    return {
+        "passed": False,
+        "verdict": "inconclusive",
+        "summary": {"total": 0, "passed": 0, "regressed": 0},
+        "scenarios": [],
+        "pairs": {"n": 0, "n11": 0, "n10": 0, "n01": 0, "n00": 0, "dropped": dropped},
+        "liftPoints": None,
+        "liftPointsLow": None,
+        "smallestDropFound": None,
+        "confidenceWorse": None,
+    }
+
+
+def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
+    """All pairs together, with the interval by scenario where it is much wider."""
+    n11, n10, n01, n00 = (sum(column) for column in zip(*(table[1:] for table in tables), strict=True))
+    clusters = [
+        CompletedInCluster(one.n11 + one.n10 + one.n01 + one.n00, one.n11 + one.n10, one.n11 + one.n01)
+        for one in tables
+    ]
+    return analyse_pairs(n11, n10, n01, n00, clusters=clusters)
+
+
+def _tables(
+    names: Sequence[str], scenario_of: dict[int, int], outcomes: Iterable[Ended]
+) -> tuple[list[ScenarioPairs], int]:
+    """Pair table of each scenario, and how many pairs were lost."""
+    live: dict[int, bool | None] = {}
+    new: dict[int, bool | None] = {}
+    for one in outcomes:
+        (live if one.arm == LIVE else new)[one.cell] = one.completed
+    counts: Counter[tuple[int, bool, bool]] = Counter()
+    dropped = 0
+    for cell in live.keys() & new.keys():
+        was, now = live[cell], new[cell]
+        if was is None or now is None:
+            dropped += 1
+        else:
+            counts[scenario_of[cell], now, was] += 1
+    tables = [
+        ScenarioPairs(
+            name,
+            counts[at, True, True],
+            counts[at, True, False],
+            counts[at, False, True],
+            counts[at, False, False],
+        )
+        for at, name in enumerate(names)
+    ]
+    return tables, dropped
+
+
+def _why(document: dict[str, Any], stopped: str | None) -> str:
+    pairs, low = document["pairs"], document["liftPointsLow"]
+    counts = (
+        f"over {pairs['n']} pairs the new text completed {pairs['n11'] + pairs['n10']} tasks and the live one "
+        f"{pairs['n11'] + pairs['n01']}"
+    )
+    if document["verdict"] == "regressed":
+        worse = [one["name"] for one in document["scenarios"] if not one["passed"]]
+        where = f"; worse in: {', '.join(worse)}" if worse else ""
+        return f"The regression test found the new text worse: {counts}{where}"
+    if stopped is not None:
+        return stopped
+    return (
+        f"The regression test did not exclude a drop of 10 points: {counts}, and the change may be as low as "
+        f"{low:+.1f} points"
+    )

@@ -1,0 +1,355 @@
+"""What becomes of a variant after its optimization: staged, tested, applied, superseded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.service import clock
+from promptlift.service.deployments import current_version, evidence
+from promptlift.service.deployments.plan import after_completion
+from promptlift.service.errors import ApiException, invalid, not_found
+from promptlift.service.store import action_log, deployments, optimizations, prompts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+
+def on_completed(
+    connection: Connection,
+    optimization: AnyRow,
+    *,
+    winner: AnyRow | None,
+    settings: dict[str, Any],
+    now: int,
+) -> None:
+    """Begin what the settings want of a winner, in the transaction that completes its optimization.
+
+    Parameters
+    ----------
+    optimization
+        Row of the optimization.
+    winner
+        Row of the winning variant; ``None`` without a winner.
+    settings
+        What counts for this optimization: has ``deploymentMode`` and ``autoDeploy``.
+    """
+    if winner is None:
+        return
+    prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id, lock=True)
+    if prompt is None:
+        return
+    original = optimizations.variants(connection, optimization.id)[0]
+    plan = after_completion(
+        settings, rehearsal=optimization.rehearsal, unchanged=prompt.content == original.content
+    )
+    if plan is None:
+        return
+    if plan.state == "live":
+        go_live(connection, prompt, optimization, winner, origin="auto", now=now)
+        return
+    deployments.add(
+        connection,
+        optimization,
+        winner.id,
+        state=plan.state,
+        origin=plan.origin,
+        now=now,
+        reason=plan.reason,
+    )
+
+
+def apply(
+    database: Database,
+    caller: Caller,
+    scheme: Scheme,
+    optimization_id: str,
+    variant_id: str | None,
+    *,
+    if_version_id: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """Make the text of a variant live and give the answer of the API.
+
+    The winner without ``variant_id``. Applying a staged variant is its approval. The original can be applied too:
+    its text comes back. A text that is live already stays as it is, without a second version. The result of a
+    rehearsal is applied too, because somebody asks for it by name; it never goes live by itself.
+
+    Parameters
+    ----------
+    if_version_id
+        Only while this version is live: whoever looked at it does not write over somebody else's change.
+    note
+        Kept with the action.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``; ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or another
+        version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
+    """
+    with database.write() as connection:
+        optimization = optimizations.find(connection, caller.account_id, optimization_id)
+        if optimization is None:
+            raise not_found("Optimization")
+        if optimization.status != "completed":
+            raise ApiException(
+                "INVALID_STATE",
+                f"The optimization is {optimization.status}; a variant can be applied once it is completed",
+                details={"status": optimization.status},
+            )
+        variant = _wanted(connection, optimization, variant_id)
+        prompt = prompts.find(connection, caller.account_id, optimization.prompt_id, lock=True)
+        if prompt is None:
+            raise not_found(scheme.noun)
+        before = prompts.live_version(connection, caller.account_id, prompt.id)
+        changed = prompt.content != variant.content
+        if changed:
+            check_version(before, if_version_id)
+        now = clock.now()
+        seq = _apply(connection, prompt, optimization, variant, before.seq, now=now)
+        action_id = action_log.add(
+            connection,
+            caller.account_id,
+            prompt.id,
+            "apply",
+            now=now,
+            note=note,
+            optimization_id=optimization.id,
+            variant_id=variant.id,
+            from_version_seq=before.seq,
+            to_version_seq=seq,
+        )
+    return {
+        "success": True,
+        scheme.link: prompt.id,
+        "appliedVariantId": variant.id,
+        "message": f"{variant.name} is live now"
+        if changed
+        else f"The text of {variant.name} was live already",
+        "versionId": current_version.version_id(seq),
+        "previousVersionId": current_version.version_id(before.seq),
+        "changed": changed,
+        "actionId": action_id,
+    }
+
+
+def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None) -> AnyRow:
+    document = orjson.loads(optimization.results or "{}")
+    winner = document.get("results", {}).get("winningVariantId")
+    wanted = winner if variant_id is None else variant_id
+    if wanted is None:
+        # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
+        raise ApiException(
+            "INVALID_STATE",
+            "The optimization ended without a winner, so nothing can be applied by itself; name a variant in variantId",
+            details={"variantId": "needed, because there is no winner"},
+        )
+    for variant in optimizations.variants(connection, optimization.id):
+        if variant.id == wanted:
+            return variant
+    raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
+
+
+def check_version(live: AnyRow, wanted: str | None) -> None:
+    """Refuse a change that was meant for another version than the one that is live.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE`` with the live version in its details.
+    """
+    if wanted is not None and live.seq != current_version.version_seq(wanted):
+        raise ApiException(
+            "INVALID_STATE",
+            "The text was changed by somebody else in the meantime; look at the live one and ask again",
+            details={
+                "ifVersionId": "is not the live version",
+                "liveVersionId": current_version.version_id(live.seq),
+                "liveOrigin": live.origin,
+                "liveSince": clock.wire(live.created_at),
+            },
+        )
+
+
+def _apply(
+    connection: Connection,
+    prompt: AnyRow,
+    optimization: AnyRow,
+    variant: AnyRow,
+    live_seq: int,
+    *,
+    now: int,
+) -> int:
+    """Make a variant live because somebody asked for it; gives the sequence number of its version."""
+    rows = deployments.of_optimization(connection, optimization.id)
+    if any(row.state == "live" and row.variant_id == variant.id for row in rows):
+        return live_seq
+    waiting = next((row for row in rows if row.state in deployments.WAITING), None)
+    mine = waiting if waiting is not None and waiting.variant_id == variant.id else None
+    if waiting is not None and mine is None:
+        reason = f"{variant.name} was applied in its place"
+        deployments.change(connection, waiting, now=now, state="superseded", reason=reason)
+    if prompt.content == variant.content and mine is None:
+        # It is live for another reason, such as the original that nothing has replaced: nothing is deployed.
+        return live_seq
+    origin = "approval" if mine is not None and mine.state == "staged" else "manual"
+    return go_live(connection, prompt, optimization, variant, origin=origin, now=now, waiting=mine)
+
+
+def go_live(
+    connection: Connection,
+    prompt: AnyRow,
+    optimization: AnyRow,
+    variant: AnyRow,
+    *,
+    origin: str,
+    now: int,
+    waiting: AnyRow | None = None,
+    **values: Any,
+) -> int:
+    """Make a variant's text live; gives the sequence number of its version. The caller holds the lock of the prompt.
+
+    Parameters
+    ----------
+    origin
+        ``manual``, ``approval`` or ``auto``.
+    waiting
+        The deployment that goes live; a new one is added without it.
+    values
+        Other columns of the deployment.
+    """
+    before = prompts.live_version(connection, prompt.account_id, prompt.id)
+    supersede(
+        connection,
+        prompt.account_id,
+        prompt.id,
+        now,
+        reason=f"{variant.name} was applied",
+        but=None if waiting is None else waiting.id,
+    )
+    seq, since = int(before.seq), int(before.created_at)
+    if prompt.content != variant.content:
+        seq, since = (
+            current_version.replace(
+                connection,
+                prompt,
+                variant.content,
+                origin="auto_deployed" if origin == "auto" else "applied",
+                now=now,
+                optimization_id=optimization.id,
+                variant_id=variant.id,
+            ),
+            now,
+        )
+    values |= {
+        "version_seq": seq,
+        "previous_version_seq": before.seq,
+        "applied_at": since,
+        # The original is no fix, so nothing is to be verified.
+        "verification": "pending" if variant.number else None,
+        "reason": None,
+    }
+    if waiting is None:
+        deployments.add(connection, optimization, variant.id, state="live", origin=origin, now=now, **values)
+    else:
+        deployments.change(connection, waiting, now=now, state="live", origin=origin, **values)
+    return seq
+
+
+def supersede(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    now: int,
+    *,
+    reason: str = "The prompt was edited",
+    undone_to: str | None = None,
+    but: str | None = None,
+) -> None:
+    """Note that another text is about to be live, in the transaction that changes it.
+
+    A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so. A
+    regression test against the text that was live has lost its sense, so nothing goes live by itself.
+
+    Parameters
+    ----------
+    undone_to
+        The text that somebody restored: where it is the one from before the deployment, that was rolled back.
+    but
+        The deployment that goes live now.
+    """
+    for row in deployments.testing(connection, account_id, prompt_id):
+        if row.id != but:
+            why = f"{reason} while the regression test compared the winner with the text before"
+            deployments.change(connection, row, now=now, state="rejected", reason=why)
+    for row in deployments.live(connection, account_id, prompt_id):
+        values: dict[str, Any] = {
+            "state": "superseded",
+            "reason": reason,
+            "production": orjson.dumps(evidence.figures(connection, row)).decode(),
+        }
+        if undone_to is not None and undone_to == _text_before(connection, row):
+            values |= {
+                "state": "rolled_back",
+                "rolled_back_at": now,
+                "reason": "Somebody restored the text that was live before",
+            }
+        if row.verification == "pending":
+            values["verification"] = "confounded"
+        if deployments.change(connection, row, now=now, **values) and row.verification == "pending":
+            _tell_confounded(connection, row, now=now)
+
+
+def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+    """End what is open of a prompt, in the transaction that deletes it; its own event tells of it."""
+    for row in deployments.open_of_prompt(connection, account_id, prompt_id):
+        state = "superseded" if row.state == "live" else "rejected"
+        deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
+
+
+def _text_before(connection: Connection, row: AnyRow) -> str | None:
+    version = prompts.version(connection, row.account_id, row.prompt_id, row.previous_version_seq)
+    return None if version is None else version.content
+
+
+def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
+    prompt = prompts.find(connection, row.account_id, row.prompt_id)
+    if prompt is not None:
+        gathered = evidence.gather(connection, row)
+        evidence.tell(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
+
+
+def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
+    """The newest deployment of an optimization as the API gives it, ``None`` when there is none."""
+    rows = deployments.of_optimization(connection, optimization_id)
+    if not rows:
+        return None
+    row = rows[0]
+    return {
+        "id": row.id,
+        "state": row.state,
+        "origin": row.origin,
+        "variantId": row.variant_id,
+        "appliedAt": clock.wire(row.applied_at),
+        "versionId": current_version.version_id(row.version_seq),
+        "previousVersionId": current_version.version_id(row.previous_version_seq),
+        "regressionTest": orjson.loads(row.regression) if row.regression else None,
+        "production": _production(connection, row),
+        "verification": row.verification,
+        "rolledBackAt": clock.wire(row.rolled_back_at),
+        "reason": row.reason,
+    }
+
+
+def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
+    """Figures of now while the text is live; as they were at the end of that afterwards."""
+    if row.state == "live":
+        return evidence.figures(connection, row)
+    return orjson.loads(row.production) if row.production else None

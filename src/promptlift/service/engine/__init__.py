@@ -1,1 +1,0 @@
-"""How the service judges: insights from one conversation at a time."""

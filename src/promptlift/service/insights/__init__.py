@@ -1,0 +1,1 @@
+"""Insights: conversations are judged in the background, by the built-in analyser or by a model."""

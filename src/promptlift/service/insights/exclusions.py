@@ -1,0 +1,107 @@
+"""Keep what an account excludes from analysis out of a judgement.
+
+The setting is free text. It is read as phrases between commas, semicolons, line ends, "and" and "or". A phrase hides
+its own words wherever they appear, singular or plural, and the kinds of data that it names (e-mail addresses,
+telephone numbers, card and account numbers) hide everything that has their shape.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from promptlift.service.insights.turns import plain_words
+
+if TYPE_CHECKING:
+    from promptlift.service.insights.judge import Issue, Judgement
+
+__all__ = ["HIDDEN", "Exclusions", "read_exclusions"]
+
+HIDDEN: Final = "[excluded]"
+TEXT_CHARS: Final = 4_000
+PHRASES_MAX: Final = 100
+PHRASE_LETTERS: Final = range(3, 101)
+
+_SPLIT: Final = re.compile(r"[,;\n\r.•]|\s[-*]\s|\b(?:and|or)\b", re.IGNORECASE)
+_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_NUMBER: Final = re.compile(r"\+?\d(?:[ ().-]{0,2}\d){6,24}")
+_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){10,30}\b")
+# A word of the phrase, and the shapes that it hides.
+_KINDS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
+    "email": (_EMAIL,),
+    "mail": (_EMAIL,),
+    "phone": (_NUMBER,),
+    "telephone": (_NUMBER,),
+    "card": (_NUMBER,),
+    "account number": (_NUMBER, _IBAN),
+    "bank": (_NUMBER, _IBAN),
+    "iban": (_IBAN,),
+    "social security": (_NUMBER,),
+    "ssn": (_NUMBER,),
+    "personal data": (_EMAIL, _NUMBER, _IBAN),
+    "personal information": (_EMAIL, _NUMBER, _IBAN),
+    "contact": (_EMAIL, _NUMBER),
+    "pii": (_EMAIL, _NUMBER, _IBAN),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """What must not appear.
+
+    Attributes
+    ----------
+    words
+        Excluded single words in lower case, each also without a plural s.
+    patterns
+        What is hidden in a text.
+    """
+
+    words: frozenset[str] = frozenset()
+    patterns: tuple[re.Pattern[str], ...] = ()
+
+    def clean(self, text: str) -> str:
+        """Put ``[excluded]`` in the place of everything that must not appear."""
+        for pattern in self.patterns:
+            text = pattern.sub(HIDDEN, text)
+        return text
+
+    def applied(self, judgement: Judgement) -> Judgement:
+        """Give the judgement without what must not appear; a topic or title that holds it is left out."""
+        if not self.patterns:
+            return judgement
+        return replace(
+            judgement,
+            topics=tuple(topic for topic in judgement.topics if self.clean(topic) == topic),
+            summary=self.clean(judgement.summary),
+            issues=tuple(
+                self._issue(issue) for issue in judgement.issues if self.clean(issue.title) == issue.title
+            ),
+        )
+
+    def _issue(self, issue: Issue) -> Issue:
+        return replace(issue, evidence=None if issue.evidence is None else self.clean(issue.evidence))
+
+
+@lru_cache(maxsize=256)
+def read_exclusions(text: str | None) -> Exclusions:
+    """Read the setting ``excludedDataAndTopics``."""
+    phrases = [plain_words(part).strip() for part in _SPLIT.split((text or "")[:TEXT_CHARS])]
+    phrases = list(dict.fromkeys(phrase for phrase in phrases if len(phrase) in PHRASE_LETTERS))[:PHRASES_MAX]
+    if not phrases:
+        return Exclusions()
+    kinds = dict.fromkeys(
+        shape
+        for phrase in phrases
+        for name, shapes in _KINDS.items()
+        if f" {name}" in f" {phrase}"
+        for shape in shapes
+    )
+    words = {form for phrase in phrases if " " not in phrase for form in (phrase, phrase.removesuffix("s"))}
+    said = "|".join(
+        r"[\W_]+".join(re.escape(word.removesuffix("s")) for word in phrase.split()) + "s?"
+        for phrase in phrases
+    )
+    return Exclusions(frozenset(words), (*kinds, re.compile(rf"\b(?:{said})\b", re.IGNORECASE)))

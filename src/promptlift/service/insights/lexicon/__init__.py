@@ -1,0 +1,1 @@
+"""The built-in analyser: insights from words and rules, without a model."""

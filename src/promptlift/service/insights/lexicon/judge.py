@@ -1,0 +1,133 @@
+"""The judge for when no language model is configured: a word list and rules, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import JudgeFailed, Judgement
+from promptlift.service.insights.lexicon.completion import COMPLETED_FROM, completion_score
+from promptlift.service.insights.lexicon.issues import WEIGHTS, find_issues
+from promptlift.service.insights.lexicon.signals import Signals, notice
+from promptlift.service.insights.lexicon.summary import summarize
+from promptlift.service.insights.lexicon.topics import find_topics
+from promptlift.service.insights.lexicon.vader import vader
+from promptlift.service.insights.turns import Turn, read_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.insights import Sentiment
+    from promptlift.schema.transcript import Transcript
+
+__all__ = ["LexiconJudge", "Reading", "read_conversation"]
+
+# The bounds that VADER's authors give for a label.
+POSITIVE_FROM: Final = 0.05
+NEGATIVE_TO: Final = -0.05
+# How much more the user's last turn counts than the first.
+LAST_TURN_WEIGHT: Final = 3.0
+
+QUALITY_COMPLETION: Final = 60.0
+QUALITY_SENTIMENT: Final = 25.0
+QUALITY_ISSUES: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the rules make of a conversation, before it becomes a judgement.
+
+    Attributes
+    ----------
+    sentiment_score
+        -1 to 1.
+    completion_score
+        0 to 1, an order and not a probability; completed from 0.5.
+    """
+
+    turns: tuple[Turn, ...]
+    sentiment_score: float
+    completion_score: float
+    signals: Signals
+
+
+def read_conversation(transcript: Transcript) -> Reading:
+    """Apply the rules; the measured side of the judge, see ``LexiconJudge``."""
+    turns = read_turns(transcript)
+    compound = vader().compound
+    sentiments = [compound(turn.text) for turn in turns if turn.speaker == "user"]
+    signals = notice(turns, sentiments)
+    return Reading(tuple(turns), _weighted(sentiments), completion_score(signals), signals)
+
+
+class LexiconJudge:
+    """Judge by VADER and documented rules: in a millisecond, without a model, and roughly.
+
+    - *sentiment*: VADER's compound score of every user turn, averaged; the weight grows evenly from 1 for the first
+      turn to 3 for the last. Positive from 0.05, negative to -0.05, the bounds of VADER's authors.
+    - *completion*: points for what is said at the end (thanks, "that works", a reported success, an inability, a
+      hand-over, an unanswered message, an error of a tool), see ``completion.POINTS``.
+    - *quality*: 60 times the completion score, 25 times the sentiment moved to 0..1, and 15 less 15 times the
+      issues' weight (high 1, medium 0.5, low 0.2, together at most 1).
+    - *topics*, *issues*, *summary*: fixed lists and quotations, see the modules of these names.
+
+    It reads English only, and only what people say: it cannot see whether the right thing was done. At most 4,000
+    characters of a message (its start and its end), 48,000 characters and 240 messages of a conversation are read,
+    so a usual conversation costs about a millisecond and the worst one found about 30. The same transcript
+    always gets the same judgement. The objective is not used.
+    """
+
+    analyser: Final = "lexicon"
+
+    def judge(
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None = None,  # noqa: ARG002
+        exclusions: str | None = None,
+    ) -> Judgement:
+        """Judge one conversation; see ``Judge``.
+
+        Raises
+        ------
+        JudgeFailed
+            No message holds any text.
+        """
+        reading = read_conversation(transcript)
+        if not reading.turns:
+            raise JudgeFailed(
+                "The conversation has no message with text in it, so there is nothing to judge."
+            )
+        excluded = read_exclusions(exclusions)
+        issues = find_issues(reading.signals)
+        burden = min(1.0, sum(WEIGHTS[issue.severity] for issue in issues))
+        judgement = Judgement(
+            sentiment=_label(reading.sentiment_score),
+            sentiment_score=round(reading.sentiment_score, 4),
+            task_completed=reading.completion_score >= COMPLETED_FROM,
+            quality=round(
+                QUALITY_COMPLETION * reading.completion_score
+                + QUALITY_SENTIMENT * (reading.sentiment_score + 1) / 2
+                + QUALITY_ISSUES * (1 - burden),
+                1,
+            ),
+            topics=find_topics(reading.turns, excluded=excluded.words),
+            summary=summarize(reading.turns, reading.signals),
+            issues=issues,
+        )
+        return excluded.applied(judgement)
+
+
+def _weighted(sentiments: Sequence[float]) -> float:
+    if not sentiments:
+        return 0.0
+    step = (LAST_TURN_WEIGHT - 1) / max(len(sentiments) - 1, 1)
+    weights = [1 + step * place for place in range(len(sentiments))]
+    return sum(w * s for w, s in zip(weights, sentiments, strict=True)) / sum(weights)
+
+
+def _label(score: float) -> Sentiment:
+    # The number that is stored decides, so that score and label never disagree.
+    score = round(score, 4)
+    return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"

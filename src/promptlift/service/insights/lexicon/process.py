@@ -1,0 +1,182 @@
+"""The lexicon judge in a process of its own, so that judging and answering requests use two processors.
+
+Both sides exchange frames over the child's standard input and output: a length of four bytes, then JSON. The child starts
+with the first conversations that wait, and ends when its input does: also when the parent was killed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import asdict
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.judge import Issue, JudgeFailed, Judgement, JudgeUnavailable
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.service.insights.judge import JudgeRequest, Outcome
+
+__all__ = ["LexiconProcess", "serve"]
+
+_LOG = logging.getLogger(__name__)
+_LENGTH_BYTES: Final = 4
+# A batch takes some seconds at the very worst; a child that is silent for so long is broken.
+ANSWER_SECONDS: Final = 60.0
+# Requests that come in meanwhile go first where processors are scarce.
+_NICENESS: Final = 10
+_FAILURES: Final[dict[str, type[JudgeFailed | TranscriptError]]] = {
+    "JudgeFailed": JudgeFailed,
+    "TranscriptError": TranscriptError,
+}
+
+
+class LexiconProcess:
+    """Judge conversations with the lexicon in a child process; safe from several threads.
+
+    Parameters
+    ----------
+    module
+        What the child runs; tests run a child that ends early.
+    """
+
+    analyser: Final = LexiconJudge.analyser
+
+    def __init__(self, module: str = __name__) -> None:
+        self._module = module
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:
+        """Judge conversations in their order; see ``Judge`` for what each outcome means.
+
+        A conversation on which the child ends is judged once more, alone in a new child, and fails when that ends too.
+        """
+        if not requests:
+            return []
+        outcomes = self._ask(requests)
+        if outcomes is not None:
+            return outcomes
+        if len(requests) > 1:
+            return [outcome for request in requests for outcome in self.judge_all([request])]
+        return self._ask(requests) or [JudgeFailed("The built-in analyser ended on this conversation.")]
+
+    def close(self) -> None:
+        """End the child; nothing is judged after this."""
+        with self._lock:
+            self._closed = True
+            self._end_child()
+
+    def _ask(self, requests: Sequence[JudgeRequest]) -> list[Outcome] | None:
+        """Send one batch and read its answer; ``None`` when the child ended instead."""
+        asked = orjson.dumps([{"content": one.content, "exclusions": one.exclusions} for one in requests])
+        with self._lock:
+            if self._closed:
+                return [JudgeFailed("The service is ending.")] * len(requests)
+            try:
+                child = self._child = self._child or _start(self._module)
+            except OSError as error:
+                return [JudgeUnavailable(f"The built-in analyser cannot be started: {error}")] * len(requests)
+            assert child.stdin is not None  # noqa: S101 - both are pipes
+            assert child.stdout is not None  # noqa: S101
+            watch = threading.Timer(ANSWER_SECONDS, child.kill)
+            watch.daemon = True
+            watch.start()
+            try:
+                _write_frame(child.stdin, asked)
+                answer = _read_frame(child.stdout)
+            except OSError:
+                answer = None
+            finally:
+                watch.cancel()
+            if answer is None:
+                _LOG.warning("the built-in analyser's process ended early (exit code %s)", child.poll())
+                self._end_child()
+                return None
+        return [_outcome(one) for one in orjson.loads(answer)]
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        for pipe in (child.stdin, child.stdout):
+            with suppress(OSError):
+                assert pipe is not None  # noqa: S101 - both are pipes
+                pipe.close()
+        child.kill()
+        child.wait()
+
+
+def _start(module: str) -> subprocess.Popen[bytes]:
+    # The child finds the same packages as this process, however they were found here.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.Popen(  # noqa: S603 - this interpreter and this module
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+
+
+def _outcome(answered: dict[str, Any]) -> Outcome:
+    if "failure" in answered:
+        return _FAILURES[answered["failure"]](answered["message"])
+    fields: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in answered.items()
+    }
+    fields["issues"] = tuple(Issue(**issue) for issue in answered["issues"])
+    return Judgement(**fields)
+
+
+def _judge(judge: LexiconJudge, asked: dict[str, Any]) -> dict[str, Any]:
+    try:
+        judgement = judge.judge(parse_content(asked["content"]), exclusions=asked["exclusions"])
+    except (JudgeFailed, TranscriptError) as error:
+        return {"failure": type(error).__name__, "message": str(error)}
+    except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
+        _LOG.exception("the judge failed on a conversation")
+        return {"failure": "JudgeFailed", "message": f"the judge failed: {type(error).__name__}"}
+    return asdict(judgement)
+
+
+def _write_frame(pipe: IO[bytes], payload: bytes) -> None:
+    pipe.write(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
+    pipe.flush()
+
+
+def _read_frame(pipe: IO[bytes]) -> bytes | None:
+    """Read one frame; ``None`` when the other side ended before it was whole."""
+    head = pipe.read(_LENGTH_BYTES)
+    size = int.from_bytes(head, "big")
+    payload = pipe.read(size) if len(head) == _LENGTH_BYTES else b""
+    return payload if len(head) == _LENGTH_BYTES and len(payload) == size else None
+
+
+def serve(judge: LexiconJudge) -> None:
+    """Answer frames until the input ends; the child's side."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    os.nice(_NICENESS)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that is printed gets between the frames
+    while (asked := _read_frame(sys.stdin.buffer)) is not None:
+        answered = [_judge(judge, one) for one in orjson.loads(asked)]
+        try:
+            _write_frame(answers, orjson.dumps(answered))
+        except BrokenPipeError:
+            return
+
+
+if __name__ == "__main__":
+    serve(LexiconJudge())

@@ -1,0 +1,180 @@
+"""What the rules notice in a conversation: each signal with the text that shows it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from promptlift.service.insights.lexicon import phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.service.insights.turns import Turn
+
+__all__ = ["Signals", "notice"]
+
+CLOSING_USER_TURNS: Final = 2
+CLOSING_ASSISTANT_TURNS: Final = 2
+SIMILAR: Final = 0.6
+REPEAT_WORDS: Final = 4  # shorter turns ("yes please") repeat without meaning it
+REPEAT_DISTANCE: Final = 5
+RESULT: Final = "[tool result]"
+UPSET: Final = -0.5  # VADER compound of one turn
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What was noticed. Every field is the quotation that shows it, or ``None``.
+
+    "At the end" is the user's last two turns, for the assistant its last two.
+
+    Attributes
+    ----------
+    thanks, solved, farewell
+        The user at the end.
+    not_solved_early, not_solved
+        The user said that the answer did not help: before the end, and at the end.
+    gives_up, wants_person, repeats, upset
+        The user, anywhere. ``repeats`` is also a turn much like one of the user's five turns before it.
+    done, cannot, failed
+        The assistant at the end: reported success, inability, an error.
+    handed_over
+        The assistant passed the conversation on, anywhere.
+    friendly_end
+        The assistant's last turn offers more help or says goodbye.
+    open_question
+        The assistant's last turn ends the conversation with a question that is not an offer of more help.
+    unanswered
+        The user's last turn, when nobody answered it and it is no thanks, solution or farewell.
+    tool_error
+        A tool's answer that begins with an error.
+    last_tool_error
+        The same, when it is the last answer of a tool.
+    last_sentiment
+        VADER compound of the user's last turn, 0 without one.
+    user_turns, assistant_turns
+        Counts of what was read.
+    """
+
+    thanks: str | None = None
+    solved: str | None = None
+    farewell: str | None = None
+    not_solved_early: str | None = None
+    not_solved: str | None = None
+    gives_up: str | None = None
+    wants_person: str | None = None
+    repeats: str | None = None
+    upset: str | None = None
+    done: str | None = None
+    cannot: str | None = None
+    failed: str | None = None
+    handed_over: str | None = None
+    friendly_end: str | None = None
+    open_question: str | None = None
+    unanswered: str | None = None
+    tool_error: str | None = None
+    last_tool_error: str | None = None
+    last_sentiment: float = 0.0
+    user_turns: int = field(default=0)
+    assistant_turns: int = field(default=0)
+
+
+def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
+    """Look for every signal.
+
+    Parameters
+    ----------
+    turns
+        The conversation.
+    sentiments
+        VADER compound of every user turn, in order.
+    """
+    user = [turn for turn in turns if turn.speaker == "user"]
+    assistant = [turn for turn in turns if turn.speaker == "assistant"]
+    closing, ending = user[-CLOSING_USER_TURNS:], assistant[-CLOSING_ASSISTANT_TURNS:]
+    # A conversation's first turn is its request: "it does not work" there is the reason to come, not a verdict.
+    before_closing = user[1:-CLOSING_USER_TURNS]
+    closing_verdicts = closing if len(user) > len(closing) else user[1:]
+    friendly = _find(assistant[-1:], phrases.ANYTHING_ELSE)
+    thanks, solved, farewell = (
+        _find(closing, wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS)
+    )
+    not_solved = _find(closing_verdicts, phrases.NOT_SOLVED)
+    answers = [turn for turn in turns if turn.speaker == "tool" and turn.text.startswith(RESULT)]
+    return Signals(
+        thanks=thanks,
+        solved=None if not_solved else solved,
+        farewell=farewell,
+        not_solved_early=_find(before_closing, phrases.NOT_SOLVED),
+        not_solved=not_solved,
+        gives_up=_find(user[1:], phrases.GIVES_UP),
+        wants_person=_find(user, phrases.WANTS_A_PERSON),
+        repeats=_find(user[1:], phrases.REPEATS) or _said_again(user),
+        upset=next((t.text for t, score in zip(user, sentiments, strict=True) if score <= UPSET), None),
+        done=_find(ending, phrases.DONE),
+        cannot=_find(ending, phrases.CANNOT),
+        failed=_find(ending, phrases.FAILED),
+        handed_over=_find(assistant, phrases.HANDED_OVER),
+        friendly_end=friendly,
+        open_question=_open_question(turns, friendly),
+        unanswered=_unanswered(turns),
+        tool_error=next((t.text for t in turns if t.speaker == "tool" and _is_error(t)), None),
+        last_tool_error=next((t.text for t in answers[-1:] if _is_error(t)), None),
+        last_sentiment=sentiments[-1] if sentiments else 0.0,
+        user_turns=len(user),
+        assistant_turns=len(assistant),
+    )
+
+
+def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
+    """Quote the latest turn that holds one of the phrases."""
+    return next((turn.text for turn in reversed(turns) if _holds(turn, wanted)), None)
+
+
+def _holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
+    """Whether a turn holds one of the phrases; only those whose longest word it has are searched for."""
+    by_word, keys = _phrases_by_word(wanted)
+    return any(phrase in turn.words for word in keys & turn.vocabulary for phrase in by_word[word])
+
+
+@cache
+def _phrases_by_word(wanted: tuple[str, ...]) -> tuple[dict[str, list[str]], frozenset[str]]:
+    by_word: defaultdict[str, list[str]] = defaultdict(list)
+    for phrase in wanted:
+        by_word[max(phrase.split(), key=len)].append(phrase)
+    return dict(by_word), frozenset(by_word)
+
+
+def _said_again(user: Sequence[Turn]) -> str | None:
+    said = [turn.vocabulary for turn in user]
+    for place in range(len(said) - 1, 0, -1):
+        words = said[place]
+        if len(words) < REPEAT_WORDS:
+            continue
+        for earlier in said[max(0, place - REPEAT_DISTANCE) : place]:
+            common = len(words & earlier)
+            if common >= REPEAT_WORDS and common >= SIMILAR * len(words | earlier):
+                return user[place].text
+    return None
+
+
+def _open_question(turns: Sequence[Turn], friendly: str | None) -> str | None:
+    if friendly is not None or not turns or turns[-1].speaker != "assistant":
+        return None
+    return turns[-1].text if turns[-1].text.rstrip(" *_\"')").endswith("?") else None
+
+
+def _unanswered(turns: Sequence[Turn]) -> str | None:
+    spoken = [turn for turn in turns if turn.speaker != "tool"]
+    if not spoken or spoken[-1].speaker != "user":
+        return None
+    closes = any(_holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS))
+    return None if closes else spoken[-1].text
+
+
+def _is_error(turn: Turn) -> bool:
+    start = turn.words.removeprefix(" tool result ").lstrip()
+    return start.startswith(("error ", "exception ", "traceback "))

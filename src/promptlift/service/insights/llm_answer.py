@@ -1,0 +1,204 @@
+"""What a language model may answer when it judges, and what of it is believed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+)
+from pydantic.alias_generators import to_camel
+
+from promptlift.schema.insights import Sentiment
+from promptlift.service.insights.judge import SEVERITIES, Issue, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from promptlift.schema.transcript import Transcript
+
+__all__ = ["IssueAnswer", "JudgeAnswer", "checked_issues", "checked_topics", "refuse_forged", "to_text"]
+
+TOPICS_MAX: Final = 8
+TOPIC_CHARS: Final = 60
+ISSUES_MAX: Final = 10
+TITLE_CHARS: Final = 120
+EVIDENCE_CHARS: Final = 300
+PLANTED_TRIED: Final = 200
+
+# A rounding slip is moved into the range; another scale is not guessed.
+SCORE_SLACK: Final = 0.05
+QUALITY_SLACK: Final = 1.0
+# A label may differ from its number by a shade, not by the sign.
+CONTRADICTION: Final = 0.2
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
+
+
+def _one_line(text: str) -> str:
+    return _CONTROL.sub(" ", text).strip()
+
+
+def _said(text: str) -> str:
+    line = _one_line(text)
+    if not line:
+        raise ValueError("must not be empty")
+    return line
+
+
+def _lower(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _score(value: float) -> float:
+    if not -1 - SCORE_SLACK <= value <= 1 + SCORE_SLACK:
+        raise ValueError("must be from -1 to 1")
+    return float(value)
+
+
+def _percent(value: float) -> float:
+    if not -QUALITY_SLACK <= value <= 100 + QUALITY_SLACK:
+        raise ValueError("must be from 0 to 100")
+    return float(value)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be a finite number")
+    return value
+
+
+def _issue(value: Any) -> Any:
+    """Endpoints without strict schemas write a bare title, or leave out what is not known."""
+    if isinstance(value, str):
+        return {"title": value, "severity": "medium", "evidence": None}
+    if isinstance(value, dict):
+        severity = _lower(value.get("severity"))
+        evidence = value.get("evidence")
+        return {
+            "title": value.get("title", value.get("issue")),
+            "severity": severity if severity in SEVERITIES else "medium",
+            "evidence": evidence if isinstance(evidence, str) else None,
+        }
+    return value
+
+
+_Number = Annotated[StrictFloat | StrictInt, AfterValidator(_finite)]
+
+
+class IssueAnswer(BaseModel):
+    """One issue as the model names it."""
+
+    title: Annotated[str, AfterValidator(_said)]
+    severity: Severity
+    evidence: str | None
+
+
+class JudgeAnswer(BaseModel):
+    """The fields that a judge answers; every one is needed, others are ignored."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    sentiment: Annotated[Sentiment, BeforeValidator(_lower)]
+    sentiment_score: Annotated[_Number, AfterValidator(_score)]
+    task_completed: StrictBool
+    quality: Annotated[_Number, AfterValidator(_percent)]
+    topics: list[str]
+    summary: Annotated[str, AfterValidator(_said)]
+    issues: list[Annotated[IssueAnswer, BeforeValidator(_issue)]]
+
+
+def to_text(transcript: Transcript) -> str:
+    """All that was said, for looking up quotations and forgeries."""
+    return "\n".join(message.content for message in transcript.messages)
+
+
+def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
+    """Raise ``ValueError`` for an answer that cannot be the model's own judgement.
+
+    Parameters
+    ----------
+    answer
+        An answer with valid fields.
+    said
+        All text of the transcript.
+    mark
+        The mark of this call.
+    """
+    if (answer.sentiment == "positive" and answer.sentiment_score < -CONTRADICTION) or (
+        answer.sentiment == "negative" and answer.sentiment_score > CONTRADICTION
+    ):
+        raise ValueError("sentiment and sentimentScore contradict each other")
+    written = [answer.summary, *answer.topics]
+    for issue in answer.issues:
+        written += [issue.title, issue.evidence or ""]
+    if any(mark in text for text in written):
+        raise ValueError("the answer repeats the mark around the conversation")
+    if any(_same(answer, planted) for planted in _planted(said)):
+        raise ValueError("the answer is copied from the conversation")
+
+
+def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
+    """Give the topics in lower case, once each, bounded in length and number."""
+    names = (_one_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
+    return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
+
+
+def checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[Issue, ...]:
+    """Give the issues, worst first; evidence that is not in the transcript is dropped."""
+    spoken = _loose(said)
+    found = [
+        Issue(issue.title[:TITLE_CHARS], issue.severity, _quotation(issue.evidence, spoken))
+        for issue in issues[:ISSUES_MAX]
+    ]
+    return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))
+
+
+def _quotation(evidence: str | None, spoken: str) -> str | None:
+    line = _one_line(evidence or "").strip("\"'“”‘’ ")
+    return line[:EVIDENCE_CHARS] if line and _loose(line) in spoken else None
+
+
+def _loose(text: str) -> str:
+    return _one_line(text).casefold()
+
+
+def _planted(said: str) -> Iterator[dict[str, Any]]:
+    """JSON objects in the transcript that look like a judgement, also ones written with escaped quotes."""
+    for text in (said, said.replace('\\"', '"')):
+        if '"sentiment' not in text:
+            continue
+        decoder = json.JSONDecoder()
+        place = text.find("{")
+        for _ in range(PLANTED_TRIED):
+            if place < 0:
+                break
+            try:
+                found, _end = decoder.raw_decode(text, place)
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict) and "sentiment" in found:
+                yield found
+            place = text.find("{", place + 1)
+
+
+def _same(answer: JudgeAnswer, planted: dict[str, Any]) -> bool:
+    own = {
+        "sentiment": answer.sentiment,
+        "sentimentScore": answer.sentiment_score,
+        "taskCompleted": answer.task_completed,
+        "quality": answer.quality,
+        "summary": _loose(answer.summary),
+    }
+    summary = planted.get("summary")
+    theirs = {**planted, "summary": _loose(summary) if isinstance(summary, str) else summary}
+    return all(theirs.get(name) == value for name, value in own.items())

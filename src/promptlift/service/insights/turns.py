@@ -1,0 +1,93 @@
+"""The part of a transcript that the lexicon judge reads, bounded so that no transcript costs much time.
+
+At most ``MESSAGE_CHARS`` characters of a message and ``TOTAL_CHARS`` of a conversation are read: of a long message the
+first and the last half of what is allowed, of a conversation with more than ``MESSAGES_READ`` messages the first
+``FIRST_MESSAGES`` and the last ones, because a conversation's request stands at its start and its outcome at its end.
+"""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from promptlift.schema.inert import shorten_middle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.transcript import Message, Transcript
+
+__all__ = [
+    "MESSAGES_READ",
+    "MESSAGE_CHARS",
+    "TOTAL_CHARS",
+    "Turn",
+    "plain_words",
+    "read_turns",
+]
+
+MESSAGES_READ: Final = 240
+FIRST_MESSAGES: Final = 40
+MESSAGE_CHARS: Final = 4_000
+TOTAL_CHARS: Final = 48_000
+
+Speaker = Literal["user", "assistant", "tool"]
+
+_APOSTROPHES: Final = str.maketrans("\u2019\u2018\u02bc`", "''''")
+_PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation.replace("'", "") + "…“”–—¿¡", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message as the rules see it.
+
+    Attributes
+    ----------
+    speaker
+        ``tool`` is a system message, or a tool call that was folded into an assistant message.
+    text
+        What was said, at most as long as the cap.
+    words
+        The same in lower case without punctuation, one space before, between and after the words, so that
+        ``" thank you " in turn.words`` finds whole words only.
+    vocabulary
+        The different words of ``words``.
+    """
+
+    speaker: Speaker
+    text: str
+    words: str
+    vocabulary: frozenset[str]
+
+
+def read_turns(transcript: Transcript) -> list[Turn]:
+    """Give the turns that hold text, in order, within the caps of this module."""
+    messages = [
+        message for message in transcript.messages if message.content and not message.content.isspace()
+    ]
+    if len(messages) > MESSAGES_READ:
+        messages = messages[:FIRST_MESSAGES] + messages[FIRST_MESSAGES - MESSAGES_READ :]
+    allowed = _allowance(messages)
+    return [_turn(message, allowed) for message in messages]
+
+
+def plain_words(text: str) -> str:
+    """Write a text in lower case without punctuation, with one space around every word."""
+    kept = text.translate(_APOSTROPHES).lower().translate(_PUNCTUATION)
+    return f" {' '.join(kept.split())} "
+
+
+def _allowance(messages: Sequence[Message]) -> int:
+    # Usual conversations are far below the total, and are read whole.
+    if sum(min(len(message.content), MESSAGE_CHARS) for message in messages) <= TOTAL_CHARS:
+        return MESSAGE_CHARS
+    return TOTAL_CHARS // len(messages)
+
+
+def _turn(message: Message, allowed: int) -> Turn:
+    text = shorten_middle(message.content, allowed).strip()
+    machine = message.role == "system" or text.startswith(("[tool call]", "[tool result]"))
+    speaker: Speaker = "tool" if machine else "user" if message.role == "user" else "assistant"
+    words = plain_words(text[:400] if machine else text)
+    return Turn(speaker, text, words, frozenset(words.split()))

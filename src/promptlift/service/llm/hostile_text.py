@@ -1,0 +1,90 @@
+"""The border to texts that nobody vouches for: set apart as data on the way to a model, made storable on the way back.
+
+What is set apart stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a
+hash of the seed and of everything between, so the same request is the same to the byte, and no text can hold it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema.inert import shorten_middle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["DataBlock", "data_block", "one_line", "plain_answer", "read_records", "storable_text"]
+
+_BLOCK: Final = re.compile(r"^BEGIN ([0-9a-f]{32})\n(.*?)\n?^END \1$", re.MULTILINE | re.DOTALL)
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
+_THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class DataBlock:
+    """Records set apart from instructions.
+
+    Attributes
+    ----------
+    mark
+        What stands in the lines around the records.
+    text
+        The block with both lines.
+    """
+
+    mark: str
+    text: str
+
+
+def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
+    """Set records apart, one JSON object a line, with a mark that none of them holds."""
+    body = "\n".join(_line(record) for record in records)
+    round_ = 0
+    while True:
+        said = f"{seed}:{round_}:{body}".encode("utf-8", "replace")
+        mark = hashlib.sha256(said).hexdigest()[:32]
+        if mark not in body:
+            return DataBlock(mark, f"BEGIN {mark}\n{body}\nEND {mark}")
+        round_ += 1
+
+
+def read_records(messages: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Give the records of all blocks in the messages of a request, in order; what is no record is passed over."""
+    found = []
+    for message in messages:
+        for block in _BLOCK.finditer(message["content"]):
+            for line in block.group(2).split("\n"):
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(record, dict):
+                    found.append(record)
+    return found
+
+
+def storable_text(text: str, limit: int | None = None) -> str:
+    """Take out what no database keeps as text (NUL, halves of surrogate pairs) and shorten in the middle."""
+    kept = _UNSTORABLE.sub("", text)
+    return kept if limit is None else shorten_middle(kept, limit)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Write a text in one line of at most ``limit`` characters, without control characters."""
+    return shorten_middle(_SPACES.sub(" ", storable_text(text)).strip(), limit)
+
+
+def plain_answer(text: str) -> str:
+    """Give what a model said without the thoughts that some models write before it, storable and stripped."""
+    return storable_text(_THOUGHTS.sub("", text)).strip()
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    text = json.dumps(record, ensure_ascii=False)
+    # Line ends that JSON does not escape.
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

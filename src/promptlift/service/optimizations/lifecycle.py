@@ -1,0 +1,169 @@
+"""The states of an optimization: every change of one, with its event, in the caller's transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.schema import limits
+from promptlift.service import clock
+from promptlift.service.deployments import transitions
+from promptlift.service.optimizations.results import results_of, variants_of
+from promptlift.service.store import accounts, events, optimizations
+from promptlift.stats import Experiment
+from promptlift.stats.evidence import confidence_calibrated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+# Winners whose fate in production must be known before the account's own record says something.
+RECORD_NEEDED = 30
+
+
+def start(connection: Connection, row: AnyRow, *, now: int) -> None:
+    """From queued to running."""
+    optimizations.change(connection, row.id, {"status": "running", "started_at": now})
+    # What the account wrote for its judge is nobody else's business.
+    settings = {name: value for name, value in orjson.loads(row.settings).items() if name != "general"}
+    payload = {
+        "optimizationId": row.id,
+        "promptId": row.prompt_id,
+        "status": "running",
+        # unspecified: the shape of settings here. What counts for this run, flat.
+        "settings": {"mode": row.mode, "variantCount": row.variant_count, **settings},
+        "startedAt": clock.wire(now),
+    }
+    events.write(connection, [events.row("optimization.started", row.account_id, row.id, payload, now=now)])
+
+
+def start_next(connection: Connection, account_id: str, *, now: int) -> None:
+    """Start those that wait, as far as the account may run more at once."""
+    accounts.lock(connection, account_id)
+    free = limits.CONCURRENT_OPTIMIZATIONS - optimizations.running_count(connection, account_id)
+    while free > 0 and (row := optimizations.oldest_queued(connection, account_id)) is not None:
+        start(connection, row, now=now)
+        free -= 1
+
+
+def measured(
+    connection: Connection,
+    row: AnyRow,
+    run: Experiment,
+    ids: Sequence[str],
+    notes: Sequence[str],
+    *,
+    ended: bool,
+) -> dict[str, Any]:
+    """Columns that keep the state of an experiment and what it says now."""
+    verdict = run.verdict()
+    calibrated = None
+    if verdict.analysis is not None and not row.rehearsal:
+        good, judged = optimizations.held_in_production(connection, row.account_id)
+        if judged >= RECORD_NEEDED and 0 < good < judged:
+            calibrated = confidence_calibrated(verdict.analysis.e_value, good / judged)
+    document = {
+        "results": results_of(
+            verdict, ids, rehearsal=row.rehearsal, ended=ended, notes=notes, calibrated=calibrated
+        ),
+        "variants": variants_of(verdict),
+        "notes": list(notes),
+    }
+    return {
+        "experiment": orjson.dumps(run.to_state()).decode(),
+        "results": orjson.dumps(document).decode(),
+    }
+
+
+def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequence[str], *, now: int) -> None:
+    """From running to completed, with all that was found."""
+    variants = optimizations.variants(connection, row.id)
+    columns = measured(connection, row, run, [variant.id for variant in variants], notes, ended=True)
+    optimizations.change(
+        connection, row.id, {**columns, "status": "completed", "completed_at": now, "worker": None}
+    )
+    results = orjson.loads(columns["results"])["results"]
+    payload = {
+        "optimizationId": row.id,
+        "promptId": row.prompt_id,
+        "results": {
+            "winner": results["winningVariantId"],
+            "improvementPercentage": results["lift"] if results["winnerSelected"] else None,
+            "winnerSelected": results["winnerSelected"],
+            "confidence": results["confidence"],
+            "reason": results["reason"],
+            "rehearsal": row.rehearsal,
+        },
+        "duration": (now - (row.started_at or row.created_at)) / clock.SECOND,
+        "completedAt": clock.wire(now),
+    }
+    events.write(connection, [events.row("optimization.completed", row.account_id, row.id, payload, now=now)])
+    winner = run.verdict().winner
+    transitions.on_completed(
+        connection,
+        row,
+        winner=variants[winner] if winner is not None else None,
+        settings=orjson.loads(row.settings),
+        now=now,
+    )
+    start_next(connection, row.account_id, now=now)
+
+
+def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
+    """From queued or running to failed. What was measured stays; there is no event of this kind."""
+    optimizations.change(
+        connection,
+        row.id,
+        {
+            "status": "failed",
+            "failure": reason.replace("\x00", ""),
+            "completed_at": now,
+            "worker": None,
+            **_ended(connection, row, failure=reason),
+        },
+    )
+    start_next(connection, row.account_id, now=now)
+
+
+def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -> None:
+    """From queued or running to stopped. What was measured stays; a pass that is half done says nothing."""
+    optimizations.change(
+        connection,
+        row.id,
+        {
+            "status": "stopped",
+            "stop_reason": reason,
+            "completed_at": now,
+            "worker": None,
+            **_ended(connection, row),
+        },
+    )
+    payload = {
+        "optimizationId": row.id,
+        "promptId": row.prompt_id,
+        "reason": reason,
+        "stoppedAt": clock.wire(now),
+    }
+    events.write(connection, [events.row("optimization.stopped", row.account_id, row.id, payload, now=now)])
+    start_next(connection, row.account_id, now=now)
+
+
+def _ended(connection: Connection, row: AnyRow, *, failure: str | None = None) -> dict[str, Any]:
+    """The measurement as it stood when a run was ended before its time."""
+    if row.experiment is None:
+        return {}
+    run = Experiment.from_state(orjson.loads(row.experiment))
+    run.stop()
+    before = orjson.loads(row.results)
+    notes = before.get("notes", [])
+    ids = [variant.id for variant in optimizations.variants(connection, row.id)]
+    columns = measured(connection, row, run, ids, notes, ended=True)
+    if failure is not None:
+        document = orjson.loads(columns["results"])
+        document["results"] |= {"reason": "failed", "explanation": failure}
+        columns["results"] = orjson.dumps(document).decode()
+    return columns

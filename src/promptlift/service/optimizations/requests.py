@@ -1,0 +1,430 @@
+"""Optimizations: asking for one, stopping it, and reading what it found."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.schema import limits
+from promptlift.service import clock
+from promptlift.service.deployments import transitions
+from promptlift.service.errors import ApiException, invalid, not_found, quota
+from promptlift.service.identifiers import new_id
+from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.results import unmeasured, variants_of
+from promptlift.service.simulations import run_personas
+from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
+from promptlift.stats import Experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.optimizations import OptimizationCreate
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+# Exact as a number of JavaScript too.
+_SEED_BITS = 53
+
+
+def trigger(
+    database: Database, caller: Caller, body: OptimizationCreate, *, rehearsal: bool
+) -> dict[str, Any]:
+    """Ask for an optimization; it runs at once, or waits while the account runs ten.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
+        personas, ``LIMIT_EXCEEDED`` for the month.
+    """
+    link, prompt_id = _link(body)
+    now = clock.now()
+    with database.write() as connection:
+        accounts.lock(connection, caller.account_id)
+        prompt = prompts.find(connection, caller.account_id, prompt_id)
+        if prompt is None:
+            raise not_found("Prompt" if link == "promptId" else "Agent")
+        _check_text(prompt, link)
+        settings = accounts.settings(connection, caller.account_id)
+        chosen = _settings_of_run(settings["optimization"])
+        _check_personas(connection, caller, body.persona_ids, chosen["personaCount"])
+        _count(connection, caller, now)
+        optimization_id = new_id("opt")
+        optimizations.add(
+            connection,
+            {
+                "id": optimization_id,
+                "account_id": caller.account_id,
+                "prompt_id": prompt_id,
+                "status": "queued",
+                "mode": body.mode or settings["optimization"]["optimizationStrategy"],
+                "variant_count": body.variant_count or settings["optimization"]["variantsPerGeneration"],
+                "intent": None if body.intent is None else orjson.dumps(body.intent.to_wire()).decode(),
+                "persona_ids": None
+                if body.persona_ids is None
+                else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
+                "settings": orjson.dumps({**chosen, "general": settings["general"]}).decode(),
+                "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
+                "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
+                "rehearsal": rehearsal,
+                "created_at": now,
+            },
+        )
+        lifecycle.start_next(connection, caller.account_id, now=now)
+        row = optimizations.get(connection, optimization_id)
+    return {
+        "id": row.id,
+        link: row.prompt_id,
+        "status": row.status,
+        "mode": row.mode,
+        "variantCount": row.variant_count,
+        "rehearsal": row.rehearsal,
+        "createdAt": clock.wire(row.created_at),
+    }
+
+
+def _link(body: OptimizationCreate) -> tuple[str, str]:
+    given = {"promptId": body.prompt_id, "agentId": body.agent_id}
+    links = {name: value for name, value in given.items() if value is not None}
+    if not links:
+        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
+    if len(set(links.values())) > 1:
+        raise invalid({"agentId": "must be the same as promptId, or absent"})
+    return next(iter(links.items()))
+
+
+def _check_text(prompt: AnyRow, link: str) -> None:
+    """Refuse to optimize what only stands in for the text of a prompt.
+
+    The request is right as it is and will be accepted once the prompt has its text: a matter of state.
+    """
+    if prompt.content_known:
+        return
+    raise ApiException(
+        "INVALID_STATE",
+        f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Give it first: "
+        f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
+        f"line: promptlift import --prompt {prompt.id} --text FILE",
+        details={link: "has no known text yet"},
+    )
+
+
+def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that count for a run, flat: a later change of them does not touch it."""
+    return {
+        **settings["simulation"],
+        "maxIterations": settings["maxIterations"],
+        "deploymentMode": settings["deploymentMode"],
+        "autoDeploy": settings["autoDeploy"],
+    }
+
+
+def _prompt_of_run(prompt: AnyRow) -> dict[str, Any]:
+    return {
+        "content": prompt.content,
+        "llm_model": prompt.llm_model,
+        "temperature": prompt.temperature,
+        "max_tokens": prompt.max_tokens,
+        "objective": prompt.objective,
+    }
+
+
+def _check_personas(
+    connection: Connection, caller: Caller, ids: Sequence[str] | None, persona_count: int
+) -> None:
+    if ids is None:
+        return
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        raise invalid({"personaIds": "must not be empty; leave it out to draw from all personas"})
+    if len(wanted) > persona_count:
+        raise invalid(
+            {"personaIds": f"must have at most {persona_count} entries, the personaCount of the settings"}
+        )
+    known = run_personas.named(connection, caller.account_id, wanted, before=clock.now())
+    problems = {f"personaIds[{at}]": "no such persona" for at, one in enumerate(ids) if one not in known}
+    if problems:
+        raise invalid(problems)
+
+
+def _count(connection: Connection, caller: Caller, now: int) -> None:
+    limit = limits.PLANS[caller.plan].optimizations_per_month
+    used = usage.used(connection, caller.account_id, "optimizations", now=now)
+    if limit is not None and used >= limit:
+        reset_at = clock.wire(clock.billing_period(now)[1]) or ""
+        raise quota("optimizations a month", limit=limit, used=used, reset_at=reset_at)
+    usage.add(connection, caller.account_id, "optimizations", 1, now=now)
+
+
+def stop(
+    database: Database, caller: Caller, optimization_id: str, reason: str | None, *, note: str | None = None
+) -> dict[str, Any]:
+    """Stop an optimization that is queued or running.
+
+    Parameters
+    ----------
+    note
+        Kept with the action; the reason is when there is none.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, or ``INVALID_STATE`` when it has ended.
+    """
+    with database.write() as connection:
+        accounts.lock(connection, caller.account_id)
+        row = _find(connection, caller, optimization_id)
+        # unspecified: which states accept stop.
+        if row.status not in optimizations.OPEN:
+            raise ApiException(
+                "INVALID_STATE",
+                f"The optimization is {row.status}; only a queued or running one can be stopped",
+                details={"status": row.status},
+            )
+        now = clock.now()
+        lifecycle.stop(connection, row, reason, now=now)
+        action_id = action_log.add(
+            connection,
+            caller.account_id,
+            row.prompt_id,
+            "stop",
+            now=now,
+            note=reason if note is None else note,
+            optimization_id=row.id,
+        )
+    return {"success": True, "status": "stopped", "actionId": action_id}
+
+
+def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
+    """Stop what is open of a prompt that is deleted."""
+    for row in optimizations.open_of_prompt(connection, account_id, prompt_id):
+        # unspecified: what becomes of the optimizations of a deleted prompt.
+        lifecycle.stop(connection, optimizations.get(connection, row.id), "The prompt was deleted", now=now)
+
+
+def _find(connection: Connection, caller: Caller, optimization_id: str) -> AnyRow:
+    row = optimizations.find(connection, caller.account_id, optimization_id)
+    if row is None:
+        raise not_found("Optimization")
+    return row
+
+
+# Reading
+
+
+def page(
+    database: Database,
+    caller: Caller,
+    *,
+    prompt_id: str | None,
+    status: str | None,
+    limit: int,
+    offset: int,
+) -> dict[str, Any]:
+    """One page of optimizations, newest first."""
+    with database.read() as connection:
+        rows, total = optimizations.page(
+            connection, caller.account_id, prompt_id=prompt_id, status=status, limit=limit, offset=offset
+        )
+        states = optimizations.deployment_states(connection, [row.id for row in rows])
+        data = [{**_brief(row), "deployment": states.get(row.id)} for row in rows]
+    return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
+
+
+def _brief(row: AnyRow) -> dict[str, Any]:
+    results = None if row.results is None else orjson.loads(row.results)["results"]
+    if results is None and row.status == "running":
+        results = _unmeasured(row)
+    return {
+        "id": row.id,
+        # unspecified: which link an answer carries when the request names no scheme. Both.
+        "promptId": row.prompt_id,
+        "agentId": row.prompt_id,
+        "status": row.status,
+        "mode": row.mode,
+        "variantCount": row.variant_count,
+        "rehearsal": row.rehearsal,
+        "results": results,
+        "createdAt": clock.wire(row.created_at),
+        "startedAt": clock.wire(row.started_at),
+        "completedAt": clock.wire(row.completed_at),
+    }
+
+
+def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
+    """One optimization with everything that is known of it."""
+    with database.read() as connection:
+        row = _find(connection, caller, optimization_id)
+        held = simulations.count(connection, optimization_id)
+        deployment = transitions.wire(connection, optimization_id)
+    settings = orjson.loads(row.settings)
+    settings.pop("general", None)
+    whole = _brief(row)
+    if row.status == "running":
+        progress = whole["results"]["progress"]
+        # The pass that is under way counts too.
+        progress["conversationsDone"] = held
+        if progress["conversationsMax"]:
+            progress["fraction"] = held / progress["conversationsMax"]
+    return {
+        **whole,
+        "intent": None if row.intent is None else orjson.loads(row.intent),
+        "personaIds": None if row.persona_ids is None else orjson.loads(row.persona_ids),
+        "seed": row.seed,
+        "settings": settings,
+        "failure": row.failure,
+        "stopReason": row.stop_reason,
+        "deployment": deployment,
+        "usage": {"modelCalls": row.model_calls, "tokens": row.tokens, "conversations": held},
+    }
+
+
+def _unmeasured(row: AnyRow) -> dict[str, Any]:
+    progress = experiment_of(row).verdict().progress
+    return unmeasured(
+        conversations_max=progress.conversations_max,
+        passes_max=progress.passes_max,
+        rehearsal=row.rehearsal,
+    )
+
+
+def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: float = 10.0) -> Experiment:
+    """The experiment of an optimization before its first pass.
+
+    Parameters
+    ----------
+    variants
+        How many there really are, where the model wrote fewer than asked for.
+    """
+    settings = orjson.loads(row.settings)
+    panel = None if row.persona_ids is None else orjson.loads(row.persona_ids)
+    return Experiment(
+        variants or row.variant_count,
+        row.mode,
+        settings["confidenceMode"],
+        settings["personaCount"] if panel is None else len(panel),
+        settings["scenariosPerSimulation"],
+        settings["maxIterations"],
+        row.seed,
+        estimand="population" if panel is None else "panel",
+        prior_sd_points=prior_sd_points,
+    )
+
+
+def variants(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
+    """The variants of an optimization, the original first; the list is empty until they are written."""
+    with database.read() as connection:
+        row = _find(connection, caller, optimization_id)
+        rows = optimizations.variants(connection, optimization_id)
+        deployment = transitions.wire(connection, optimization_id)
+    document = {} if row.results is None else orjson.loads(row.results)
+    winner = document.get("results", {}).get("winningVariantId")
+    measured = document.get("variants") or variants_of(experiment_of(row).verdict())
+    staged = deployment["variantId"] if deployment and deployment["state"] == "staged" else None
+    return {
+        "data": [
+            _variant(row, one, measured.get(str(one.number), {}), winner=winner, staged=staged)
+            for one in rows
+        ]
+    }
+
+
+_NO_METRICS = {"taskCompletion": None, "sentiment": None, "quality": None}
+
+
+def _variant(
+    row: AnyRow, variant: AnyRow, measured: dict[str, Any], *, winner: str | None, staged: str | None
+) -> dict[str, Any]:
+    original = variant.number == 0
+    found = {
+        "id": variant.id,
+        "name": variant.name,
+        "isOriginal": original,
+        "content": variant.content,
+        "number": variant.number,
+        "rationale": variant.rationale,
+        "metrics": _NO_METRICS,
+        "stage": None,
+        "n": 0,
+        **measured,
+        "isStaged": variant.id == staged,
+        "rehearsal": row.rehearsal,
+    }
+    # The specification: isWinner is present on the winner, lift on the others than the original.
+    if variant.id == winner:
+        found["isWinner"] = True
+    if not original:
+        found.setdefault("lift", None)
+    return found
+
+
+def simulated(
+    database: Database,
+    caller: Caller,
+    optimization_id: str,
+    *,
+    variant_id: str | None,
+    stage: str | None,
+    task_completed: bool | None,
+    content: bool,
+    limit: int,
+    offset: int,
+) -> dict[str, Any]:
+    """One page of simulated conversations, by cell and variant."""
+    with database.read() as connection:
+        _find(connection, caller, optimization_id)
+        arm = None
+        if variant_id is not None:
+            numbers = {one.id: one.number for one in optimizations.variants(connection, optimization_id)}
+            if variant_id not in numbers:
+                raise invalid({"variantId": "no such variant in this optimization"})
+            arm = numbers[variant_id]
+        rows, total = simulations.page(
+            connection,
+            caller.account_id,
+            optimization_id,
+            arm=arm,
+            stage=stage,
+            task_completed=task_completed,
+            content=content,
+            limit=limit,
+            offset=offset,
+        )
+    return {
+        "data": [_simulation(row, content=content) for row in rows],
+        "pagination": {"total": total, "limit": limit, "offset": offset},
+    }
+
+
+def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
+    persona, scenario = orjson.loads(row.persona), orjson.loads(row.scenario)
+    found = {
+        "id": row.id,
+        "optimizationId": row.optimization_id,
+        "variantId": row.variant_id,
+        "variantNumber": row.arm,
+        "isOriginal": row.arm == 0,
+        "stage": row.stage,
+        "pass": getattr(row, "pass"),
+        "cell": row.cell,
+        "persona": {"id": persona["id"], "name": persona["name"]},
+        "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},
+        "status": row.status,
+        "taskCompleted": row.task_completed,
+        "sentiment": row.sentiment,
+        "sentimentScore": row.sentiment_score,
+        "quality": row.quality,
+        "turns": row.turns,
+        "endedBy": row.ended_by,
+        "error": row.error,
+        "createdAt": clock.wire(row.created_at),
+    }
+    if content:
+        found["content"] = None if row.content is None else row.content.decode("utf-8", "replace")
+    return found

@@ -1,0 +1,195 @@
+"""What an experiment found, as the API says it: the results of an optimization and the numbers of each variant."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.stats.pairs import PairAnalysis
+    from promptlift.stats.verdict import VariantStats, Verdict
+
+__all__ = ["CONFIDENCE_METHOD", "results_of", "unmeasured", "variants_of"]
+
+CONFIDENCE_METHOD = "sequential-mcnemar-e-value"
+
+
+def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> dict[str, Any]:
+    """Results of an optimization whose variants are still being written."""
+    return {
+        "confidence": None,
+        "trace": [],
+        "warnings": [],
+        "rehearsal": rehearsal,
+        "progress": _progress("preparing", 0, passes_max, 0, conversations_max),
+    }
+
+
+def results_of(
+    verdict: Verdict,
+    ids: Sequence[str],
+    *,
+    rehearsal: bool,
+    ended: bool,
+    notes: Sequence[str] = (),
+    calibrated: float | None = None,
+) -> dict[str, Any]:
+    """Results of an optimization.
+
+    Parameters
+    ----------
+    ids
+        Of the variants by number, the original first.
+    ended
+        Whether nothing more will be measured.
+    notes
+        Warnings beside those of the experiment.
+    calibrated
+        Confidence by the account's own record of winners that held; ``None`` without one.
+    """
+    progress, analysis = verdict.progress, verdict.analysis
+    found: dict[str, Any] = {
+        "winningVariantId": ids[verdict.winner] if verdict.winner is not None else None,
+        "finalistVariantId": ids[verdict.finalist] if verdict.finalist is not None else None,
+        "lift": None,
+        "confidence": verdict.confidence if verdict.finalist is not None else None,
+        **_effect(analysis),
+        "pairs": _pairs(analysis, verdict.n_dropped),
+        "confidenceMethod": CONFIDENCE_METHOD,
+        "confidenceNeeded": verdict.confidence_needed,
+        "confidenceCalibrated": calibrated,
+        "estimand": verdict.estimand,
+        "reason": verdict.reason,
+        "explanation": None,
+        "smallestFindablePoints": None,
+        "pairsNeeded": None,
+        "trace": list(verdict.trace),
+        "guardrails": [
+            {
+                "name": rail.name,
+                "difference": rail.difference,
+                "low": rail.low,
+                "high": rail.high,
+                "verdict": rail.verdict,
+            }
+            for rail in verdict.guardrails
+        ],
+        "warnings": [*notes, *verdict.warnings],
+        "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
+        "rehearsal": rehearsal,
+        "progress": _progress(
+            "done" if ended else progress.stage,
+            progress.passes_done,
+            progress.passes_max,
+            progress.conversations_done,
+            progress.conversations_max,
+        ),
+    }
+    if ended:
+        found = {"winnerSelected": verdict.winner_selected, **found}
+        why = verdict.why_no_winner
+        if why is not None:
+            found["explanation"] = why.text
+            found["smallestFindablePoints"] = why.smallest_findable_points
+            found["pairsNeeded"] = why.pairs_needed
+    return found
+
+
+def _tested(variant: VariantStats, passes_done: int) -> bool:
+    """Whether a variant was talked with; the pairs of a finalist's own screening are not told any more."""
+    return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
+
+
+def _progress(stage: str, passes: int, passes_max: int, done: int, most: int) -> dict[str, Any]:
+    fraction = 1.0 if stage == "done" else done / most if most else 0.0
+    return {
+        "stage": stage,
+        "passesDone": passes,
+        "passesMax": passes_max,
+        "conversationsDone": done,
+        "conversationsMax": most,
+        "fraction": fraction,
+    }
+
+
+def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
+    """Lift, its interval and its evidence; nothing where nothing was measured."""
+    names = ("lift", "liftLow", "liftHigh", "liftExpected")
+    points = ("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected")
+    if analysis is None:
+        others = ("standardErrorPoints", "intervalLevel", "look", "maxLooks", "eValue", "logEValue")
+        return dict.fromkeys((*names, *points, *others))
+    return {
+        "lift": analysis.lift,
+        "liftLow": analysis.lift_low,
+        "liftHigh": analysis.lift_high,
+        "liftExpected": analysis.lift_expected,
+        "liftPoints": analysis.lift_points,
+        "liftPointsLow": analysis.lift_points_low,
+        "liftPointsHigh": analysis.lift_points_high,
+        "liftPointsExpected": analysis.lift_points_expected,
+        "standardErrorPoints": analysis.standard_error_points,
+        "intervalLevel": analysis.interval_level,
+        "look": analysis.look,
+        "maxLooks": analysis.max_looks,
+        # JSON has no infinity: a number too large for it is told by its logarithm alone.
+        "eValue": analysis.e_value if math.isfinite(analysis.e_value) else None,
+        "logEValue": analysis.log_e_value,
+    }
+
+
+def _pairs(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
+    if analysis is None:
+        return {"n": 0, "n11": 0, "n10": 0, "n01": 0, "n00": 0, "dropped": dropped}
+    return {
+        "n": analysis.n,
+        "n11": analysis.n11,
+        "n10": analysis.n10,
+        "n01": analysis.n01,
+        "n00": analysis.n00,
+        "dropped": dropped,
+    }
+
+
+def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
+    """Numbers of each variant by its number; those of the original are what it did beside the finalist."""
+    found = {str(variant.arm): _variant(variant) for variant in verdict.variants}
+    finalist = next((one for one in verdict.variants if one.is_finalist), None)
+    if finalist is not None:
+        found["0"] = {
+            "metrics": _metrics(finalist.analysis.p0, finalist.original_sentiment, finalist.original_quality),
+            "stage": finalist.stage,
+            "n": finalist.n_pairs,
+        }
+    return found
+
+
+def _variant(variant: VariantStats) -> dict[str, Any]:
+    analysis = variant.analysis
+    measured = variant.n_pairs > 0
+    effect = _effect(analysis if measured else None)
+    return {
+        "metrics": _metrics(analysis.p1, variant.sentiment, variant.quality),
+        **{name: value for name, value in effect.items() if name not in {"eValue", "logEValue"}},
+        "logEValue": analysis.log_e_value if variant.confidence is not None else None,
+        "confidence": variant.confidence,
+        "stage": variant.stage if measured or variant.n_dropped else None,
+        "n": variant.n_pairs,
+        "pairs": _pairs(analysis, variant.n_dropped),
+        "originalTaskCompletion": _percent(analysis.p0),
+        "originalSentiment": variant.original_sentiment,
+        "originalQuality": variant.original_quality,
+        "isFinalist": variant.is_finalist,
+        "screenedOutAfter": variant.screened_out_after,
+        "warnings": list(variant.warnings),
+    }
+
+
+def _metrics(rate: float | None, sentiment: float | None, quality: float | None) -> dict[str, float | None]:
+    return {"taskCompletion": _percent(rate), "sentiment": sentiment, "quality": quality}
+
+
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100.0 * fraction

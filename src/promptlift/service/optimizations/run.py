@@ -1,0 +1,267 @@
+"""One optimization from its first model call to its result, in parts that each leave their rows behind."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.service import clock
+from promptlift.service.identifiers import new_id
+from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.cells import RunCells
+from promptlift.service.optimizations.logged_words import LoggedWords
+from promptlift.service.optimizations.requests import experiment_of
+from promptlift.service.optimizations.variants import write_variants
+from promptlift.service.optimizations.variants_request import owners_words
+from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
+from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
+from promptlift.service.store import accounts, optimizations, simulations, usage
+from promptlift.stats import Experiment
+from promptlift.stats.passes import Outcome
+from promptlift.stats.shrinkage import prior_sd_from
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.insights.judge import Judge
+    from promptlift.service.llm.calls import Calls
+    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.stats.passes import Pass
+
+__all__ = ["OptimizationRun"]
+
+FAILURES_READ = 300
+ISSUES_SHOWN = 10
+SUMMARIES_SHOWN = 5
+
+
+class OptimizationRun:
+    """Carries one optimization on from wherever its rows say that it is.
+
+    The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
+    interrupted or not.
+
+    Parameters
+    ----------
+    agent_model
+        Name of the model that plays the assistant, where it is not the prompt's own.
+    worker
+        Who has the run; every write asks whether that still holds.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        pool: SimulationPool,
+        calls: Calls,
+        judge: Judge,
+        *,
+        agent_model: str | None,
+        optimization_id: str,
+        worker: str,
+    ) -> None:
+        self._database = database
+        self._pool = pool
+        self._calls = calls
+        self._worker = worker
+        with database.read() as connection:
+            row = optimizations.get(connection, optimization_id)
+        self._row = row
+        self._settings: dict[str, Any] = orjson.loads(row.settings)
+        self._prompt = PromptText(**orjson.loads(row.prompt))
+        self._notes: list[str] = []
+        self._run = Run(
+            optimization_id=row.id,
+            account_id=row.account_id,
+            prompt=self._prompt,
+            calls=calls,
+            judge=judge,
+            max_turns=self._settings["maxTurns"],
+            seed=row.seed,
+            exclusions=self._settings["general"].get("excludedDataAndTopics") or None,
+            agent_model=agent_model,
+            hold=self._hold,
+        )
+
+    def _hold(self, connection: Connection, calls: int, tokens: int) -> bool:
+        if tokens:
+            usage.add(connection, self._row.account_id, "tokens", tokens, now=clock.now())
+        return optimizations.count_calls(connection, self._row.id, self._worker, calls, tokens)
+
+    def count(self) -> None:
+        """Count the model calls that no row has told of so far."""
+        with self._database.write() as connection:
+            self._run.keep(connection)
+
+    def to_its_end(self) -> None:
+        """Run until there is a result.
+
+        Raises
+        ------
+        Cancelled, LeaseLost
+            The run was stopped or is another process's.
+        PromptliftError
+            It failed; the message is the reason.
+        """
+        texts = self._texts()
+        experiment = self._experiment()
+        while (step := experiment.next_pass()) is not None:
+            self._hold_pass(step, texts, more=step.number < experiment.verdict().progress.passes_max)
+            self._record(experiment, step)
+        with self._database.write() as connection:
+            accounts.lock(connection, self._row.account_id)
+            self._run.keep(connection)
+            row = optimizations.get(connection, self._row.id)
+            lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
+        # Scenarios of a pass that is not needed may still be on their way.
+        self._calls.cancel()
+
+    # Before the first pass
+
+    def _texts(self) -> list[str]:
+        """The text of every arm, the original first; written by the model when there are none yet."""
+        with self._database.read() as connection:
+            rows = optimizations.variants(connection, self._row.id)
+        if not rows:
+            rows = self._prepare()
+        return [row.content for row in rows]
+
+    def _prepare(self) -> Sequence[AnyRow]:
+        row = self._row
+        intent = None if row.intent is None else orjson.loads(row.intent)
+        with self._database.read() as connection:
+            failures = optimizations.failures(
+                connection, row.account_id, row.prompt_id, before=row.created_at, limit=FAILURES_READ
+            )
+            logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
+            history = optimizations.finished(connection, row.account_id)
+            contents = optimizations.transcripts(
+                connection, row.account_id, row.prompt_id, before=row.created_at
+            )
+            said = LoggedWords(
+                owners_words(self._prompt, intent, self._settings["general"]),
+                (content.decode("utf-8", "replace") for content in contents),
+            )
+        written = write_variants(
+            self._calls,
+            prompt=self._prompt,
+            count=row.variant_count,
+            intent=intent,
+            failures=_told(failures, said),
+            general=self._settings["general"],
+            seed=row.seed,
+            said=said,
+        )
+        candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
+        pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
+        if len(written.variants) < row.variant_count:
+            self._notes.append(
+                f"The model wrote {len(written.variants)} usable of {row.variant_count} variants. "
+                + " ".join(written.problems)
+            )
+        experiment = experiment_of(row, variants=len(written.variants), prior_sd_points=_prior_sd(history))
+        now = clock.now()
+        arms: list[tuple[str, str, str | None]] = [("Original", self._prompt.content, None)]
+        arms += [(variant.name, variant.content, variant.rationale) for variant in written.variants]
+        rows = [
+            {
+                "id": new_id("var"),
+                "account_id": row.account_id,
+                "optimization_id": row.id,
+                "number": number,
+                "name": name,
+                "content": content,
+                "rationale": rationale,
+                "created_at": now,
+            }
+            for number, (name, content, rationale) in enumerate(arms)
+        ]
+        with self._database.write() as connection:
+            self._run.keep(connection)
+            optimizations.add_variants(connection, rows)
+            columns = lifecycle.measured(
+                connection, row, experiment, [one["id"] for one in rows], self._notes, ended=False
+            )
+            pool_text = orjson.dumps(pool).decode()
+            optimizations.change(connection, row.id, {**columns, "pool": pool_text})
+            return optimizations.variants(connection, row.id)
+
+    def _experiment(self) -> Experiment:
+        with self._database.read() as connection:
+            row = optimizations.get(connection, self._row.id)
+        if row.experiment is None or row.results is None:
+            raise LeaseLost("The run has no state.")
+        self._row = row
+        self._cells = RunCells(self._database, self._run, row)
+        self._notes = orjson.loads(row.results)["notes"]
+        return Experiment.from_state(orjson.loads(row.experiment))
+
+    # One pass
+
+    def _hold_pass(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
+        cells = self._cells.of(step)
+        if more:
+            self._cells.look_ahead(step)
+        with self._database.read() as connection:
+            kept = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
+        there = {(row.cell, row.arm) for row in kept}
+        todo = [
+            SimulatedConversation(cell.number, arm, step.number, step.stage, texts[arm], *cells[cell.number])
+            for cell in step.cells
+            for arm in cell.order
+            if (cell.number, arm) not in there
+        ]
+        if todo:
+            self._pool.hold_all(self._run, todo)
+
+    def _record(self, experiment: Experiment, step: Pass) -> None:
+        """Take what happened in a pass, decide, and keep both."""
+        with self._database.read() as connection:
+            rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
+        cells = self._cells.of(step)
+        experiment.record(
+            Outcome(
+                row.cell,
+                row.arm,
+                row.task_completed,
+                row.sentiment_score,
+                row.quality,
+                cells[row.cell][0].id,
+            )
+            for row in rows
+        )
+        if experiment.next_pass() is None:
+            return  # kept together with the end
+        with self._database.write() as connection:
+            self._run.keep(connection)
+            ids = [variant.id for variant in optimizations.variants(connection, self._row.id)]
+            columns = lifecycle.measured(connection, self._row, experiment, ids, self._notes, ended=False)
+            optimizations.change(connection, self._row.id, columns)
+
+
+def _told(failures: Sequence[dict[str, Any]], said: LoggedWords) -> list[str]:
+    """What went wrong in logged conversations, without names and numbers: frequent issues, and some whole stories."""
+    titles = Counter(said.masked(issue["title"]) for one in failures for issue in one.get("issues") or [])
+    told = [
+        f"{title} ({count} of {len(failures)} failures)" for title, count in titles.most_common(ISSUES_SHOWN)
+    ]
+    told += [said.masked(one["summary"]) for one in failures if one.get("summary")][:SUMMARIES_SHOWN]
+    return told
+
+
+def _prior_sd(history: Sequence[dict[str, Any]]) -> float:
+    """Spread of the account's own true effects, once there are enough results."""
+    known = [
+        (one["liftPoints"], one["standardErrorPoints"])
+        for one in history
+        if one.get("liftPoints") is not None and (one.get("standardErrorPoints") or 0.0) > 0.0
+    ]
+    return prior_sd_from(known, about=0.0)

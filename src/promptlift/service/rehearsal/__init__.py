@@ -1,0 +1,25 @@
+"""The stand-in for a language model, for when no endpoint is configured: what it says is played, not thought.
+
+With it every screen of an optimization can be walked through: variants, winners, no winner, a winner that a guardrail
+withholds, staged texts, regression tests. **Nothing that it says is about a real prompt.**
+
+How its truth is made (module ``truth``):
+
+- A text's ability is a number drawn from the seed of the run, plus an effect for each of the built-in rewrites whose
+  marks it carries. The effects are a fixed list dealt to the rewrites by the seed: in two of three runs some of them
+  are much better, in the others none is; some do nothing, some do harm, and now and then a better one is unfriendly,
+  so that the sentiment guardrail has something to find. The words of the prompt play no part.
+- Every opening and every persona has a difficulty of its own, drawn from the seed.
+- Whether a conversation succeeds, and in which turn, is one draw from ability and difficulty.
+- Assistant and persona then speak lines from a fixed list, and the judge recognises these lines.
+
+Everything follows from the seed and the request by hashing, so the same run gives the same result, also when it was
+interrupted. Names and rationales of variants, titles of scenarios, first answers of the assistant and summaries say
+that they are a rehearsal. No tokens are counted, because none are used.
+"""
+
+from __future__ import annotations
+
+from promptlift.service.rehearsal.model import RehearsalModel
+
+__all__ = ["RehearsalModel"]

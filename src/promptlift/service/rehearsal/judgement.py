@@ -1,0 +1,91 @@
+"""The judge of a rehearsal: it knows the lines that were spoken, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.service.llm.hostile_text import read_records
+from promptlift.service.rehearsal.draws import Draws
+from promptlift.service.rehearsal.lines import MARK, USELESS, kind_of, subject
+from promptlift.service.rehearsal.words import keywords
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.service.rehearsal.lines import Kind
+
+__all__ = ["judge"]
+
+_TOPICS: Final = 3
+_ISSUES: Final[dict[Kind, tuple[str, str]]] = {
+    "vague": ("Only general advice", "high"),
+    "again": ("Asked again for known details", "medium"),
+    "declined": ("Declined without an alternative", "high"),
+    "beside": ("Answered another question", "high"),
+    "solves curtly": ("Unfriendly tone", "medium"),
+}
+_END: Final[dict[Kind, str]] = {
+    "is glad": "The user had what they came for and said thanks.",
+    "is done": "The user had what they came for, and minded the tone.",
+    "gives up": "The user gave up.",
+}
+
+
+def judge(messages: Sequence[Mapping[str, str]], seed: int) -> dict[str, Any]:
+    """Give a judgement with the fields that a judge answers.
+
+    Parameters
+    ----------
+    messages
+        A request to a judge; the transcript stands in the last message, one JSON object a line.
+    """
+    records = [one for one in read_records(messages[-1:]) if isinstance(one.get("content"), str)]
+    turns = [(str(one.get("role")), str(one["content"])) for one in records]
+    kinds = [kind_of(text) for _, text in turns]
+    draws = Draws(seed, "judge", *(text for _, text in turns))
+    end = kinds[-1] if kinds else None
+    solved = end in ("is glad", "is done") or (
+        end in ("solves", "solves curtly", "closes") and turns[-1][0] == "assistant"
+    )
+    curt = "solves curtly" in kinds
+    useless = sum(kind in USELESS for kind in kinds)
+    rounds = sum(role == "assistant" for role, _ in turns)
+    score = _sentiment(draws, solved=solved, curt=curt, useless=useless, gave_up=end == "gives up")
+    opening = next((text for role, text in turns if role == "user"), "")
+    return {
+        "sentiment": "positive" if score > 0.15 else "negative" if score < -0.15 else "neutral",
+        "sentimentScore": score,
+        "taskCompleted": solved,
+        "quality": _quality(draws, solved=solved, curt=curt, useless=useless, rounds=rounds),
+        "topics": list(keywords(opening)[:_TOPICS]),
+        "summary": f"Rehearsal: the user came about {subject(opening)}. The assistant answered {rounds} "
+        f"time{'' if rounds == 1 else 's'}. "
+        + (_END.get(end, "") if end else "")
+        + ("" if end in _END else "The conversation ended there."),
+        "issues": _issues(turns, kinds),
+    }
+
+
+def _sentiment(draws: Draws, *, solved: bool, curt: bool, useless: int, gave_up: bool) -> float:
+    if curt:
+        middle = -0.35
+    elif solved:
+        middle = 0.65 - 0.1 * useless
+    else:
+        middle = -0.6 if gave_up else -0.25
+    return round(max(-1.0, min(1.0, middle + draws.between(-0.25, 0.25))), 2)
+
+
+def _quality(draws: Draws, *, solved: bool, curt: bool, useless: int, rounds: int) -> int:
+    points = (88.0 if solved else 38.0) - 4.0 * max(0, rounds - 2) - 4.0 * useless - (15.0 if curt else 0.0)
+    return round(max(0.0, min(100.0, points + draws.between(-8.0, 8.0))))
+
+
+def _issues(turns: Sequence[tuple[str, str]], kinds: Sequence[Kind | None]) -> list[dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for (role, text), kind in zip(turns, kinds, strict=True):
+        if role == "assistant" and kind in _ISSUES:
+            title, severity = _ISSUES[kind]
+            evidence = text.removeprefix(MARK).strip()
+            found.setdefault(title, {"title": title, "severity": severity, "evidence": evidence})
+    return list(found.values())

@@ -1,0 +1,144 @@
+"""Scenarios of a rehearsal: everyday situations around the words of the prompt, with made-up details."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.service.llm.hostile_text import read_records
+from promptlift.service.rehearsal.draws import Draws
+from promptlift.service.rehearsal.words import keywords
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["write_situations"]
+
+_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS: Final = ("January", "March", "April", "May", "July", "September", "October", "November")
+_NAMES: Final = (
+    "Amara Obi",
+    "Jonas Berg",
+    "Lucía Prieto",
+    "Mei Tanaka",
+    "Omar Haddad",
+    "Petra Novak",
+    "Sam Reed",
+)
+_GENERAL: Final = ("request", "booking", "order", "account", "appointment", "document", "invoice", "settings")
+
+# Title, opening, what the person wants.
+_SITUATIONS: Final = (
+    (
+        "{it}: what to do first",
+        "Hi, I have something about my {it}, reference {ref}. Where do I start?",
+        "You want to know exactly what to do about {it}, step by step.",
+    ),
+    (
+        "{it} does not come",
+        "I have been waiting for my {it} since {day}. Reference {ref}. What is going on?",
+        "You want to know what holds {it} up and when it will be there.",
+    ),
+    (
+        "change of {it}",
+        "Can I still change my {it}, {ref}? It should be {date} instead.",
+        "You want your {it} moved to {date}, or a clear no with a reason.",
+    ),
+    (
+        "wrong {it}",
+        "there's a mistake in my {it} ({ref}), it says {date} but it was {day}",
+        "You want the date in {it} put right. You know that it was {day}.",
+    ),
+    (
+        "second try with {it}",
+        "I tried this on {day} and nothing happened. Once more: it is about my {it}, number {ref}, name {name}.",
+        "You want {it} settled this time. You are sceptical until something definite is said.",
+    ),
+    (
+        "{it} and {other} together",
+        "Two things: my {it} {ref}, and then I also need to know about {other}.",
+        "You want both settled, {it} first. An answer to only one of them is not enough.",
+    ),
+    (
+        "cancel {it}",
+        "please cancel my {it} {ref}, thanks, {name}",
+        "You want your {it} cancelled and to hear that it is.",
+    ),
+    (
+        "{it} for somebody else",
+        "My mother {name} can't write herself. It is about her {it}, {ref}, of {date}.",
+        "You want to know what you may do about {it} in her place, and do it.",
+    ),
+    (
+        "cost of {it}",
+        "What would the {it} cost me by {date}? My reference is {ref}.",
+        "You want a number, or a clear statement of where to find it.",
+    ),
+    (
+        "exception for {it}",
+        "I know I am late with my {it}, but could you make an exception? {ref}, {name}.",
+        "You hope for an exception. A friendly, well-founded no with another way is good enough.",
+    ),
+    (
+        "{it} explained",
+        "Somebody sent me a note about my {it} ({ref}) and I don't understand a word of it.",
+        "You want to understand in plain words what it means for you.",
+    ),
+    (
+        "contradiction about {it}",
+        "On {day} I was told one thing about my {it}, today another. Which one holds for {ref}?",
+        "You want one answer that holds, and to know why there were two.",
+    ),
+)
+
+
+def write_situations(messages: Sequence[Mapping[str, str]], seed: int, wanted: int) -> list[dict[str, Any]]:
+    """Write scenarios for a prompt.
+
+    Parameters
+    ----------
+    messages
+        A request for scenarios; the prompt and its objective stand in it as records.
+    wanted
+        How many.
+    """
+    records = read_records(messages)
+    content = _text(records, "prompt", "content")
+    topics = keywords(content, more=_text(records, "objective", "text", "content")) or _GENERAL
+    draws = Draws(seed, "scenarios", *(one["content"] for one in messages))
+    order = draws.shuffled([(situation, topic) for situation in _SITUATIONS for topic in topics])
+    return [_situation(*order[number % len(order)], topics, draws) for number in range(wanted)]
+
+
+def _situation(
+    situation: tuple[str, str, str], topic: str, topics: Sequence[str], draws: Draws
+) -> dict[str, str]:
+    other = draws.one_of(topics)
+    facts = {
+        "it": _one(topic),
+        "other": other if other != topic else draws.one_of(_GENERAL),
+        "ref": f"{draws.whole(10, 99)}-{draws.whole(1000, 9999)}",
+        "day": draws.one_of(_DAYS),
+        "date": f"{draws.whole(1, 28)} {draws.one_of(_MONTHS)}",
+        "name": draws.one_of(_NAMES),
+    }
+    title, opening, goal = (text.format(**facts) for text in situation)
+    return {
+        "title": f"Rehearsal: {title}",
+        "opening": opening[:1].upper() + opening[1:] if draws.uniform() < 0.8 else opening,
+        "goal": f"{goal} You know: reference {facts['ref']}, {facts['day']}, {facts['date']}, "
+        f"name {facts['name']}. You are satisfied when it is said clearly what is so now.",
+    }
+
+
+def _one(topic: str) -> str:
+    """One of several: ``refund`` for ``refunds``, as far as an ending tells."""
+    return (
+        topic[:-1]
+        if topic.endswith("s") and not topic.endswith(("ss", "us", "is", "ies", "ches", "shes"))
+        else topic
+    )
+
+
+def _text(records: Sequence[Mapping[str, Any]], kind: str, *fields: str) -> str:
+    said = [one.get(field) for one in records if one.get("kind") == kind for field in fields]
+    return "\n".join(text for text in said if isinstance(text, str))

@@ -1,0 +1,171 @@
+"""What every request passes: the key, the request rate, and the shape of every failure."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
+
+from promptlift.schema.limits import PLANS
+from promptlift.service import clock
+from promptlift.service.errors import ApiException, unavailable
+from promptlift.service.identifiers import key_hash
+from promptlift.service.routes.http import refuse
+from promptlift.service.routes.rate_limit import Pace
+from promptlift.service.settings import API_PATH
+from promptlift.service.store import accounts, usage
+from promptlift.service.store.database import is_full_or_locked
+from promptlift.service.store.errors import DBAPIError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+
+_LOG = logging.getLogger(__name__)
+
+# A revoked key is refused at the latest so many seconds after it was revoked.
+KEY_MEMORY_SECONDS = 1.0
+_KEYS_REMEMBERED = 10_000
+_TOUCH_SECONDS = 60.0
+
+
+class KeyCache:
+    """Knows the callers of recently used keys, so that not every request asks the database."""
+
+    def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self._steady = steady
+        self._known: dict[str, tuple[Caller, float]] = {}
+        self._touched: dict[str, float] = {}
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Give the caller of an ``Authorization`` header.
+
+        Raises
+        ------
+        ApiException
+            ``INVALID_API_KEY``.
+        """
+        kind, _, key = (authorization or "").partition(" ")
+        key = key.strip()
+        if kind.lower() != "bearer" or not key or len(key) > 512:
+            raise self._refusal("The API key is missing or invalid; send Authorization: Bearer <API_KEY>")
+        digest = key_hash(key)
+        known = self._known.get(digest)
+        if known is not None and known[1] > self._steady():
+            return known[0]
+        caller = await run_in_threadpool(self._look_up, key)
+        if caller is None:
+            self._known.pop(digest, None)
+            raise self._refusal("The API key is invalid")
+        if len(self._known) >= _KEYS_REMEMBERED:
+            self._known.clear()
+        self._known[digest] = (caller, self._steady() + KEY_MEMORY_SECONDS)
+        return caller
+
+    def _look_up(self, key: str) -> Caller | None:
+        with self._database.read() as connection:
+            caller = accounts.find_caller(connection, key)
+        if (
+            caller is not None
+            and self._touched.get(caller.key_id, -_TOUCH_SECONDS) + _TOUCH_SECONDS <= self._steady()
+        ):
+            self._touched[caller.key_id] = self._steady()
+            self._touch(caller.key_id)
+        return caller
+
+    def _touch(self, key_id: str) -> None:
+        try:
+            with self._database.write() as connection:
+                accounts.touch_key(connection, key_id)
+        except DBAPIError as error:
+            if not is_full_or_locked(error):
+                raise
+            unavailable(error)  # only logged: what reads can be answered all the same
+
+    @staticmethod
+    def _refusal(message: str) -> ApiException:
+        return ApiException("INVALID_API_KEY", message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class Authentication:
+    """ASGI middleware around the whole service."""
+
+    def __init__(self, app: ASGIApp, *, database: Database) -> None:
+        self._app = app
+        self._database = database
+        self._keys = KeyCache(database)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or refuse it in the API's error shape."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers: dict[str, str] = {}
+        started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                if headers:
+                    MutableHeaders(scope=message).update(headers)
+            await send(message)
+
+        try:
+            if scope["path"].startswith(f"{API_PATH}/"):
+                headers.update(await self._admit(scope))
+                _refuse_hidden_slashes(scope)
+            await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except Exception as error:
+            if started:
+                raise
+            await self._answer(error)(scope, receive, send_with_headers)
+
+    async def _admit(self, scope: Scope) -> Mapping[str, str]:
+        caller = await self._keys.caller(Headers(scope=scope).get("authorization"))
+        scope.setdefault("state", {})["caller"] = caller
+        limit = PLANS[caller.plan].requests_per_minute
+        if limit is None:
+            return {}
+        pace = await run_in_threadpool(self._count, caller, limit)
+        if pace.exceeded:
+            raise ApiException(
+                "RATE_LIMIT_EXCEEDED",
+                f"More than {limit} requests in this minute; try again in {pace.wait_seconds} seconds",
+                details={"limit": limit, "retryAfter": pace.wait_seconds},
+                headers=pace.headers(),
+            )
+        return pace.headers()
+
+    def _count(self, caller: Caller, limit: int) -> Pace:
+        now = clock.now()
+        with self._database.write() as connection:
+            count, resets_at = usage.count_request(connection, caller.account_id, now=now)
+        return Pace(limit, count, resets_at, now)
+
+    @staticmethod
+    def _answer(error: Exception) -> Response:
+        if isinstance(error, ApiException):
+            return refuse(error)
+        if isinstance(error, DBAPIError) and is_full_or_locked(error):
+            return refuse(unavailable(error))
+        _LOG.error("a request failed", exc_info=error)
+        return refuse(ApiException("INTERNAL_ERROR", "The service failed; its log says why"))
+
+
+def _refuse_hidden_slashes(scope: Scope) -> None:
+    # The server decodes the path before it is matched: an id "a/status" would become another endpoint of "a".
+    if b"%2f" in scope.get("raw_path", b"").lower():
+        raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")

@@ -1,3 +1,0 @@
-"""Decisions of the service as pure functions."""
-
-from __future__ import annotations

@@ -1,0 +1,196 @@
+"""One simulated conversation: a persona with a goal talks with the assistant under one text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from promptlift.schema import limits
+from promptlift.schema.transcript import Message, Role, Transcript
+from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.hostile_text import plain_answer, storable_text
+from promptlift.service.simulations.conversation_request import (
+    PERSONA_TEMPERATURE,
+    PERSONA_TOKENS,
+    agent_messages,
+    persona_messages,
+    read_persona,
+)
+
+if TYPE_CHECKING:
+    from promptlift.service.llm.port import ChatModel
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.scenarios import Scenario
+
+__all__ = ["Ending", "Simulated", "simulate"]
+
+Ending = Literal["persona", "turns"]
+
+PERSONA_BYTES: Final = 16 * limits.KB
+# Asked this often at most for a persona's message that is empty.
+PERSONA_TRIES: Final = 2
+# Of the content: braces, names and the rest around the messages.
+AROUND_BYTES: Final = 4 * limits.KB
+AROUND_MESSAGE_BYTES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A simulated conversation.
+
+    Attributes
+    ----------
+    transcript
+        Within the content limits of the API, without times; both sides are hostile text. An assistant message may be
+        empty.
+    turns
+        Answers of the assistant, at least 1.
+    ended_by
+        ``persona`` when the person had what they came for, gave up or fell silent; ``turns`` when the last allowed
+        answer was given before.
+    tokens, calls
+        What it cost, empty answers included; a call is one answer asked for.
+    """
+
+    transcript: Transcript
+    turns: int
+    ended_by: Ending
+    tokens: int
+    calls: int
+
+
+def simulate(
+    model: ChatModel,
+    *,
+    prompt: PromptText,
+    content: str,
+    persona: Persona,
+    scenario: Scenario,
+    max_turns: int,
+    seed: int,
+    agent_model: str | None = None,
+) -> Simulated:
+    """Hold one conversation.
+
+    The scenario's opening is the first user message as it stands. Then the assistant and the persona speak in turn. A
+    turn is one user message and the assistant's answer to it, so there are at most ``max_turns`` answers. After the
+    last one the persona may still end the conversation; anything else that it would say is left out. With one turn it
+    is not asked at all. The persona knows neither which text the assistant has nor that
+    there is more than one.
+
+    An assistant that answers nothing said nothing: its message is empty, and the persona is told so. That is the
+    text's fault and no failure of the infrastructure. A persona that says nothing twice has left.
+
+    Parameters
+    ----------
+    prompt
+        How the assistant is run: model, temperature and tokens. Its ``content`` is not used.
+    content
+        The text of the arm, the assistant's system message.
+    max_turns
+        Answers of the assistant at most, 1 or more.
+    seed
+        The same for both arms of a pair, so that the same words are answered by the same request.
+    agent_model
+        Name of the model that plays the assistant in the place of the prompt's own, as ``LlmSettings.agent_model``.
+
+    Raises
+    ------
+    LlmUnavailable, LlmRefused
+        The infrastructure failed, or the endpoint does not take the request: nothing is known about the text.
+    """
+    if max_turns < 1:
+        raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
+    talk = _Talk()
+    talk.say("user", storable_text(scenario.opening))
+    turns = 0
+    while True:
+        talk.say("assistant", _agent(model, talk, prompt, content, agent_model))
+        turns += 1
+        if max_turns == 1:
+            return talk.ended("turns", turns)
+        said, is_last = _persona(model, talk, persona, scenario, seed)
+        if turns == max_turns and not is_last:
+            return talk.ended("turns", turns)
+        if said:
+            talk.say("user", said, at_most=PERSONA_BYTES)
+        if is_last:
+            return talk.ended("persona", turns)
+
+
+@dataclass(slots=True)
+class _Talk:
+    """The conversation so far, within the limits of content."""
+
+    said: list[tuple[Role, str]] = field(default_factory=list)
+    tokens: int = 0
+    calls: int = 0
+    room: int = limits.CONTENT_BYTES - AROUND_BYTES
+
+    def say(self, role: Role, text: str, *, at_most: int = limits.MESSAGE_BYTES) -> None:
+        # At most half of the room that is left: there is always some for the next message.
+        kept = _fitting(text, min(at_most, self.room // 2))
+        self.room -= _weight(kept) + AROUND_MESSAGE_BYTES
+        self.said.append((role, kept))
+
+    def ended(self, ending: Ending, turns: int) -> Simulated:
+        messages = [Message(role=role, content=text) for role, text in self.said]
+        return Simulated(Transcript(messages=messages), turns, ending, self.tokens, self.calls)
+
+
+def _agent(model: ChatModel, talk: _Talk, prompt: PromptText, content: str, agent_model: str | None) -> str:
+    talk.calls += 1
+    try:
+        answer = model.chat(
+            agent_messages(content, talk.said),
+            purpose="agent",
+            model=agent_model or prompt.llm_model,
+            temperature=prompt.temperature,
+            max_tokens=prompt.max_tokens,
+        )
+    except LlmBadAnswer as error:
+        talk.tokens += error.tokens
+        return ""
+    talk.tokens += answer.tokens
+    return plain_answer(answer.text)
+
+
+def _persona(
+    model: ChatModel, talk: _Talk, persona: Persona, scenario: Scenario, seed: int
+) -> tuple[str, bool]:
+    """Give the persona's message and whether it is the last one."""
+    messages = persona_messages(persona, scenario, talk.said, seed=seed)
+    for _ in range(PERSONA_TRIES):
+        talk.calls += 1
+        try:
+            answer = model.chat(
+                messages, purpose="persona", temperature=PERSONA_TEMPERATURE, max_tokens=PERSONA_TOKENS
+            )
+        except LlmBadAnswer as error:
+            talk.tokens += error.tokens
+            continue
+        talk.tokens += answer.tokens
+        said, is_last = read_persona(answer.text)
+        if said or is_last:
+            return said, is_last
+    return "", True
+
+
+def _fitting(text: str, room: int) -> str:
+    """Cut a text at its end so that its JSON form has at most ``room`` bytes."""
+    if _weight(text) <= room:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _weight(text[:middle]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low]
+
+
+def _weight(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False).encode())

@@ -1,0 +1,31 @@
+"""Who may talk in an optimization: the account's own personas and the library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.store import personas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+__all__ = ["everybody", "named"]
+
+
+def everybody(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
+    """The account's own personas as they were at a time, and the library."""
+    return [*_own(connection, account_id, before), *LIBRARY]
+
+
+def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
+    """The personas with these ids; those that there are not are left out."""
+    there = {persona.id: persona for persona in everybody(connection, account_id, before=before)}
+    return {one: there[one] for one in ids if one in there}
+
+
+def _own(connection: Connection, account_id: str, before: int) -> list[Persona]:
+    rows = personas.alive_at(connection, account_id, before)
+    return [Persona(row.id, row.name, row.description) for row in rows]

@@ -1,0 +1,284 @@
+"""What simulated people come with: openings and goals, from real conversations first and from a model where there are none."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from promptlift.errors import PromptliftError, TranscriptError
+from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.turns import plain_words
+from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.hostile_text import one_line, storable_text
+from promptlift.service.simulations.scenarios_request import BATCH, ScenariosAnswer, scenarios_messages
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.service.llm.port import ChatModel
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.scenarios_request import ScenarioAnswer
+
+__all__ = [
+    "FAILURE_WEIGHT",
+    "GOAL_CHARS",
+    "OPENING_CHARS",
+    "TITLE_CHARS",
+    "Scenario",
+    "ScenariosFailed",
+    "Written",
+    "from_conversation",
+    "opening_key",
+    "weight_of",
+    "weighted_order",
+    "write_scenarios",
+]
+
+OPENING_CHARS: Final = 4_000
+TITLE_CHARS: Final = 120
+GOAL_CHARS: Final = 600
+ASKED_CHARS: Final = 400
+TOPICS_TOLD: Final = 5
+
+# A conversation that failed is drawn this much more often than one that did not: a variant is to mend failures, and
+# still has to hold up where the original works.
+FAILURE_WEIGHT: Final = 3.0
+
+# Answers in a row without one new scenario, after which the model is taken to have no more.
+POOR_ANSWERS: Final = 3
+
+_LEXICON_ASKED: Final = re.compile(r"\AAsked: “(.*?)”\.(?: |\Z)", re.DOTALL)
+_SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
+
+Source = Literal["conversation", "model"]
+
+
+class ScenariosFailed(PromptliftError):
+    """The model did not write as many scenarios as are needed. The message is the reason.
+
+    Attributes
+    ----------
+    scenarios
+        What it wrote all the same.
+    tokens, calls
+        What it cost.
+    """
+
+    def __init__(self, message: str, *, scenarios: tuple[Scenario, ...], tokens: int, calls: int) -> None:
+        super().__init__(message)
+        self.scenarios = scenarios
+        self.tokens = tokens
+        self.calls = calls
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What a person comes with. All texts are hostile.
+
+    Attributes
+    ----------
+    title
+        A few words for people.
+    opening
+        The first user message, verbatim when ``source`` is ``conversation``.
+    goal
+        What the person wants, for the model that plays them.
+    source
+        ``conversation`` or ``model``.
+    """
+
+    title: str
+    opening: str
+    goal: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Scenarios of a model.
+
+    Attributes
+    ----------
+    tokens, calls
+        What they cost; a call is one answer asked for.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    tokens: int
+    calls: int
+
+
+def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> Scenario | None:
+    """Make a scenario of a logged conversation.
+
+    The opening is the first user message as it stands. The goal is the request part of the insights' summary with the
+    topics; without insights it is to get what the opening asks for. How the conversation ended is left out as far as
+    the summary lets it: the person of a simulation must not know.
+
+    Parameters
+    ----------
+    content_text
+        Content in either form.
+    insights
+        ``summary``, ``topics`` and others as the API names them.
+
+    Returns
+    -------
+    Scenario or None
+        ``None`` when there is no user message with text, it has more than ``OPENING_CHARS`` characters, or the content
+        cannot be read.
+    """
+    try:
+        messages = parse_content(content_text).messages
+    except TranscriptError:
+        return None
+    said = (message.content for message in messages if message.role == "user")
+    opening = next((text for text in said if text.strip()), None)
+    if opening is None or len(opening) > OPENING_CHARS or storable_text(opening) != opening:
+        return None
+    known = insights or {}
+    listed = known.get("topics")
+    topics = (
+        [one_line(t, 60) for t in listed if isinstance(t, str)] if isinstance(listed, list | tuple) else []
+    )
+    topics = [topic for topic in topics if topic][:TOPICS_TOLD]
+    title = topics[0] if topics else opening
+    return Scenario(
+        one_line(title, TITLE_CHARS), opening, _goal(known.get("summary"), topics), "conversation"
+    )
+
+
+def opening_key(opening: str) -> str:
+    """Give what two openings share when they count as the same: the words, without case and punctuation."""
+    return plain_words(opening).strip() or opening.strip()
+
+
+def weight_of(insights: Mapping[str, Any] | None) -> float:
+    """Give the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
+    return FAILURE_WEIGHT if insights is not None and insights.get("taskCompleted") is False else 1.0
+
+
+def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) -> list[str]:
+    """Put candidates into a random order in which each next one is drawn with a chance in proportion to its weight.
+
+    Efraimidis and Spirakis (2006): sort by ``log(u) / weight``. One ``rng.random()`` a candidate, in the order given,
+    so the same candidates and seed give the same order.
+
+    Raises
+    ------
+    ValueError
+        A weight is not a finite number above 0.
+    """
+    keys = []
+    for place, (name, weight) in enumerate(candidates):
+        if not (math.isfinite(weight) and weight > 0):
+            raise ValueError(f"the weight of {name!r} must be a finite number above 0, not {weight}")
+        # random() may give 0, never 1.
+        keys.append((-math.log(1.0 - rng.random()) / weight, place, name))
+    return [name for _, _, name in sorted(keys)]
+
+
+def write_scenarios(
+    model: ChatModel,
+    *,
+    prompt: PromptText,
+    count: int,
+    known: Sequence[Scenario],
+    personas: Sequence[Persona],
+    seed: int,
+) -> Written:
+    """Have a model write scenarios, at most ``BATCH`` an answer.
+
+    No opening is the same as another one or as one of ``known``, see ``opening_key``. What is missing is asked for
+    again; after ``POOR_ANSWERS`` answers in a row with nothing new it is given up.
+
+    Parameters
+    ----------
+    prompt
+        Whose users the people are; only the original text is shown, never a variant.
+    known
+        Scenarios there are already: real ones serve as examples, all titles are told.
+    personas
+        Kinds of people, for variety of the openings.
+    seed
+        The requests depend on it and the other arguments alone.
+
+    Raises
+    ------
+    ScenariosFailed
+        The model did not write enough that can be used.
+    LlmUnavailable, LlmRefused
+        The model cannot be asked.
+    """
+    written: list[Scenario] = []
+    seen = {opening_key(scenario.opening) for scenario in known}
+    tokens = calls = poor = 0
+    while len(written) < count:
+        wanted = min(BATCH, count - len(written))
+        messages = scenarios_messages(
+            prompt=prompt,
+            wanted=wanted,
+            examples=[_told(s) for s in known if s.source == "conversation"],
+            titles=[scenario.title for scenario in (*known, *written)],
+            people=[(persona.name, persona.description) for persona in personas],
+            again=poor,
+            seed=seed + calls,
+        )
+        reason = "it wrote only openings that there were already, or none that can be used"
+        fresh: list[Scenario] = []
+        calls += 1
+        try:
+            answer = model.chat(messages, purpose="scenarios", schema=ScenariosAnswer)
+        except LlmBadAnswer as error:
+            tokens += error.tokens
+            reason = str(error)
+        else:
+            tokens += answer.tokens
+            fresh = _usable(answer.parsed.scenarios, seen)[:wanted]
+            seen.update(opening_key(scenario.opening) for scenario in fresh)
+            written += fresh
+        poor = 0 if fresh else poor + 1
+        if poor >= POOR_ANSWERS:
+            raise ScenariosFailed(
+                f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row held "
+                f"nothing new: {reason}. Log conversations with this prompt, or use a larger model.",
+                scenarios=tuple(written),
+                tokens=tokens,
+                calls=calls,
+            )
+    return Written(tuple(written), tokens, calls)
+
+
+def _goal(summary: Any, topics: Sequence[str]) -> str:
+    parts = []
+    if isinstance(summary, str) and summary.strip():
+        quoted = _LEXICON_ASKED.match(summary)
+        first = _SENTENCE.match(summary.strip())
+        asked = quoted.group(1) if quoted else first.group() if first else summary
+        parts.append(f"Get what this person came for: {one_line(asked, ASKED_CHARS)}")
+    else:
+        parts.append("Get what the first message asks for, completely.")
+    if topics:
+        parts.append(f"It is about: {', '.join(topics)}.")
+    return one_line(" ".join(parts), GOAL_CHARS)
+
+
+def _told(scenario: Scenario) -> dict[str, str]:
+    return {"title": scenario.title, "opening": scenario.opening, "goal": scenario.goal}
+
+
+def _usable(answers: Sequence[ScenarioAnswer], seen: set[str]) -> list[Scenario]:
+    found: dict[str, Scenario] = {}
+    for answer in answers:
+        opening = storable_text(answer.opening).strip()
+        goal = one_line(answer.goal, GOAL_CHARS)
+        key = opening_key(opening)
+        if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
+            continue
+        title = one_line(answer.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
+        found.setdefault(key, Scenario(title, opening, goal, "model"))
+    return list(found.values())

@@ -1,0 +1,340 @@
+"""What becomes of a variant: staged, applied, superseded; text, version, event and deployment as one."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy.exc import DBAPIError
+
+from promptlift.schema.naming import SCHEMES
+from promptlift.schema.prompts import PromptUpdate
+from promptlift.service import clock
+from promptlift.service.actions import prompts, versions
+from promptlift.service.deployments import transitions
+from promptlift.service.errors import ApiException
+from support.deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
+
+
+def edit(world, content):
+    body = PromptUpdate(content=content)
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+
+
+def refused(world, optimization_id, number=None, **wanted):
+    with pytest.raises(ApiException) as caught:
+        world.apply(optimization_id, number, **wanted)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("settings", "rehearsal", "state"),
+    [
+        (MANUAL, False, None),
+        (STAGED, False, "staged"),
+        (STAGED, True, "staged"),
+        (TESTED, False, "testing"),
+        (TESTED, True, "rejected"),
+        (AT_ONCE, False, "live"),
+        (AT_ONCE, True, "rejected"),
+        ({**STAGED, "autoDeploy": TESTED["autoDeploy"]}, False, "testing"),
+        ({**STAGED, "autoDeploy": TESTED["autoDeploy"]}, True, "staged"),
+        ({}, False, None),
+    ],
+)
+def test_the_settings_decide_how_a_winner_begins(world, settings, rehearsal, state):
+    optimization_id = world.optimization(settings, rehearsal=rehearsal)
+    found = world.deployment(optimization_id)
+    assert (found and found["state"]) == state
+    went_live = state == "live"
+    assert world.text == (TEXTS[1] if went_live else ORIGINAL)
+    assert world.kinds() == (["prompt.updated"] if went_live else [])
+    if state == "rejected":
+        assert "rehearsal" in found["reason"]
+
+
+def test_nothing_begins_without_a_winner(world):
+    for settings in (STAGED, TESTED, AT_ONCE):
+        assert world.deployment(world.optimization(settings, winner=None)) is None
+    assert world.text == ORIGINAL
+
+
+def test_an_automatic_deployment_says_so_everywhere(world):
+    optimization_id = world.optimization(AT_ONCE)
+    found = world.deployment(optimization_id)
+    assert (found["state"], found["origin"], found["verification"]) == ("live", "auto", "pending")
+    assert world.versions() == [("created", ORIGINAL), ("auto_deployed", TEXTS[1])]
+    ((kind, payload),) = world.events()
+    assert kind == "prompt.updated"
+    assert payload == {
+        "promptId": world.prompt_id,
+        "promptName": "Support",
+        "updateType": "auto_deployed",
+        "variantId": world.variant(optimization_id, 1),
+        "appliedAt": found["appliedAt"],
+    }
+
+
+def test_a_winner_that_was_compared_with_another_text_does_not_go_live_by_itself(world):
+    edit(world, "Changed meanwhile.")
+    found = world.deployment(world.optimization(AT_ONCE))
+    assert found["state"] == "rejected"
+    assert "no longer live" in found["reason"]
+    assert world.text == "Changed meanwhile."
+
+
+def test_applying_the_winner_changes_text_version_event_and_deployment(world):
+    optimization_id = world.optimization()
+    answer = world.apply(optimization_id)
+    winner = world.variant(optimization_id, 1)
+    assert answer == {
+        "success": True,
+        "promptId": world.prompt_id,
+        "appliedVariantId": winner,
+        "message": "Variant 1 is live now",
+        "versionId": answer["versionId"],
+        "previousVersionId": answer["previousVersionId"],
+        "changed": True,
+        "actionId": answer["actionId"],
+    }
+    assert world.text == TEXTS[1]
+    assert world.versions() == [("created", ORIGINAL), ("applied", TEXTS[1])]
+    found = world.deployment(optimization_id)
+    assert {name: found[name] for name in ("state", "origin", "variantId", "verification", "reason")} == {
+        "state": "live",
+        "origin": "manual",
+        "variantId": winner,
+        "verification": "pending",
+        "reason": None,
+    }
+    assert (found["versionId"], found["previousVersionId"]) == (
+        answer["versionId"],
+        answer["previousVersionId"],
+    )
+    ((kind, payload),) = world.events()
+    assert (kind, payload["updateType"], payload["variantId"]) == ("prompt.updated", "applied", winner)
+    assert payload["appliedAt"] == found["appliedAt"]
+
+
+def test_the_agent_scheme_gets_its_own_link(world):
+    optimization_id = world.optimization()
+    answer = transitions.apply(world.database, world.caller, SCHEMES["agent"], optimization_id, None)
+    assert answer["agentId"] == world.prompt_id
+
+
+def test_a_double_click_applies_once(world):
+    optimization_id = world.optimization()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: world.apply(optimization_id), range(8)))
+    assert sorted(answer["changed"] for answer in answers) == [False] * 7 + [True]
+    assert len({answer["versionId"] for answer in answers}) == 1
+    assert len(world.versions()) == 2
+    assert world.kinds() == ["prompt.updated"]
+    assert world.states(optimization_id) == ["live"]
+
+
+def test_two_variants_at_once_leave_one_live(world):
+    optimization_id = world.optimization()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: world.apply(optimization_id, 1 + n % 2), range(16)))
+    states = world.states(optimization_id)
+    assert states[0] == "live"
+    assert set(states[1:]) <= {"superseded"}
+    live = world.row(optimization_id)
+    assert world.versions()[-1][1] == world.text
+    assert world.text == TEXTS[1 if live.variant_id == world.variant(optimization_id, 1) else 2]
+    updated = world.kinds().count("prompt.updated")
+    assert updated == len(world.versions()) - 1 == len(states)
+    assert world.kinds().count("deployment.confounded") == len(states) - 1
+
+
+def test_applying_a_staged_variant_is_its_approval(world):
+    optimization_id = world.optimization(STAGED)
+    staged = world.row(optimization_id)
+    world.apply(optimization_id)
+    approved = world.row(optimization_id)
+    assert (approved.id, approved.state, approved.origin) == (staged.id, "live", "approval")
+    assert world.states(optimization_id) == ["live"]
+    assert world.versions()[-1] == ("applied", TEXTS[1])
+
+
+def test_applying_another_variant_than_the_staged_one_takes_its_place(world):
+    optimization_id = world.optimization(STAGED)
+    world.apply(optimization_id, 2)
+    assert world.states(optimization_id) == ["live", "superseded"]
+    assert world.row(optimization_id).origin == "manual"
+    assert world.text == TEXTS[2]
+
+
+def test_applying_during_the_regression_test_ends_it(world):
+    optimization_id = world.optimization(TESTED)
+    world.apply(optimization_id)
+    found = world.row(optimization_id)
+    assert (found.state, found.origin) == ("live", "manual")
+    assert world.states(optimization_id) == ["live"]
+
+
+def test_an_edit_during_the_regression_test_rejects_the_winner(world):
+    optimization_id = world.optimization(TESTED)
+    edit(world, "Mine.")
+    found = world.deployment(optimization_id)
+    assert found["state"] == "rejected"
+    assert "edited while the regression test" in found["reason"]
+    assert world.text == "Mine."
+
+
+def test_the_original_can_be_applied_and_is_no_fix(world):
+    optimization_id = world.optimization()
+    assert world.apply(optimization_id, 0)["changed"] is False
+    assert world.deployment(optimization_id) is None
+    world.apply(optimization_id)
+    answer = world.apply(optimization_id, 0)
+    assert answer["changed"] is True
+    assert world.text == ORIGINAL
+    assert world.states(optimization_id) == ["live", "superseded"]
+    assert world.deployment(optimization_id)["verification"] is None
+    assert [origin for origin, _ in world.versions()] == ["created", "applied", "applied"]
+
+
+def test_a_rehearsed_winner_is_applied_on_request(world):
+    optimization_id = world.optimization(AT_ONCE, rehearsal=True)
+    assert world.apply(optimization_id)["success"] is True
+    assert world.states(optimization_id) == ["live", "rejected"]
+
+
+@pytest.mark.parametrize("status", ["queued", "running", "failed", "stopped"])
+def test_only_a_completed_optimization_is_applied(world, status):
+    refusal = refused(world, world.optimization(status=status))
+    assert (refusal.code, refusal.details) == ("INVALID_STATE", {"status": status})
+    assert world.kinds() == []
+
+
+def test_without_a_winner_a_variant_must_be_named(world):
+    optimization_id = world.optimization(winner=None)
+    refusal = refused(world, optimization_id)
+    assert refusal.code == "INVALID_STATE"
+    assert "variantId" in refusal.message
+    world.apply(optimization_id, 2)
+    assert world.text == TEXTS[2]
+
+
+def test_what_is_not_there_is_not_applied(world):
+    optimization_id, other = world.optimization(), world.optimization()
+    stranger = World(world.database)
+    assert refused(stranger, optimization_id).code == "NOT_FOUND"
+    assert refused(world, "none").code == "NOT_FOUND"
+    for foreign in (world.variant(other, 1), stranger.variant(stranger.optimization(), 1), "none", ""):
+        with pytest.raises(ApiException) as caught:
+            transitions.apply(world.database, world.caller, PROMPT, optimization_id, foreign)
+        assert (caught.value.code, set(caught.value.details)) == ("VALIDATION_ERROR", {"variantId"})
+    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    assert refused(world, optimization_id).code == "NOT_FOUND"
+    assert world.kinds() == ["prompt.deleted"]
+    assert stranger.kinds() == []
+
+
+def test_a_change_by_somebody_else_is_not_written_over(world):
+    optimization_id = world.optimization()
+    seen = versions.page(world.database, world.caller, PROMPT, world.prompt_id, limit=1, offset=0)
+    seen_id = seen["data"][0]["id"]
+    edit(world, "Somebody else's text.")
+    refusal = refused(world, optimization_id, if_version_id=seen_id)
+    assert refusal.code == "INVALID_STATE"
+    assert refusal.details["liveOrigin"] == "updated"
+    assert world.text == "Somebody else's text."
+    answer = world.apply(optimization_id, if_version_id=refusal.details["liveVersionId"])
+    assert answer["previousVersionId"] == refusal.details["liveVersionId"]
+    # The second click of a double click was meant for the version before, and finds the text live.
+    again = world.apply(optimization_id, if_version_id=refusal.details["liveVersionId"])
+    assert (again["changed"], again["versionId"]) == (False, answer["versionId"])
+    assert refused(world, optimization_id, 2, if_version_id="nonsense").code == "INVALID_STATE"
+
+
+def test_an_edit_supersedes_a_live_deployment_and_confounds_it_once(world):
+    world.log(40, failed=10, at=world.started)
+    optimization_id = world.optimization()
+    world.apply(optimization_id)
+    world.log(5, failed=1, at=clock.now(), issue="Other words")
+    edit(world, "Mine.")
+    edit(world, "Mine again.")
+    found = world.deployment(optimization_id)
+    assert (found["state"], found["verification"]) == ("superseded", "confounded")
+    assert found["production"]["conversations"] == 5
+    assert found["production"]["completedRate"] == 80.0
+    assert (found["production"]["conversationsBefore"], found["production"]["completedRateBefore"]) == (
+        40,
+        75.0,
+    )
+    assert world.kinds() == ["prompt.updated", "deployment.confounded", "prompt.updated", "prompt.updated"]
+    payload = world.events()[1][1]
+    assert "reductionPercent" not in payload
+    assert {one["title"]: (one["beforeFailCount"], one["afterFailCount"]) for one in payload["issues"]} == {
+        "No answer": (10, 0),
+        "Other failures": (0, 1),
+    }
+    assert (payload["agentId"], payload["agentName"]) == (world.prompt_id, "Support")
+    assert (payload["verificationStatus"], payload["postFixConversationCount"]) == ("confounded", 5)
+    assert payload["answerComparison"]["before"].startswith("answer")
+
+
+def test_another_field_than_the_text_supersedes_nothing(world):
+    optimization_id = world.optimization()
+    world.apply(optimization_id)
+    body = PromptUpdate(name="New name", content=TEXTS[1])
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    assert world.states(optimization_id) == ["live"]
+
+
+def test_the_winner_of_a_later_optimization_supersedes_the_one_before(world):
+    first = world.optimization()
+    world.apply(first)
+    second = world.optimization(AT_ONCE, texts=(TEXTS[1], "Better still."))
+    assert world.text == "Better still."
+    assert (world.states(first), world.states(second)) == (["superseded"], ["live"])
+    assert world.row(first).reason == "Variant 1 was applied"
+
+
+def test_deleting_the_prompt_ends_what_is_open(world):
+    ids = [world.optimization(settings) for settings in (STAGED, TESTED)]
+    live = world.optimization()
+    world.apply(live, 2)
+    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    assert [world.states(one) for one in (*ids, live)] == [["rejected"], ["rejected"], ["superseded"]]
+    assert world.kinds() == ["prompt.updated", "prompt.deleted"]
+
+
+def refuse_events(database, kind):
+    """Let the database refuse events of a kind, as a full disk would."""
+    with database.write() as connection:
+        if database.is_sqlite:
+            connection.exec_driver_sql(
+                f"CREATE TRIGGER no_event BEFORE INSERT ON events WHEN NEW.type = '{kind}' "
+                "BEGIN SELECT RAISE(ABORT, 'no more events'); END"
+            )
+        else:
+            connection.exec_driver_sql(
+                f"ALTER TABLE events ADD CONSTRAINT no_event CHECK (type <> '{kind}') NOT VALID"
+            )
+
+
+def test_an_event_that_cannot_be_written_takes_the_change_back(world):
+    optimization_id = world.optimization(STAGED)
+    refuse_events(world.database, "prompt.updated")
+    with pytest.raises(DBAPIError):
+        world.apply(optimization_id)
+    assert world.text == ORIGINAL
+    assert world.versions() == [("created", ORIGINAL)]
+    assert world.states(optimization_id) == ["staged"]
+    with pytest.raises(DBAPIError):
+        world.optimization(AT_ONCE)
+    assert world.text == ORIGINAL
+
+
+def test_a_verdict_that_cannot_be_told_takes_the_edit_back(world):
+    optimization_id = world.optimization()
+    world.apply(optimization_id)
+    refuse_events(world.database, "deployment.confounded")
+    with pytest.raises(DBAPIError):
+        edit(world, "Mine.")
+    assert world.text == TEXTS[1]
+    assert world.states(optimization_id) == ["live"]

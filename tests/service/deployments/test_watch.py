@@ -1,0 +1,306 @@
+"""Live texts in production: verified, not fixed, regressed, confounded, rolled back, each told once."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+
+from promptlift.schema.prompts import PromptUpdate
+from promptlift.service import clock
+from promptlift.service.actions import prompts
+from promptlift.service.deployments import watch
+from promptlift.service.store import events
+from promptlift.service.store.tables import conversations
+from service.deployments.test_transitions import refuse_events
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World
+
+
+@pytest.fixture
+def live(world):
+    """A winner that a person applied; 200 conversations before it, 80 of them failed."""
+    world.log(200, failed=80, at=world.started)
+    optimization_id = world.optimization()
+    world.apply(optimization_id)
+    return optimization_id
+
+
+@pytest.fixture
+def auto(world):
+    """The same, gone live by itself."""
+    world.log(200, failed=80, at=world.started)
+    return world.optimization(AT_ONCE)
+
+
+def look(world):
+    """Do what the watcher does; gives how many checks were due."""
+    rows = watch.due(world.database)
+    for row in rows:
+        watch.check(world.database, row)
+    return len(rows)
+
+
+def verdicts(world):
+    return [kind for kind in world.kinds() if kind.startswith("deployment.")]
+
+
+def later(seconds=0):
+    return clock.now() + seconds * clock.SECOND
+
+
+def test_nothing_is_looked_at_before_thirty_conversations(world, live):
+    world.log(29, failed=29, at=later())
+    assert look(world) == 0
+    world.log(1, at=later(1))
+    assert look(world) == 1
+    assert look(world) == 0
+
+
+def test_only_prompts_with_new_insights_are_looked_at(world, live):
+    other = world.add_prompt()
+    world.log(1, at=later(), prompt_id=other)
+    world.log(60, failed=4, at=later())
+    asked, newest = watch.news(world.database, after=None)
+    assert asked == set()
+    assert watch.news(world.database, after=newest) == (set(), newest)
+    with world.database.write() as connection:
+        ids = connection.scalars(
+            select(conversations.c.id).where(conversations.c.prompt_id == world.prompt_id).limit(2)
+        ).all()
+        told = [
+            events.row("insights.generated", world.account, one, {"conversationId": one}, now=1)
+            for one in ids
+        ]
+        events.write(connection, told)
+    asked, after = watch.news(world.database, after=newest)
+    assert asked == {world.prompt_id}
+    assert after == newest + 2
+    assert watch.due(world.database, prompt_ids={other}) == []
+    assert len(watch.due(world.database, prompt_ids=asked)) == 1
+
+
+def test_a_fix_that_holds_is_verified_once(world, live):
+    world.log(60, failed=4, at=later(), answer="better answer")
+    assert look(world) == 1
+    found = world.deployment(live)
+    assert (found["state"], found["verification"]) == ("live", "verified")
+    assert found["reason"] == (
+        "Failures fell by more than half: 80 of 200 conversations failed before, 4 of 60 after"
+    )
+    assert found["production"]["conversations"] == 60
+    assert verdicts(world) == ["deployment.verified"]
+    payload = world.events()[-1][1]
+    issues = payload.pop("issues")
+    assert [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues] == [
+        ("No answer", 80, 4)
+    ]
+    assert payload == {
+        "agentId": world.prompt_id,
+        "agentName": "Support",
+        "verificationStatus": "verified",
+        "reductionPercent": pytest.approx(100 * (1 - (4 / 60) / (80 / 200))),
+        "postFixConversationCount": 60,
+        "answerComparison": {"before": "answer 79", "after": "better answer 4"},
+    }
+    assert look(world) == 0
+    assert verdicts(world) == ["deployment.verified"]
+
+
+def test_a_verified_fix_that_gets_worse_again_is_told_and_stays_live(world, auto):
+    world.log(60, failed=4, at=later())
+    look(world)
+    world.log(40, failed=2, at=later(10))
+    assert look(world) == 1
+    assert world.deployment(auto)["verification"] == "verified"
+    world.log(40, failed=30, at=later(20))
+    assert look(world) == 1
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("live", "regressed")
+    assert found["reason"].startswith("Failures are rising again: 4 of 60")
+    assert world.text == TEXTS[1]
+    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
+    assert world.events()[-1][1]["verificationStatus"] == "regressed"
+    assert look(world) == 0
+
+
+def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
+    for number in range(4):
+        world.log(30, failed=11, at=later(number))
+        look(world)
+    found = world.deployment(live)
+    assert (found["state"], found["verification"]) == ("live", "not_fixed")
+    assert verdicts(world) == ["deployment.not_fixed"]
+    world.log(200, at=later(10))
+    assert look(world) == 0
+
+
+def test_without_failures_before_there_is_nothing_to_verify(world):
+    world.log(100, at=world.started)
+    optimization_id = world.optimization()
+    world.apply(optimization_id)
+    world.log(130, failed=1, at=later())
+    look(world)
+    assert world.deployment(optimization_id)["verification"] == "pending"
+    assert verdicts(world) == []
+
+
+def test_without_conversations_before_nothing_is_said(world):
+    optimization_id = world.optimization(AT_ONCE)
+    world.log(130, failed=100, at=later())
+    assert look(world) == 1
+    assert look(world) == 0
+    assert world.deployment(optimization_id)["state"] == "live"
+    assert verdicts(world) == []
+
+
+def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, auto):
+    world.log(40, failed=30, at=later())
+    assert look(world) == 1
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("rolled_back", "regressed")
+    assert "task completion fell from 60.0 % to 25.0 %" in found["reason"]
+    assert "(200 conversations before, 40 after, p = " in found["reason"]
+    assert found["rolledBackAt"] is not None
+    assert found["production"]["completedRate"] == 25.0
+    assert world.text == ORIGINAL
+    assert world.versions() == [
+        ("created", ORIGINAL),
+        ("auto_deployed", TEXTS[1]),
+        ("rolled_back", ORIGINAL),
+    ]
+    assert world.kinds() == ["prompt.updated", "prompt.updated", "deployment.regressed"]
+    back, regressed = (payload for _, payload in world.events()[1:])
+    assert (back["updateType"], back["variantId"]) == ("rolled_back", world.variant(auto, 1))
+    assert regressed["reductionPercent"] == pytest.approx(100 * (1 - 0.75 / 0.4))
+    assert look(world) == 0
+
+
+def test_an_automatic_deployment_that_upsets_people_is_rolled_back(world, auto):
+    world.log(40, failed=10, at=later(), sentiment=-0.4)
+    look(world)
+    found = world.deployment(auto)
+    assert found["state"] == "rolled_back"
+    assert "sentiment fell from +0.50 to -0.40" in found["reason"]
+    assert world.text == ORIGINAL
+
+
+def test_what_a_person_applied_is_told_and_not_rolled_back(world, live):
+    world.log(40, failed=30, at=later())
+    look(world)
+    found = world.deployment(live)
+    assert (found["state"], found["verification"]) == ("live", "regressed")
+    assert "task completion fell" in found["reason"]
+    assert world.text == TEXTS[1]
+    assert verdicts(world) == ["deployment.regressed"]
+
+
+def test_when_a_conversation_started_decides(world, auto):
+    """A log that comes in after the change, with conversations from before it, says nothing about the new text."""
+    world.log(130, failed=130, at=world.started + clock.DAY)
+    assert look(world) == 0
+    world.log(40, failed=2, at=later())
+    look(world)
+    payload = world.events()[-1][1]
+    assert payload["postFixConversationCount"] == 40
+    assert payload["issues"][0]["beforeFailCount"] == 210
+    assert world.deployment(auto)["production"]["conversationsBefore"] == 330
+
+
+def test_only_the_text_right_before_is_compared(world):
+    world.log(200, failed=200, at=world.started)
+    body = PromptUpdate(content="Second.")
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    middle = clock.now()
+    optimization_id = world.optimization(AT_ONCE, texts=("Second.", "Third."))
+    row = world.row(optimization_id)
+    if row.applied_at - middle < 2:  # conversations with the second text fit in between
+        with world.database.write() as connection:
+            connection.exec_driver_sql(f"UPDATE deployments SET applied_at = {middle + 500}")
+    world.log(100, failed=10, at=middle)
+    world.log(40, failed=30, at=later(10))
+    look(world)
+    assert world.deployment(optimization_id)["state"] == "rolled_back"
+    assert world.text == "Second."
+
+
+def test_open_conversations_and_those_of_others_do_not_count(world, auto):
+    world.log(200, failed=200, at=later(), status="in_progress")
+    world.log(200, failed=200, at=later(), prompt_id=world.add_prompt())
+    stranger = World(world.database)
+    stranger.log(200, failed=200, at=later())
+    assert look(world) == 0
+    assert world.deployment(auto)["production"]["conversations"] == 0
+
+
+def test_other_words_for_the_same_failure_are_no_fix(world, live):
+    world.log(60, failed=24, at=later(), issue="The question was left unanswered")
+    look(world)
+    assert world.deployment(live)["verification"] == "not_fixed"
+    issues = world.events()[-1][1]["issues"]
+    assert [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues] == [
+        ("No answer", 80, 0),
+        ("Other failures", 0, 24),
+    ]
+
+
+def test_the_original_is_not_watched(world, live):
+    world.apply(live, 0)
+    world.log(130, failed=130, at=later())
+    assert look(world) == 0
+
+
+def test_two_watchers_say_it_once(world, auto):
+    world.log(40, failed=30, at=later())
+    rows = watch.due(world.database) * 6
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda row: watch.check(world.database, row), rows))
+    assert verdicts(world) == ["deployment.regressed"]
+    assert [origin for origin, _ in world.versions()] == ["created", "auto_deployed", "rolled_back"]
+
+
+def test_an_edit_between_looking_and_deciding_wins(world, auto):
+    world.log(40, failed=30, at=later())
+    (row,) = watch.due(world.database)
+    body = PromptUpdate(content="Mine.")
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    watch.check(world.database, row)
+    assert world.text == "Mine."
+    assert world.deployment(auto)["state"] == "superseded"
+    assert verdicts(world) == ["deployment.confounded"]
+
+
+@pytest.mark.parametrize("kind", ["deployment.regressed", "prompt.updated"])
+def test_a_roll_back_that_cannot_be_told_does_not_happen(world, auto, kind):
+    world.log(40, failed=30, at=later())
+    refuse_events(world.database, kind)
+    with pytest.raises(DBAPIError):
+        look(world)
+    assert world.text == TEXTS[1]
+    assert world.row(auto).state == "live"
+    assert world.row(auto).verification == "pending"
+
+
+def test_a_deleted_prompt_is_not_watched(world, auto):
+    world.log(40, failed=30, at=later())
+    (row,) = watch.due(world.database)
+    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    watch.check(world.database, row)
+    assert look(world) == 0
+    assert verdicts(world) == []
+
+
+def test_excluded_data_is_not_in_the_event(world, live):
+    from promptlift.service.store import accounts
+
+    with world.database.write() as connection:
+        settings = accounts.settings(connection, world.account)
+        settings["general"]["excludedDataAndTopics"] = "e-mail addresses, swordfish"
+        accounts.save_settings(connection, world.account, settings)
+    world.log(60, failed=2, at=later(), answer="swordfish jo@example.test")
+    look(world)
+    after = world.events()[-1][1]["answerComparison"]["after"]
+    assert after
+    assert "swordfish" not in after
+    assert "jo@example.test" not in after

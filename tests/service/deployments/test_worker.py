@@ -1,0 +1,367 @@
+"""Regression tests and the watch over live texts, with a real endpoint on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import Counter
+from contextlib import ExitStack
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import select
+
+from promptlift.schema.prompts import PromptUpdate
+from promptlift.service import clock
+from promptlift.service.actions import prompts
+from promptlift.service.deployments.worker import DeploymentJobs
+from promptlift.service.llm.client import ChatClient
+from promptlift.service.models import Models
+from promptlift.service.simulations.pool import SimulationPool
+from promptlift.service.store import simulations
+from promptlift.service.store.tables import optimizations, usage_counters
+from promptlift.service.store.tables import simulations as simulation_rows
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World, migrated
+from support.service_process import wait_until
+from support.stub_endpoint import Asked, Say, StubEndpoint, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# 12 scenarios with 15 personas, on both sides.
+CONVERSATIONS = 360
+
+
+def chance(*about: str) -> float:
+    return int.from_bytes(blake2b("|".join(about).encode(), digest_size=4).digest(), "big") / 2**32
+
+
+class Talkers:
+    """A model that solves tasks with a rate that its text sets, and judges them rightly.
+
+    Attributes
+    ----------
+    rates
+        By text of the prompt.
+    flaky
+        Share of requests that get no answer.
+    """
+
+    def __init__(self) -> None:
+        self.rates = {ORIGINAL: 0.7, TEXTS[1]: 0.75}
+        self.flaky = 0.0
+        self.hold: threading.Event | None = None
+        self._asked = 0
+        self._talks: Counter[tuple[str, str]] = Counter()
+        self.endpoint = StubEndpoint(self._answer)
+
+    def _answer(self, asked: Asked) -> Say:
+        self._asked += 1
+        if chance("flaky", str(self._asked)) < self.flaky:
+            return Say({"error": {"message": "try later"}}, status=503)
+        purpose = asked.headers["x-promptlift-purpose"]
+        said = getattr(self, f"_{purpose}")(asked.body["messages"])
+        answer = completion(said)
+        answer.hang = self.hold
+        return answer
+
+    def _agent(self, messages: list[dict[str, str]]) -> str:
+        text, opening = messages[0]["content"], messages[1]["content"]
+        # Both texts have the same luck in a matter, in whatever order the conversations come: the difference between
+        # them is that of their rates, and none of it is chance.
+        self._talks[text, opening] += 1
+        luck = chance(opening, str(self._talks[text, opening]))
+        return "It is solved." if luck < self.rates[text] else "It stays broken."
+
+    @staticmethod
+    def _persona(_messages: list[dict[str, str]]) -> str:
+        return "Bye. [END]"
+
+    @staticmethod
+    def _judge(messages: list[dict[str, str]]) -> str:
+        done = "It is solved." in messages[-1]["content"]
+        return json.dumps(
+            {
+                "sentiment": "positive" if done else "negative",
+                "sentimentScore": 0.5 if done else -0.5,
+                "taskCompleted": done,
+                "quality": 80 if done else 20,
+                "topics": ["t"],
+                "summary": "Somebody asked.",
+                "issues": [],
+            }
+        )
+
+    def _scenarios(self, messages: list[dict[str, str]]) -> str:
+        count = int(re.search(r"a list of exactly (\d+)", messages[0]["content"])[1])
+        return json.dumps(
+            {
+                "scenarios": [
+                    {
+                        "title": f"Matter {n}",
+                        "opening": f"Matter {self._asked} {n} is open",
+                        "goal": "Close it.",
+                    }
+                    for n in range(count)
+                ]
+            }
+        )
+
+    def of(self, purpose: str) -> int:
+        return sum(one.headers["x-promptlift-purpose"] == purpose for one in self.endpoint.asked)
+
+
+@pytest.fixture
+def talkers() -> Iterator[Talkers]:
+    made = Talkers()
+    yield made
+    if made.hold is not None:
+        made.hold.set()
+    made.endpoint.close()
+
+
+@pytest.fixture(params=["sqlite"])
+def world(request, tmp_path):
+    with migrated(request.param, request, tmp_path) as database:
+        yield World(database)
+
+
+both = pytest.mark.parametrize("world", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture
+def start(world, talkers):
+    """Start the jobs of a process; gives what stops it as a terminated process stops."""
+    with ExitStack() as ends:
+
+        def begin(*, worker="one", client=True, patience=60.0):
+            chat = ChatClient(talkers.endpoint.settings) if client else None
+            models = Models(chat, patience=patience)
+            pool = SimulationPool(world.database, at_a_time=12)
+            jobs = DeploymentJobs(world.database, models, pool, worker=worker)
+            stopped = threading.Event()
+
+            def stop():
+                if not stopped.is_set():
+                    stopped.set()
+                    jobs.stop()
+                    pool.close()
+                    if chat is not None:
+                        chat.close()
+
+            ends.callback(stop)
+            jobs.start()
+            return stop
+
+        yield begin
+
+
+def ended(world, optimization_id):
+    wait_until(
+        lambda: world.row(optimization_id).state != "testing", what="the regression test ended", seconds=120
+    )
+    return world.deployment(optimization_id)
+
+
+def held(world):
+    """Every conversation of the test by cell and arm, as the database has it."""
+    with world.database.read() as connection:
+        rows = connection.execute(select(simulation_rows)).all()
+    return {(row.cell, row.arm): row.id for row in rows}
+
+
+@both
+def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
+    optimization_id = world.optimization(TESTED)
+    assert world.deployment(optimization_id)["state"] == "testing"
+    start()
+    found = ended(world, optimization_id)
+    assert (found["state"], found["origin"], found["verification"]) == ("live", "auto", "pending")
+    assert world.text == TEXTS[1]
+    test = found["regressionTest"]
+    assert (test["passed"], test["verdict"]) == (True, "passed")
+    assert test["summary"] == {"total": 12, "passed": 12, "regressed": 0}
+    assert test["pairs"]["n"] == 180
+    assert {one["n"] for one in test["scenarios"]} == {15}
+    assert test["liftPointsLow"] > -10
+    assert world.kinds() == ["regression_test.completed", "prompt.updated"]
+    (_, told), (_, updated) = world.events()
+    assert told == {
+        "optimizationId": optimization_id,
+        "promptId": world.prompt_id,
+        "variantId": world.variant(optimization_id, 1),
+        "passed": True,
+        "summary": test["summary"],
+        "scenarios": [{name: one[name] for name in ("name", "passed", "delta")} for one in test["scenarios"]],
+    }
+    assert updated["updateType"] == "auto_deployed"
+    assert world.versions()[-1] == ("auto_deployed", TEXTS[1])
+    assert len(held(world)) == CONVERSATIONS == talkers.of("agent") == talkers.of("judge")
+    with world.database.read() as connection:
+        row = connection.execute(select(optimizations)).one()
+        used = connection.execute(
+            select(usage_counters.c.used).where(usage_counters.c.kind == "tokens")
+        ).scalar()
+    assert row.model_calls == len(talkers.endpoint.asked)
+    assert row.tokens == used == 15 * row.model_calls
+    stages = {one["stage"] for one in conversations_of(world, optimization_id)}
+    assert stages == {"regression"}
+
+
+def conversations_of(world, optimization_id):
+    from promptlift.service.optimizations import requests as actions
+
+    page = actions.simulated(
+        world.database,
+        world.caller,
+        optimization_id,
+        variant_id=None,
+        stage="regression",
+        task_completed=None,
+        content=False,
+        limit=100,
+        offset=0,
+    )
+    assert page["pagination"]["total"] == CONVERSATIONS
+    return page["data"]
+
+
+@both
+def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
+    talkers.rates[TEXTS[1]] = 0.3
+    optimization_id = world.optimization(TESTED)
+    start()
+    found = ended(world, optimization_id)
+    assert found["state"] == "rejected"
+    assert found["regressionTest"]["verdict"] == "regressed"
+    assert "found the new text worse: over 180 pairs" in found["reason"]
+    assert world.text == ORIGINAL
+    assert world.kinds() == ["regression_test.completed"]
+    assert world.events()[0][1]["passed"] is False
+    world.apply(optimization_id)
+    assert world.text == TEXTS[1]
+    assert world.states(optimization_id) == ["live", "rejected"]
+
+
+def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world, talkers, start):
+    world.log(8, at=world.started)
+    optimization_id = world.optimization(TESTED)
+    with world.database.write() as connection:
+        scenario = {"title": "t", "opening": "question 3", "goal": "g", "source": "conversation"}
+        persona = {"id": "per_x", "name": "n", "description": "d"}
+        cell = {
+            "account_id": world.account,
+            "optimization_id": optimization_id,
+            "number": 0,
+            "pass": 1,
+            "stage": "screen",
+            "persona": json.dumps(persona),
+            "scenario": json.dumps(scenario),
+        }
+        simulations.add_cells(connection, [cell])
+    start()
+    ended(world, optimization_id)
+    with world.database.read() as connection:
+        cells = simulations.cells(connection, optimization_id, stage="regression")
+    scenarios = {json.loads(row.scenario)["number"]: json.loads(row.scenario) for row in cells}
+    assert Counter(one["source"] for one in scenarios.values()) == {"conversation": 7, "model": 5}
+    openings = {one["opening"] for one in scenarios.values()}
+    assert len(openings) == 12
+    assert {f"question {n}" for n in range(8) if n != 3} <= openings
+    assert "question 3" not in openings
+
+
+@both
+def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start):
+    optimization_id = world.optimization(TESTED)
+    for _ in range(3):
+        before = held(world)
+        stop = start()
+        enough = len(before) + 40
+        wait_until(lambda enough=enough: len(held(world)) >= enough, what="more conversations")
+        stop()
+        assert world.row(optimization_id).state == "testing"
+        assert before.items() <= held(world).items()
+    before = held(world)
+    start()
+    assert ended(world, optimization_id)["state"] == "live"
+    assert before.items() <= held(world).items()
+    assert len(held(world)) == CONVERSATIONS
+    assert world.kinds() == ["regression_test.completed", "prompt.updated"]
+
+
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+def test_two_processes_share_the_work_and_end_it_once(world, start):
+    ids = [world.optimization(TESTED)]
+    start(worker="one")
+    start(worker="two")
+    assert ended(world, ids[0])["state"] == "live"
+    assert world.kinds() == ["regression_test.completed", "prompt.updated"]
+    assert len(held(world)) == CONVERSATIONS
+
+
+def test_a_flaky_endpoint_loses_no_more_than_some_pairs(world, talkers, start):
+    talkers.flaky = 0.15
+    optimization_id = world.optimization(TESTED)
+    start()
+    found = ended(world, optimization_id)
+    pairs = found["regressionTest"]["pairs"]
+    assert pairs["n"] + pairs["dropped"] == 180
+    assert pairs["dropped"] <= 18
+    assert found["state"] == "live"
+
+
+def test_a_dead_endpoint_rejects_with_its_reason(world, talkers, start):
+    optimization_id = world.optimization(TESTED)
+    start(patience=0.5)
+    wait_until(lambda: len(held(world)) > 100, what="the test is under way")
+    talkers.flaky = 1.1
+    found = ended(world, optimization_id)
+    assert found["state"] == "rejected"
+    assert found["regressionTest"]["pairs"]["n"] > 0
+    assert found["reason"].startswith("The regression test could not be finished: ")
+    assert world.text == ORIGINAL
+    ((kind, told),) = world.events()
+    assert (kind, told["passed"], told["summary"]["regressed"]) == ("regression_test.completed", False, 0)
+
+
+def test_without_an_endpoint_nothing_is_tested(world, start):
+    optimization_id = world.optimization(TESTED)
+    start(client=False)
+    found = ended(world, optimization_id)
+    assert found["state"] == "rejected"
+    assert "No language model is configured" in found["reason"]
+    assert world.text == ORIGINAL
+
+
+def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
+    optimization_id = world.optimization(TESTED)
+    start()
+    wait_until(lambda: len(held(world)) > 20, what="the test is under way")
+    talkers.hold = threading.Event()
+    body = PromptUpdate(content="Mine.")
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    wait_until(
+        lambda: not any(one.name.startswith("regression-") for one in threading.enumerate()),
+        what="nobody waits for the model",
+        seconds=20,
+    )
+    count = len(held(world))
+    talkers.hold.set()
+    assert world.deployment(optimization_id)["state"] == "rejected"
+    assert world.text == "Mine."
+    assert world.kinds() == ["prompt.updated"]
+    assert len(held(world)) == count
+
+
+@both
+def test_the_watcher_takes_a_harmful_text_back(world, start):
+    world.log(200, failed=40, at=world.started)
+    optimization_id = world.optimization(AT_ONCE)
+    start()
+    world.log(40, failed=35, at=clock.now())
+    wait_until(lambda: world.row(optimization_id).state == "rolled_back", what="the text is taken back")
+    assert world.text == ORIGINAL
+    assert world.kinds() == ["prompt.updated", "prompt.updated", "deployment.regressed"]

@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptlift.schema.transcript import Message, Transcript
+from promptlift.service.insights.judge import Issue, Judge, JudgeFailed, Judgement
+from promptlift.service.insights.lexicon.judge import LexiconJudge, read_conversation
+from promptlift.service.insights.lexicon.summary import SUMMARY_CHARS
+from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
+
+JUDGE: Judge = LexiconJudge()
+
+
+def talk_of(*texts, first="user"):
+    """User and assistant in turn."""
+    roles = ("user", "assistant") if first == "user" else ("assistant", "user")
+    return Transcript(messages=[Message(role=roles[n % 2], content=text) for n, text in enumerate(texts)])
+
+
+SOLVED = talk_of(
+    "Hi, my order 4711 has not arrived. Where is my package?",
+    "It was sent on Monday and arrives tomorrow. Is there anything else I can help with?",
+    "Great, thank you, that answers my question!",
+    "You're welcome. Have a nice day!",
+)
+FAILED = talk_of(
+    "I want a refund for my broken headphones.",
+    "You can find our opening hours on the website.",
+    "That's not what I asked. I want a refund for my broken headphones!",
+    "I'm sorry, I can't help with that.",
+    "This is ridiculous, let me speak to a human.",
+)
+
+
+def test_it_names_itself():
+    assert JUDGE.analyser == "lexicon"
+
+
+def test_a_solved_conversation():
+    found = JUDGE.judge(SOLVED)
+    assert (found.sentiment, found.task_completed, found.issues, found.tokens) == ("positive", True, (), 0)
+    assert found.sentiment_score > 0
+    assert found.quality > 75
+    assert found.topics[0] in ("order", "delivery")
+    assert found.summary.startswith("Asked: “Hi, my order 4711")
+    assert "satisfied" in found.summary
+
+
+def test_a_failed_conversation():
+    found = JUDGE.judge(FAILED)
+    assert (found.sentiment, found.task_completed) == ("negative", False)
+    assert found.quality < 30
+    assert "refund" in found.topics
+    titles = [issue.title for issue in found.issues]
+    assert titles[:2] == ["User gave up", "Answer did not help the user"]
+    assert "User asked for a person" in titles
+    assert "Assistant could not do what was asked" in titles
+    assert "User had to repeat the request" in titles
+    assert [issue.severity for issue in found.issues] == sorted(
+        (issue.severity for issue in found.issues), key=("high", "medium", "low").index
+    )
+    assert found.issues[0].evidence == "This is ridiculous, let me speak to a human."
+
+
+PAIRS = {
+    "an unanswered question is worse than an answered one": (
+        talk_of("How do I reset it?", "Hold the button.", "And where is the button?"),
+        talk_of("How do I reset it?", "Hold the button.", "And where is the button?", "On the back."),
+    ),
+    "a hand-over is worse than an answer": (
+        talk_of("Please change my seat.", "I am transferring you to a colleague."),
+        talk_of("Please change my seat.", "Your seat has been changed."),
+    ),
+    "a failure is worse than a success": (
+        talk_of("Book it.", "Something went wrong and the booking failed to go through."),
+        talk_of("Book it.", "Your table is booked."),
+    ),
+    "no thanks is worse than thanks": (
+        talk_of("Where is it?", "In the box.", "Hm.", "Yes."),
+        talk_of("Where is it?", "In the box.", "Thanks.", "Yes."),
+    ),
+    "still broken is worse than works now": (
+        talk_of("It crashes.", "Restart it.", "It still doesn't work", "Try again."),
+        talk_of("It crashes.", "Restart it.", "It works now", "Good."),
+    ),
+    "a curly apostrophe changes nothing": (
+        talk_of("It crashes.", "Restart it.", "It still doesn\u2019t work", "Try again."),
+        talk_of("It crashes.", "Restart it.", "It works now", "Good."),
+    ),
+    "nobody answered": (talk_of("Hello?"), talk_of("Hello?", "Hello.")),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_completion_is_ordered(name):
+    worse, better = (read_conversation(transcript).completion_score for transcript in PAIRS[name])
+    assert worse < better
+
+
+def test_a_problem_in_the_request_is_no_verdict():
+    found = read_conversation(talk_of("My printer is not working.", "Switch it on.", "Thanks!"))
+    assert found.signals.not_solved is None
+    assert found.completion_score > 0.5
+
+
+def test_words_are_found_whole():
+    # "ty" is thanks, "property" is not.
+    assert read_conversation(talk_of("I sell property", "I see")).signals.thanks is None
+
+
+def test_later_turns_count_more():
+    up = talk_of("This is terrible", "I see", "This is wonderful", "Good")
+    down = talk_of("This is wonderful", "I see", "This is terrible", "Good")
+    assert read_conversation(up).sentiment_score > 0.1
+    assert read_conversation(down).sentiment_score < -0.1
+
+
+def test_the_assistant_s_words_are_not_the_user_s_sentiment():
+    found = JUDGE.judge(talk_of("Where is it?", "What a wonderful, great, excellent question! In the box."))
+    assert (found.sentiment, found.sentiment_score) == ("neutral", 0.0)
+
+
+def test_tool_output_is_nobody_s_voice():
+    quiet = Transcript(
+        messages=[
+            Message(role="user", content="Where is my order?"),
+            Message(
+                role="assistant", content='[tool call] find_order({"note": "I cannot thank you enough"})'
+            ),
+            Message(role="system", content="[tool result] Error: no such order, terrible, sorry"),
+            Message(role="assistant", content="It is on its way."),
+        ]
+    )
+    found = JUDGE.judge(quiet)
+    assert found.sentiment == "neutral"
+    assert [issue.title for issue in found.issues] == ["A tool call failed"]
+
+
+def with_tools(*results):
+    """A conversation that says nothing about its end, with these answers of a tool."""
+    tools = [
+        message
+        for result in results
+        for message in (
+            Message(role="assistant", content='[tool call] cancel_order({"order_id": "4711"})'),
+            Message(role="system", content=f"[tool result] {result}"),
+        )
+    ]
+    first, last = (
+        Message(role="user", content="Cancel order 4711."),
+        Message(role="assistant", content="Noted."),
+    )
+    return read_conversation(Transcript(messages=[first, *tools, last]))
+
+
+def test_an_error_of_a_tool_counts_against_completion_and_more_when_it_is_the_last_word():
+    fine, repaired, broken = (
+        with_tools(*results)
+        for results in (("ok", "ok"), ("Error: busy", "ok"), ("ok", "Error: not allowed"))
+    )
+    assert fine.completion_score > repaired.completion_score > broken.completion_score
+    assert fine.completion_score >= 0.5 > broken.completion_score
+    assert (repaired.signals.last_tool_error, fine.signals.tool_error) == (None, None)
+    assert broken.signals.last_tool_error == "[tool result] Error: not allowed"
+
+
+def test_a_system_prompt_about_errors_is_no_error_of_a_tool():
+    prompt = Message(role="system", content="You help. On an error say so.")
+    found = read_conversation(Transcript(messages=[prompt, *SOLVED.messages]))
+    assert (found.signals.tool_error, found.signals.last_tool_error) == (None, None)
+
+
+def test_a_conversation_without_text_fails_with_a_reason():
+    with pytest.raises(JudgeFailed, match="nothing to judge"):
+        JUDGE.judge(Transcript(messages=[Message(role="user", content=" \n")]))
+
+
+def test_only_an_assistant_is_judged_too():
+    found = JUDGE.judge(Transcript(messages=[Message(role="assistant", content="Welcome! How can I help?")]))
+    assert found.sentiment == "neutral"
+    assert found.summary == "The user said nothing."
+
+
+def test_words_that_come_back_are_topics_outside_the_list():
+    found = JUDGE.judge(
+        talk_of("Tell me about volcanoes", "They are hot", "Which volcanoes are largest?", "Mauna Loa")
+    )
+    assert found.topics == ("volcanoes",)
+
+
+@pytest.mark.parametrize(
+    ("exclusions", "hidden"),
+    [
+        ("e-mail addresses; competitor pricing", "ann@example.com"),
+        ("Email", "ann@example.com"),
+        ("phone numbers", "+44 20 7946 0958"),
+        ("Credit cards and phone numbers", "4111 1111 1111 1111"),
+        ("customer names, Ann Smith", "Ann Smith"),
+        ("headphone", "headphones"),
+    ],
+)
+def test_excluded_data_do_not_appear(exclusions, hidden):
+    text = "I am Ann  Smith, ann@example.com, +44 20 7946 0958, my card 4111 1111 1111 1111 was charged, refund my headphones"
+    transcript = talk_of(text, "No.", text)
+    shown = str(JUDGE.judge(transcript)).replace("  ", " ")
+    assert hidden in shown
+    kept = str(JUDGE.judge(transcript, exclusions=exclusions)).replace("  ", " ")
+    assert hidden not in kept
+    assert "[excluded]" in kept
+
+
+def test_an_excluded_topic_is_not_named():
+    transcript = talk_of("I want a refund for my flight", "No.")
+    assert JUDGE.judge(transcript).topics == ("refund", "travel")
+    assert JUDGE.judge(transcript, exclusions="refunds, politics").topics == ("travel",)
+
+
+def test_the_same_transcript_always_gets_the_same_judgement():
+    code = (
+        "from promptlift.schema.transcript import Message, Transcript\n"
+        "from promptlift.service.insights.lexicon.judge import LexiconJudge\n"
+        "print(LexiconJudge().judge(Transcript(messages=[Message(role='user', content="
+        "'cancel the flight, the hotel, the movie, the pizza dinner and my bank loan, refund me')])))"
+    )
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(shown) == 1
+
+
+def test_threads_share_a_judge():
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: JUDGE.judge(FAILED), range(64)))
+    assert found == {JUDGE.judge(FAILED)}
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.text(max_size=200)), max_size=12)
+)
+def test_anything_gets_a_valid_judgement(turns):
+    transcript = Transcript(messages=[Message(role=role, content=text) for role, text in turns])
+    try:
+        found = JUDGE.judge(transcript, exclusions="emails, a")
+    except JudgeFailed:
+        assert not any(text.strip() for _, text in turns)
+        return
+    assert isinstance(found, Judgement)
+    assert len(found.summary) <= SUMMARY_CHARS
+
+
+HOSTILE = {
+    "one message of 512 KB": [("user", "but no good " * 43_690)],
+    "a line of 100 KB without spaces": [("user", "a" * 102_400), ("assistant", "b" * 102_400)],
+    "500 messages of 1 KB": [
+        ("user" if n % 2 else "assistant", "not but so great " * 60) for n in range(500)
+    ],
+    "500 equal turns": [("user", "no no no this is so never bad " * 34)] * 500,
+    "100 KB of emoji": [("user", "😁" * 25_600)],
+    "100 KB of marks": [("user", "!?-'\"" * 20_480)],
+    "numbers without end": [("user", "1-" * 51_200)],
+    "addresses without end": [("user", "a.a-" * 25_600), ("user", "a@" * 51_200)],
+    "spaces": [("user", " " * 102_000 + "x")],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_work_is_bounded(name):
+    transcript = Transcript(messages=[Message(role=role, content=text) for role, text in HOSTILE[name]])
+    turns = read_turns(transcript)
+    assert len(turns) <= MESSAGES_READ
+    assert all(len(turn.text) <= MESSAGE_CHARS for turn in turns)
+    assert sum(len(turn.text) for turn in turns) <= TOTAL_CHARS
+    # Some 20 ms are usual; work that grows with the square would run into the suite's time limit.
+    found = JUDGE.judge(transcript, exclusions="emails, phone numbers, account numbers, a a a, x")
+    assert len(found.summary) <= SUMMARY_CHARS
+
+
+def test_the_start_and_the_end_of_a_long_message_are_read():
+    text = f"I want a refund. {'blah ' * 20_000} Thanks, that works."
+    found = read_conversation(Transcript(messages=[Message(role="user", content=text)]))
+    assert found.signals.thanks is not None
+    assert "refund" in found.turns[0].words
+
+
+def test_the_start_and_the_end_of_a_long_conversation_are_read():
+    texts = ["I want a refund", *["hm"] * 498, "Thanks"]
+    turns = read_turns(talk_of(*texts))
+    assert (turns[0].text, turns[-1].text) == ("I want a refund", "Thanks")
+
+
+def test_the_word_list_is_loaded_on_first_use():
+    code = "import sys, promptlift.service.insights.lexicon.judge; print('vaderSentiment' in sys.modules, 'httpx' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"sentiment": "happy"}, "sentiment must be"),
+        ({"sentiment_score": 1.5}, "sentiment_score must be"),
+        ({"sentiment_score": float("nan")}, "sentiment_score must be"),
+        ({"quality": -1}, "quality must be"),
+    ],
+)
+def test_a_judgement_out_of_range_cannot_be_made(fields, says):
+    good = {
+        "sentiment": "neutral",
+        "sentiment_score": 0.0,
+        "task_completed": True,
+        "quality": 50.0,
+        "topics": (),
+        "summary": "",
+        "issues": (),
+    }
+    with pytest.raises(ValueError, match=says):
+        Judgement(**{**good, **fields})
+
+
+@pytest.mark.parametrize(("title", "severity"), [(" ", "high"), ("x", "fatal")])
+def test_an_issue_needs_a_title_and_a_known_severity(title, severity):
+    with pytest.raises(ValueError, match=r"title|severity"):
+        Issue(title, severity)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vaderSentiment import vaderSentiment
+
+from promptlift.service.insights.lexicon.vader import vader
+
+ORIGINAL = vaderSentiment.SentimentIntensityAnalyzer()
+
+
+def awkward_words():
+    """Words that VADER treats specially, and a sample of its list."""
+    special = [
+        word
+        for phrase in (*vaderSentiment.SPECIAL_CASES, *vaderSentiment.BOOSTER_DICT)
+        for word in phrase.split()
+    ]
+    rules = [
+        "so",
+        "this",
+        "doubt",
+        "without",
+        "never",
+        "least",
+        "at",
+        "very",
+        "no",
+        "or",
+        "nor",
+        "but",
+        "kind",
+        "of",
+    ]
+    marks = ["!", "??", "????", ":)", "GREAT", "VERY", "NOT", "isn't", "table", "The", "😁", "💔", "…"]
+    listed = random.Random(7).sample(sorted(ORIGINAL.lexicon), 120)
+    return sorted({*special, *vaderSentiment.NEGATE, *rules, *marks, *listed})
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(awkward_words()), max_size=14), st.sampled_from([" ", "  ", " \n", ""]))
+def test_the_score_is_the_original_s(words, between):
+    text = between.join(words)
+    assert vader().compound(text) == ORIGINAL.polarity_scores(text)["compound"]
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_gets_the_original_s_score(text):
+    assert vader().compound(text) == ORIGINAL.polarity_scores(text)["compound"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ("That is great, thank you!", 1),
+        ("This is terrible.", -1),
+        ("It is not good", -1),
+        ("The table", 0),
+        ("", 0),
+    ],
+)
+def test_plain_cases(text, sign):
+    score = vader().compound(text)
+    assert (score > 0) - (score < 0) == sign

@@ -1,0 +1,167 @@
+"""When a model counts as away, what is sent to it meanwhile, and when work goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.service.insights.judge_watch import (
+    PAUSE_SECONDS,
+    SILENCE_SECONDS,
+    TRIAL_ANYWAY_SECONDS,
+    TRIAL_SECONDS,
+    JudgeWatch,
+)
+
+
+class World:
+    """A watch with a clock, an endpoint and jobs that only note what they were asked for."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+        self.up = True
+        self.probed = 0
+        self.trials: list[str | None] = []
+        self.went_on: list[list[str]] = []
+        self.cut_before: list[float] = []
+        self.watch = JudgeWatch(
+            self,
+            make_trial=self.trials.append,
+            go_on=lambda ids: self.went_on.append(list(ids)),
+            clock=lambda: self.now,
+        )
+
+    def reachable(self) -> bool:
+        self.probed += 1
+        return self.up
+
+    def cut_older_than(self, moment: float) -> int:
+        self.cut_before.append(moment)
+        return 0
+
+    def later(self, seconds: float) -> None:
+        self.now += seconds
+        self.watch.look()
+
+    def lose(self, *ids: str) -> None:
+        for one in ids:
+            assert self.watch.begin(one)
+        for one in ids:
+            self.watch.unanswered(one, "it is down")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_while_the_model_answers_everything_may_be_claimed_and_nothing_is_probed(world):
+    assert world.watch.begin("a")
+    world.later(1)
+    world.watch.answered("a")
+    world.later(1_000)
+    assert world.watch.places(200) == 200
+    assert (world.probed, world.watch.reason, world.went_on) == (0, None, [])
+
+
+def test_a_model_that_is_away_is_probed_and_tried_with_one_conversation(world):
+    world.lose("a", "b")
+    assert (world.watch.away, world.watch.reason) == (True, "it is down")
+    assert world.watch.places(200) == 0
+    assert not world.watch.begin("c")
+    world.later(PAUSE_SECONDS)
+    assert world.trials == ["a"]
+    assert [world.watch.places(200) for _ in range(3)] == [1, 0, 0]
+    world.watch.claimed(["a"])
+    assert world.watch.begin("a")
+    assert world.watch.is_trial("a")
+    assert not world.watch.begin("b")
+    # It fails, and another one is the next trial.
+    world.watch.unanswered("a", "still down")
+    world.later(PAUSE_SECONDS)
+    assert world.trials == ["a", "b"]
+    world.watch.places(200)
+    world.watch.claimed(["b"])
+    assert world.watch.begin("b")
+    world.watch.answered("b")
+    assert world.went_on == [["a", "b"]]
+    assert world.watch.places(200) == 200
+
+
+def test_an_endpoint_that_does_not_answer_the_probe_gets_no_trial_for_a_while(world):
+    world.lose("a")
+    world.up = False
+    while world.now < 1_000 + TRIAL_ANYWAY_SECONDS - PAUSE_SECONDS:
+        world.later(PAUSE_SECONDS)
+    assert world.trials == []
+    assert world.probed >= 3
+    world.later(PAUSE_SECONDS)
+    assert world.trials == ["a"]
+
+
+def test_the_pause_that_an_endpoint_asks_for_is_kept(world):
+    assert world.watch.begin("a")
+    world.watch.unanswered("a", "slow down", retry_after=60)
+    world.later(59)
+    assert world.probed == 0
+    world.later(1)
+    assert world.trials == ["a"]
+
+
+def test_a_trial_whose_job_died_is_made_again(world):
+    world.lose("a")
+    world.later(PAUSE_SECONDS)
+    assert world.watch.places(200) == 1
+    world.watch.claimed(["a"])
+    world.later(TRIAL_SECONDS - 1)
+    assert len(world.trials) == 1
+    world.later(1)
+    assert len(world.trials) == 2
+    assert world.watch.places(200) == 1
+
+
+def test_a_trial_that_never_asked_the_model_is_made_again_at_once(world):
+    world.lose("a")
+    world.later(PAUSE_SECONDS)
+    world.watch.places(200)
+    world.watch.claimed(["b"])
+    assert world.watch.begin("b")
+    world.watch.untested("b")
+    world.later(0)
+    assert len(world.trials) == 2
+    world.watch.places(200)
+    world.watch.claimed([])
+    world.later(0)
+    assert len(world.trials) == 3
+
+
+def test_one_conversation_that_the_model_fails_on_stops_no_other(world):
+    assert world.watch.begin("poison")
+    assert world.watch.begin("other")
+    world.later(1)
+    world.watch.answered("other")
+    assert world.watch.alone("poison")
+    world.watch.unanswered("poison", "500")
+    assert not world.watch.away
+
+
+def test_requests_lost_in_a_silence_are_cut_when_the_endpoint_is_back(world):
+    assert world.watch.begin("a")
+    world.up = False
+    world.later(SILENCE_SECONDS)
+    silent = world.now
+    world.later(PAUSE_SECONDS)
+    assert world.cut_before == []
+    world.up = True
+    world.later(PAUSE_SECONDS)
+    assert world.cut_before == [silent]
+
+
+def test_a_slow_model_that_answers_in_between_is_left_alone(world):
+    assert world.watch.begin("a")
+    assert world.watch.begin("b")
+    world.up = False
+    world.later(SILENCE_SECONDS)
+    world.watch.answered("a")
+    world.up = True
+    world.later(SILENCE_SECONDS)
+    assert world.cut_before == []

@@ -1,0 +1,32 @@
+"""Which model names a prompt may be bound to."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.service.llm.catalogue import CATALOGUE, problem_of
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_every_name_of_the_catalogue_is_valid(name):
+    assert problem_of(name) is None
+
+
+def test_names_of_the_endpoint_and_the_operator_are_valid_too():
+    assert problem_of("our-model-7b") is not None
+    assert problem_of("our-model-7b", ["our-model-7b"]) is None
+
+
+def test_a_near_name_is_offered():
+    assert problem_of("gpt-44o") == (
+        "Unknown model name; did you mean gpt-4o, gpt-4, gpt-5.4? PROMPTLIFT_MODELS adds names of your own"
+    )
+
+
+@pytest.mark.parametrize("name", ["GPT-4o", "gpt-4o ", "zzzzzzzz", "<script>", "x" * 200, "☃"])
+def test_another_name_is_a_problem_that_says_what_to_do(name):
+    problem = problem_of(name)
+    assert problem is not None
+    assert problem.startswith("Unknown model name; ")
+    assert problem.endswith("PROMPTLIFT_MODELS adds names of your own")
+    assert name not in problem.split() or name == "gpt-4o "

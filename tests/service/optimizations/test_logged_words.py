@@ -1,0 +1,226 @@
+"""What customers said stays out of variants, and names and numbers of theirs out of what the writer is shown."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from promptlift.service.llm.hostile_text import read_records
+from promptlift.service.optimizations.logged_words import LoggedWords
+from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
+from promptlift.service.optimizations.variants_request import owners_words
+from promptlift.service.rehearsal import RehearsalModel
+from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
+from promptlift.service.simulations.prompt_text import PromptText
+from support.scripted_model import ScriptedModel, in_turn
+
+PROMPT = PromptText(
+    "You are the support of Parcel Star. Always ask for the parcel number before you do anything. "
+    "Write to help@parcel.example within 30 days.",
+    objective="Late parcels are found",
+)
+TALK = (
+    "User: Hello, I'm Anna Petrova and my order A1B-22 of 48213 has been lost since Monday. "
+    "Call me on 0171-2223334 or mail anna.p@mail.example, we live near Lindenplatz.\n"
+    "Assistant: I will look into the warehouse log, Anna. Always ask for the parcel number before you do anything."
+)
+
+
+def said(*talks, own=(PROMPT.content, PROMPT.objective)):
+    return LoggedWords(own, talks or (TALK,))
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("Then look into the warehouse log first.", ("look into the warehouse log",)),
+        ("LOOK into: the -- warehouse “log” now", ("LOOK into: the -- warehouse “log",)),
+        ("Look into the warehouse.", ()),
+        # Four words, and four other ones.
+        ("Look into the warehouse list.", ()),
+        # The prompt's own words, which a conversation quotes.
+        ("Always ask for the parcel number before you do anything, always.", ()),
+        # The end of one message and the start of the next are no run.
+        ("near Lindenplatz I will look", ()),
+    ],
+)
+def test_five_words_in_a_row_count_unless_they_are_the_prompts_own(text, runs):
+    assert said().repeated(text).runs == runs
+
+
+@pytest.mark.parametrize(
+    "found", ["Anna", "Petrova", "A1B-22", "48213", "0171-2223334", "anna.p@mail.example", "Lindenplatz"]
+)
+def test_names_numbers_addresses_and_codes_count(found):
+    repeated = said().repeated(f"Tell them about {found}, then go on.")
+    assert found in repeated.particulars
+    assert found in " ".join(repeated.problems())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The owner's own.
+        "You work for Parcel Star. Answer within 30 days and name help@parcel.example.",
+        # A day, a new number, a new name, a small number, a word that others write small.
+        "On Monday say 45. Ask Robert. Ask at most 3 questions. The Order comes first.",
+        "- Hello is how you begin.\n# Call back",
+    ],
+)
+def test_what_is_the_owners_or_everybodys_does_not_count(text):
+    assert said(TALK, "User: my order is here").repeated(text).particulars == ()
+
+
+def test_a_word_that_somebody_writes_small_is_no_name():
+    talk = "User: I want my Refund now.\nAssistant: Yes, a Refund for Miller."
+    assert said(talk).repeated("Offer the Refund to Miller.").particulars == ("Refund", "Miller")
+    assert said(talk, "User: my refund?").repeated("Offer the Refund to Miller.").particulars == ("Miller",)
+
+
+def test_where_nouns_have_capitals_only_what_is_called_so_is_a_name():
+    talk = (
+        "Customer: Ich heiße Petra Novak und ich warte auf die Lieferung, die mit der Rechnung nicht kommt.\n"
+        "Agent: Frau Novak, das ist der Fehler und wir schicken die Ware zu."
+    )
+    words = LoggedWords(["Du bist ein Assistent."], [talk])
+    found = words.repeated("Frag nach der Lieferung und nach der Rechnung. Sag Frau Novak die Wahrheit.")
+    assert found.particulars == ("Novak",)
+
+
+def test_messages_of_the_system_are_the_prompts_and_not_a_customers():
+    talk = json.dumps(
+        {"messages": [{"role": "system", "content": "You help people with late parcels daily."}]}
+    )
+    assert said(talk).repeated("You help people with late parcels daily.").runs == ()
+
+
+def test_what_cannot_be_read_is_passed_over():
+    assert said("", "no labels at all", '{"messages": 3}', TALK).repeated("Ask for Lindenplatz").particulars
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (
+            "Asked: “I'm Anna Petrova, where is A1B-22?”. The user gave up.",
+            "Asked: “I'm (name) (name), where is (number)?”. The user gave up.",
+        ),
+        ("Petrova wrote to x@y.example about 998877.", "(name) wrote to (e-mail) about (number)."),
+        ("See https://shop.example/o/17.", "See (link)."),
+        ("Parcel Star did not answer within 30 days", "Parcel Star did not answer within 30 days"),
+        ("User had to repeat the request", "User had to repeat the request"),
+    ],
+)
+def test_names_and_numbers_are_masked_for_the_writer(text, masked):
+    assert said().masked(text) == masked
+
+
+def test_no_text_costs_much_time():
+    begun = time.process_time()
+    for text in (
+        "a" * 200_000,
+        "1-" * 100_000,
+        "A b " * 50_000,
+        "@" * 200_000,
+        "a.b@" * 50_000,
+        "http://" * 30_000,
+    ):
+        words = said("User: " + text)
+        words.repeated(text)
+        words.masked(text)
+    # Milliseconds each; what grows with the square of the length would take minutes.
+    assert time.process_time() - begun < 30
+
+
+# The writer
+
+
+def answer(*texts):
+    return json.dumps(
+        {
+            "variants": [
+                {"name": f"Version {n}", "content": text, "rationale": ""} for n, text in enumerate(texts)
+            ]
+        }
+    )
+
+
+def write(model, count=1, *, words=None, failures=()):
+    return write_variants(
+        model,
+        prompt=PROMPT,
+        count=count,
+        intent=None,
+        failures=failures,
+        general={},
+        seed=5,
+        said=words or said(),
+    )
+
+
+GOOD = PROMPT.content + "\nName the next step in each reply."
+COPIED = PROMPT.content + "\nThen look into the warehouse log for Petrova."
+
+
+def test_a_variant_with_a_customers_words_is_asked_for_again_with_the_reason_and_its_draft():
+    model = ScriptedModel(in_turn(answer(COPIED), answer(GOOD)))
+    written = write(model)
+    assert [variant.content for variant in written.variants] == [GOOD]
+    again = model.asked[1]
+    records = {record["kind"]: record for record in read_records(again.messages)}
+    (reason,) = records["rejected"]["reasons"]
+    assert "from logged conversations" in reason
+    assert "“look into the warehouse log”" in reason
+    assert "Petrova" in reason
+    assert records["draft"]["content"] == COPIED
+    assert records["draft"]["words"] == ["look into the warehouse log", "Petrova"]
+    assert "put its words from logged conversations otherwise" in again.last
+
+
+def test_a_writer_that_does_not_let_go_gets_no_variant_into_the_test():
+    model = ScriptedModel(in_turn(answer(COPIED)))
+    with pytest.raises(VariantsFailed, match="stands only in logged conversations"):
+        write(model)
+    assert len(model.asked) == ROUNDS
+    written = write(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED))), 2)
+    assert [variant.content for variant in written.variants] == [GOOD]
+    assert "warehouse" in written.problems[0]
+
+
+def test_the_owners_words_are_all_that_the_owner_wrote():
+    words = owners_words(
+        PROMPT, {"targetImprovements": ["be brief"], "hypothesis": None}, {"name": "Shop", "n": 1}
+    )
+    assert words == [PROMPT.content, PROMPT.objective, "be brief", "Shop"]
+
+
+@pytest.mark.parametrize("name", [one.name for one in REWRITES])
+def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
+    plain, _ = rewrite(name, PROMPT.content, records=())
+    added = plain.replace(PROMPT.content, "")
+    (chosen,) = [one for one in REWRITES if one.name == name]
+    lines = [line for line in added.split("\n") if len(line.split()) > 6 and chosen.mark not in line]
+    if not lines:
+        return
+    talk = f"User: {lines[-1]}"
+    words = said(talk)
+    runs = words.repeated(plain).runs
+    again, _ = rewrite(name, PROMPT.content, records=(), avoid=runs)
+    assert runs
+    assert words.repeated(again).runs == ()
+    assert chosen.mark in again
+
+
+def test_a_rehearsal_goes_on_although_conversations_share_its_words():
+    lines = "\n".join(
+        f"User: {line}"
+        for one in REWRITES
+        for line in one.addition.split("\n")
+        if line and one.mark not in line
+    )
+    words = said(lines)
+    written = write(RehearsalModel(3), 3, words=words, failures=["Late delivery (4 of 9 failures)"])
+    assert len(written.variants) >= 1
+    assert all(words.repeated(variant.content).problems() == [] for variant in written.variants)

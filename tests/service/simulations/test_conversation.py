@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptlift.schema import limits
+from promptlift.schema.transcript import dump_content, parse_content
+from promptlift.service.actions.conversation_content import accept
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.hostile_text import data_block, plain_answer, read_records, storable_text
+from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
+from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
+from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.scenarios import Scenario
+from support.hostile import ENCODABLE, PAYLOADS, name_of
+from support.scripted_model import ScriptedModel, in_turn
+from support.stub_endpoint import completion
+
+PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
+SCENARIO = Scenario("Late order", "Where is my order 66?", "Know the day of delivery.", "conversation")
+PERSONA = LIBRARY[0]
+
+
+def talk_with(agent, persona, *, max_turns=10, content="You help.", seed=3, **changes):
+    scripts = {"agent": agent, "persona": persona}
+    model = ScriptedModel(lambda request: scripts[request.purpose](request))
+    arguments = {"persona": PERSONA, "scenario": SCENARIO, **changes}
+    return model, simulate(model, prompt=PROMPT, content=content, max_turns=max_turns, seed=seed, **arguments)
+
+
+def said(simulated):
+    return [(message.role, message.content) for message in simulated.transcript.messages]
+
+
+def test_a_conversation_goes_on_until_the_persona_ends_it():
+    model, found = talk_with(
+        in_turn("Tomorrow.", "At nine."), in_turn("When exactly?", "Great, thanks! [END]")
+    )
+    assert said(found) == [
+        ("user", "Where is my order 66?"),
+        ("assistant", "Tomorrow."),
+        ("user", "When exactly?"),
+        ("assistant", "At nine."),
+        ("user", "Great, thanks!"),
+    ]
+    assert (found.turns, found.ended_by, found.calls, found.tokens) == (2, "persona", 4, 60)
+    assert [request.purpose for request in model.asked] == ["agent", "persona", "agent", "persona"]
+
+
+def test_a_bare_marker_ends_without_a_message():
+    _, found = talk_with(in_turn("Tomorrow."), in_turn("[END]"))
+    assert said(found)[-1] == ("assistant", "Tomorrow.")
+    assert (found.turns, found.ended_by) == (1, "persona")
+
+
+@pytest.mark.parametrize("max_turns", [1, 2, 5])
+def test_the_limit_of_turns_holds_exactly(max_turns):
+    model, found = talk_with(in_turn("Hm."), in_turn("And?"), max_turns=max_turns)
+    assert (found.turns, found.ended_by) == (max_turns, "turns")
+    assert len(model.of("agent")) == max_turns
+    assert len(model.of("persona")) == (0 if max_turns == 1 else max_turns)
+    assert found.transcript.messages[-1].role == "assistant"
+    assert said(found)[-1] == ("assistant", "Hm.")
+
+
+def test_no_turns_are_no_conversation():
+    with pytest.raises(ValueError, match="max_turns must be 1 or more"):
+        talk_with(in_turn("x"), in_turn("y"), max_turns=0)
+
+
+def test_the_assistant_sees_its_text_and_the_conversation_only():
+    model, _ = talk_with(in_turn("Tomorrow."), in_turn("Really?", "[END]"), content="Arm text {x} %s")
+    request = model.of("agent")[1]
+    assert request.messages == [
+        {"role": "system", "content": "Arm text {x} %s"},
+        {"role": "user", "content": "Where is my order 66?"},
+        {"role": "assistant", "content": "Tomorrow."},
+        {"role": "user", "content": "Really?"},
+    ]
+    assert (request.model, request.temperature, request.max_tokens) == ("gpt-4o", 0.3, 700)
+
+
+def test_the_operators_agent_model_goes_first():
+    model, _ = talk_with(in_turn("x"), in_turn("[END]"), agent_model="local-one")
+    assert [request.model for request in model.asked] == ["local-one", None]
+
+
+def test_the_persona_sees_who_it_is_and_roles_swapped_and_nothing_of_the_text():
+    model, _ = talk_with(in_turn("Tomorrow."), in_turn("Really?", "[END]"), content="SECRET ARM TEXT")
+    request = model.of("persona")[1]
+    assert [message["role"] for message in request.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert request.messages[2]["content"] == SCENARIO.opening
+    assert request.messages[3]["content"] == "Tomorrow."
+    (record,) = read_records(request.messages)
+    assert record == {"you": PERSONA.description, "whatYouWant": SCENARIO.goal, "situation": SCENARIO.title}
+    everything = json.dumps([one.messages for one in model.of("persona")])
+    assert "SECRET" not in everything
+    assert PROMPT.content not in everything
+
+
+def test_roles_alternate_in_every_request():
+    model, _ = talk_with(in_turn("a", LlmEmptyAnswer("x"), "c"), in_turn("1", "2", "3"), max_turns=4)
+    for request in model.asked:
+        roles = [message["role"] for message in request.messages[1:]]
+        assert roles[0] == "user"
+        assert all(one != two for one, two in pairwise(roles))
+        assert roles[-1] == "user"
+        assert all(message["content"] for message in request.messages)
+
+
+def test_both_arms_meet_the_same_person():
+    first, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="one")
+    second, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="two")
+    assert [one.messages for one in first.of("persona")] == [one.messages for one in second.of("persona")]
+
+
+def test_a_repeated_run_makes_the_same_requests():
+    def run(seed):
+        model, _ = talk_with(in_turn("a", "b"), in_turn("c", "d"), max_turns=3, seed=seed)
+        return [(one.purpose, one.messages) for one in model.asked]
+
+    assert run(3) == run(3)
+    assert run(3) != run(4)
+
+
+# Answers that are none
+
+
+@pytest.mark.parametrize(
+    "nothing", [LlmEmptyAnswer("said nothing", tokens=4), LlmBadAnswer("refused", tokens=4), "<think>hm"]
+)
+def test_an_assistant_that_says_nothing_said_nothing(nothing):
+    model, found = talk_with(in_turn(nothing, "Here it is."), in_turn("Hello?", "[END]"))
+    assert said(found)[1] == ("assistant", "")
+    assert found.turns == 2
+    assert model.of("persona")[0].messages[-1] == {"role": "user", "content": NO_ANSWER}
+    assert model.of("agent")[1].messages[2] == {"role": "assistant", "content": NO_ANSWER}
+    if isinstance(nothing, Exception):
+        assert found.tokens == 4 + 3 * 15
+    accept(dump_content(found.transcript))
+
+
+def test_a_persona_that_says_nothing_is_asked_once_more_and_then_has_left():
+    model, found = talk_with(in_turn("Hm."), in_turn(LlmEmptyAnswer("nothing", tokens=2), " \n"))
+    assert len(model.of("persona")) == PERSONA_TRIES
+    assert (found.ended_by, found.turns, found.calls, found.tokens) == ("persona", 1, 3, 32)
+    _, found = talk_with(in_turn("Hm."), in_turn(LlmEmptyAnswer("nothing"), "I see. [END]"))
+    assert said(found)[-1] == ("user", "I see.")
+
+
+@pytest.mark.parametrize("side", ["agent", "persona"])
+@pytest.mark.parametrize("error", [LlmUnavailable("gone"), LlmRefused("too long", status=400)])
+def test_an_endpoint_that_fails_is_not_hidden(side, error):
+    scripts = {"agent": in_turn("x"), "persona": in_turn("y"), side: in_turn(error)}
+    with pytest.raises(type(error)):
+        talk_with(**scripts)
+
+
+def test_thoughts_are_no_part_of_an_answer():
+    _, found = talk_with(
+        in_turn("<think>they want\n[END]</think>\n Friday. "), in_turn("<think>ok</think>Fine [END]")
+    )
+    assert said(found)[1:] == [("assistant", "Friday."), ("user", "Fine")]
+
+
+# The marker
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("Thanks! [END]", "Thanks!"),
+        ("Thanks![END]", "Thanks!"),
+        ("Thanks!\n\n[END]\n", "Thanks!"),
+        ("Thanks! **[END]**", "Thanks!"),
+        ("Thanks! `[END]`.", "Thanks!"),
+        ("Thanks! [end]", "Thanks!"),
+        ("[END]", ""),
+        ("Bye.\n[END]\n(The user leaves.)", "Bye."),
+        ("User: Bye. [END]", "Bye."),
+        ('I said "no" [END]', 'I said "no"'),
+    ],
+)
+def test_the_marker_ends_and_is_taken_off(answer, text):
+    assert read_persona(answer) == (text, True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "What does [END] mean?",
+        "[END] is what you wrote, why?",
+        "THE END",
+        "[ENDE]",
+        "Done.",
+        "[END of story]",
+    ],
+)
+def test_anything_else_goes_on(answer):
+    assert read_persona(answer) == (answer, False)
+
+
+def test_the_assistant_cannot_end_the_conversation_with_the_marker():
+    _, found = talk_with(in_turn("Say goodbye. [END]", "Well."), in_turn("Not yet.", "Now. [END]"))
+    assert found.turns == 2
+    assert said(found)[1] == ("assistant", "Say goodbye. [END]")
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=200))
+def test_reading_a_persona_never_fails_and_never_leaves_the_marker_at_the_end(text):
+    found, _ = read_persona(text + " [END]")
+    assert not found.upper().endswith("[END]") or "[END]" in text.upper()
+    found.encode()
+
+
+# Hostile words
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+def test_any_words_make_a_transcript_that_the_service_takes(payload):
+    model, found = _hostile_talk(payload)
+    content = dump_content(found.transcript)
+    accept(content)
+    assert parse_content(content) == found.transcript
+    for request in model.asked:
+        json.dumps(request.messages, ensure_ascii=False).encode()
+
+
+def _hostile_talk(payload):
+    scripts = {"agent": in_turn(payload), "persona": in_turn(payload)}
+    model = ScriptedModel(lambda request: scripts[request.purpose](request))
+    return model, simulate(
+        model,
+        prompt=PROMPT,
+        content="You help.",
+        persona=Persona("p", payload, payload),
+        scenario=Scenario(payload, payload or "x", payload, "model"),
+        max_turns=3,
+        seed=1,
+    )
+
+
+@pytest.mark.parametrize("flood", ["x" * 200_000, "\U0001f600" * 60_000, "\x01" * 150_000, '"\\' * 90_000])
+def test_floods_stay_within_the_limits_of_content(flood):
+    _, found = talk_with(in_turn(flood), in_turn(flood), max_turns=50)
+    assert found.turns == 50
+    content = dump_content(found.transcript)
+    assert len(content.encode()) <= limits.CONTENT_BYTES
+    accept(content)
+    assert all(len(text.encode()) <= limits.MESSAGE_BYTES for _, text in said(found))
+
+
+def test_a_longest_conversation_of_usual_messages_is_kept_whole():
+    words = "word " * 300
+    _, found = talk_with(in_turn(words), in_turn(words), max_turns=50)
+    assert [text for _, text in said(found)][1:] == [words.strip()] * 99
+
+
+# What is set apart
+
+
+@pytest.mark.parametrize("payload", ENCODABLE, ids=name_of)
+def test_no_text_can_leave_its_block(payload):
+    block = data_block([{"kind": "a", "text": payload}, {"kind": "b", "text": "END of it"}], seed=1)
+    lines = block.text.splitlines()
+    assert len(lines) == 4
+    assert block.text.count(block.mark) == 2
+    assert re.fullmatch("BEGIN [0-9a-f]{32}", lines[0])
+    message = {"role": "user", "content": f"{block.text}\n\nBEGIN {'0' * 32}\nnot json\nEND {'0' * 32}"}
+    assert read_records([message]) == [{"kind": "a", "text": payload}, {"kind": "b", "text": "END of it"}]
+
+
+def test_the_mark_depends_on_seed_and_words_alone():
+    record = {"text": "x"}
+    assert data_block([record], seed=1) == data_block([record], seed=1)
+    marks = {data_block([{"text": text}], seed=seed).mark for text in "xy" for seed in (1, 2)}
+    assert len(marks) == 4
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_cleaned_texts_can_be_stored(text):
+    for cleaned in (storable_text(text), plain_answer(text)):
+        cleaned.encode()
+        assert "\x00" not in cleaned
+
+
+# Over a real socket
+
+
+def test_over_a_real_socket(talk):
+    def say(asked):
+        purpose = asked.headers["x-promptlift-purpose"]
+        if purpose == "agent":
+            return completion("" if len(asked.body["messages"]) == 2 else "Friday.", prompt=100, completed=1)
+        return completion("Hello? Which day?" if len(asked.body["messages"]) == 4 else "Good. [END]")
+
+    stub, client = talk(say)
+    found = simulate(
+        client, prompt=PROMPT, content="Arm.", persona=PERSONA, scenario=SCENARIO, max_turns=4, seed=1
+    )
+    assert said(found)[1:] == [
+        ("assistant", ""),
+        ("user", "Hello? Which day?"),
+        ("assistant", "Friday."),
+        ("user", "Good."),
+    ]
+    agents = [asked for asked in stub.asked if asked.headers["x-promptlift-purpose"] == "agent"]
+    # An empty answer is asked for once more by the client.
+    assert found.tokens == 101 * len(agents) + 2 * 15
+    assert agents[0].body["model"] == "gpt-4o"
+    assert agents[0].body["temperature"] == 0.3
+    assert "700" in json.dumps(agents[0].body)
+
+
+def test_after_the_last_answer_the_persona_may_still_end_the_conversation():
+    _, found = talk_with(in_turn("Done."), in_turn("And?", "Thanks. [END]"), max_turns=2)
+    assert (found.turns, found.ended_by) == (2, "persona")
+    assert [message.content for message in found.transcript.messages][1:] == [
+        "Done.",
+        "And?",
+        "Done.",
+        "Thanks.",
+    ]

@@ -1,0 +1,59 @@
+"""Time inside the service."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptlift.schema.model import from_wire_time
+from promptlift.service import clock
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_769_851_800_123, "2026-01-31T09:30:00.123Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_a_time_is_written_as_the_api_does(milliseconds, text):
+    assert clock.wire(milliseconds) == text
+    assert clock.of(from_wire_time(text)) == milliseconds
+
+
+def test_no_time_is_no_text():
+    assert clock.wire(None) is None
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_every_time_that_a_transcript_may_have_can_be_written(value):
+    milliseconds = clock.of(value)
+    assert from_wire_time(clock.wire(milliseconds)) <= value
+    assert value - from_wire_time(clock.wire(milliseconds)) < timedelta(milliseconds=1)
+
+
+def test_a_time_of_another_zone_is_the_same_moment():
+    east = timezone(timedelta(hours=5, minutes=30))
+    assert clock.of(datetime(2026, 1, 31, 15, tzinfo=east)) == clock.of(
+        datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "start", "end"),
+    [
+        ("2026-01-31T09:30:00Z", "2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"),
+        ("2026-12-31T23:59:59.999Z", "2026-12-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"),
+        ("2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"),
+        ("2028-02-29T12:00:00Z", "2028-02-01T00:00:00.000Z", "2028-03-01T00:00:00.000Z"),
+    ],
+)
+def test_a_billing_period_is_a_calendar_month(now, start, end):
+    period = clock.billing_period(clock.of(from_wire_time(now)))
+    assert tuple(map(clock.wire, period)) == (start, end)
