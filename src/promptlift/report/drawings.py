@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure as Canvas
+from matplotlib.figure import Figure
 
 from promptlift import plots
 
@@ -69,7 +69,7 @@ def _paint(
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcdefaults()
         mpl.rcParams.update(_settings(name))
-        figure = Canvas(figsize=(_WIDTH, height))
+        figure = Figure(figsize=(_WIDTH, height))
         foot = _FOOT + more
         FigureCanvasSVG(figure)
         ax = figure.add_axes(
