@@ -119,7 +119,7 @@ def test_without_insights_the_report_says_so(tmp_path):
     table["analyser"] = pd.array([None] * 12, dtype="str")
     page = read_page(write(table, tmp_path / "r.html"))
     assert REPORT["no insights yet"] in page.text
-    assert "no conversation with insights yet" in page.text
+    assert "no conversations with insights yet" in page.text
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 29])
@@ -135,7 +135,7 @@ def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
     judged.attrs["promptlift"]["analyser"] = "llm"
     text = read_page(write(judged, tmp_path / "l.html")).text
     assert "word-list" not in text
-    assert "made by a language model, which can be wrong too. Named by the service: llm:gpt-4o." in text
+    assert "from a language model, which can be wrong too. Reported by the service: llm:gpt-4o." in text
 
 
 def test_a_part_is_said_to_be_a_part(tmp_path):
@@ -235,7 +235,7 @@ def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(Path(__file__).parents[1]), str(tmp_path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "r.html: File too large. Nothing was changed there. Make room or choose another place" in said
+    assert "r.html: File too large. Nothing was changed. Free some space or choose another path" in said
     assert old.read_text() == "the old one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "warm.html"]
 
