@@ -125,6 +125,7 @@ def test_the_analyser_is_carried_from_the_attributes_and_the_input_stays_as_it_w
     assert table.attrs == before.attrs
 
 
+@pytest.mark.slow
 def test_the_analyses_load_neither_matplotlib_nor_scipy():
     code = (
         "import sys; from promptlift import analysis as a; [getattr(a, n) for n in a.__all__];"

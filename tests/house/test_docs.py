@@ -107,6 +107,7 @@ def test_the_python_of_a_page_compiles(page):
 
 def calls_in(text: str) -> set[tuple[str, str]]:
     code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", text, re.MULTILINE | re.DOTALL))
+    code = re.sub(r"[\w/]+\.py\b", "", code)  # files
     return set(re.findall(r"\b(lift|analysis|plots|widgets|report|stats|transcripts)\.([A-Za-z_]\w*)", code))
 
 

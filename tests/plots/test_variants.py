@@ -130,6 +130,7 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
     assert not any(hollow for _, hollow in dots(ax))
 
 
+@pytest.mark.slow
 def test_the_answer_of_the_analysis_draws_the_same_picture():
     first, second = (
         plots.variant_lift(FULL, equivalence=5),
@@ -281,6 +282,7 @@ def test_it_draws_on_axes_that_are_given(width):
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 10))
 def test_hostile_names_are_only_text(start):
     names = hostile.ENCODABLE[start : start + 10]

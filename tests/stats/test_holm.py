@@ -11,6 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from promptlift.stats.holm import holm
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_it_is_the_one_of_statsmodels(p_values):
     np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1], atol=1e-12)

@@ -65,6 +65,7 @@ def records(found):
     return [(record.line, record.fault if record.fault is not None else record.value) for record in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False])
 def test_an_endless_line_of_json_lines_costs_that_line_alone(tmp_path, first):
     good = f"{GOOD}\n".encode()
@@ -95,6 +96,7 @@ def test_a_packed_endless_line_is_bounded_too(tmp_path):
     assert [line for line, _ in problems(reading)] == [2]
 
 
+@pytest.mark.slow
 def test_a_packed_file_of_repeated_conversations_ends_before_it_fills_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(transcripts, "_UNPACKED_FREELY", MB)
     path = packed(tmp_path / "a.jsonl.gz", ((f"{GOOD}\n" * 1_000).encode(), 60))
@@ -121,6 +123,7 @@ def test_plain_text_is_one_conversation_and_bounded(tmp_path):
     assert message.startswith(f"the conversation (a file of plain text is one) {LONG}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("newline", ["\n", ""])
 def test_an_array_may_be_of_any_length_and_loses_only_what_is_too_long(tmp_path, newline):
     """An account export of ChatGPT is one array in one line, of any length."""
@@ -235,6 +238,7 @@ def test_lines_that_never_close_their_quotes_are_read_a_few_times_at_most(monkey
     assert next(fed) < 6 * 20_000
 
 
+@pytest.mark.slow
 def test_a_600_mb_cell_of_a_csv_file_is_bounded(tmp_path):
     path = holes(
         tmp_path / "a.csv", f'{ROWS}a,user,hi\nb,user,"{"a" * 1_000}'.encode(), 600 * MB, b'"\nc,user,hi\n'

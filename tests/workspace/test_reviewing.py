@@ -132,6 +132,7 @@ def test_a_foreign_text_that_was_changed_meanwhile_is_not_written_over(foreign, 
         abroad.undo("act_none")
 
 
+@pytest.mark.slow
 def test_what_was_refused_leaves_no_row_and_what_got_no_answer_an_unsure_one(foreign, abroad):
     foreign.add(1, status="running")
     with pytest.raises(InvalidState):
@@ -174,6 +175,7 @@ for n in range(25):
 """
 
 
+@pytest.mark.slow
 def test_two_notebooks_at_once_lose_nothing(tmp_path):
     started = [
         subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / FILE, name]) for name in ("a", "b", "c")

@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.reading import RowsRead
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, UnexpectedResponse
 from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time
@@ -80,7 +80,7 @@ class FileReviewStore:
         return answer
 
     def undo(self, action_id: str, *, note: str | None) -> UndoAnswer:
-        """Send the text from before an action, unless somebody changed it since."""
+        """Send the text from before an action, unless the current one was changed since."""
         file = self._file()
         done = next((row for row in file.actions() if row["id"] == action_id), None)
         if done is None:
