@@ -38,7 +38,7 @@ def pdf_can_be_written():
 needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
 CODE = """
 import sys; sys.path.insert(0, sys.argv[1])
-import report_page as page
+from support import report_page as page
 from promptlift import report
 report.write(page.conversations(30), "p1", sys.argv[2], clock=page.clock, logo=sys.argv[3])
 """

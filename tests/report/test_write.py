@@ -80,7 +80,7 @@ def test_the_zone_of_the_clock_does_not_matter(tmp_path):
 def test_the_bytes_do_not_depend_on_the_process(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import report_page as page\nfrom promptlift import report\n"
+        "from support import report_page as page\nfrom promptlift import report\n"
         "report.write(page.conversations(30), 'p1', sys.argv[2], clock=page.clock)"
     )
     texts = []
@@ -222,7 +222,7 @@ def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
     code = """
         import resource, sys
         sys.path.insert(0, sys.argv[1])
-        import report_page as page
+        from support import report_page as page
         from promptlift import report
         from promptlift.errors import PromptliftError
         table = page.conversations(20)
