@@ -17,7 +17,7 @@ HEAVY = (
     "matplotlib",
     "pyarrow",
     "scipy",
-    "fastapi",
+    "starlette",
     "sqlalchemy",
     "dbos",
     "tqdm",

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 
     from promptlift.schema.naming import Scheme
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
+    from promptlift.schema.queries import PromptsQuery
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+
+_LISTED = (
+    *("id", "name", "content", "contentKnown", "llmModel", "description", "tags", "status"),
+    *("createdAt", "updatedAt"),
+)
 
 
 def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -45,6 +51,23 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
         "updatedAt": clock.wire(row.updated_at),
     }
     return whole if names is None else {name: whole[name] for name in names}
+
+
+def page(database: Database, caller: Caller, query: PromptsQuery) -> dict[str, Any]:
+    """Return one page of prompts, newest first."""
+    with database.read() as connection:
+        rows, total = prompts.page(
+            connection,
+            caller.account_id,
+            tags=query.tags,
+            status=query.status,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    return {
+        "data": [wire(row, _LISTED) for row in rows],
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+    }
 
 
 def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> AnyRow:

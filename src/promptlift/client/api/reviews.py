@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.group import Group
+from promptlift.client.api.group import Group
 from promptlift.client.transport import query
+from promptlift.schema import endpoints
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
-from promptlift.schema.pages import Page
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from promptlift.schema.pages import Page
+
 
 class Reviews(Group):
-    """What people think of variants. The embedded service offers it; others may not."""
+    """Reviews of variants. The embedded service offers them; others may not."""
 
     def get(self, optimization_id: str) -> Page[VariantReview]:
-        """What was said of the variants of an optimization."""
-        return self._ask("reviews.get", Page[VariantReview], optimization_id)
+        """Return the reviews of the variants of an optimization."""
+        return self._send(endpoints.REVIEWS_GET, optimization_id)
 
     def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
-        """Change ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant, and leave the other."""
+        """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; what is not given stays."""
         body = self._body(ReviewUpdate, {"variant_id": variant_id, **fields})
-        return self._ask("reviews.update", VariantReview, optimization_id, body=body)
+        return self._send(endpoints.REVIEWS_UPDATE, optimization_id, body=body)
 
 
 class Actions(Group):
-    """What people did. The embedded service offers it; others may not."""
+    """The log of actions. The embedded service offers it; others may not."""
 
     def list(
         self,
@@ -38,13 +40,13 @@ class Actions(Group):
         limit: int | None = None,
         offset: int | None = None,
     ) -> Page[Action]:
-        """One page of actions, newest first."""
+        """Return one page of actions, newest first."""
         params = query(
             **{self._scheme.link: prompt_id}, optimizationId=optimization_id, limit=limit, offset=offset
         )
-        return self._ask("actions.list", Page[Action], params=params)
+        return self._send(endpoints.ACTIONS_LIST, params=params)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
-        """Bring back the text from before an action, byte for byte."""
+        """Restore the text from before an action, byte for byte."""
         body = self._body(UndoRequest, {} if note is None else {"note": note})
-        return self._ask("actions.undo", UndoAnswer, action_id, body=body)
+        return self._send(endpoints.ACTIONS_UNDO, action_id, body=body)

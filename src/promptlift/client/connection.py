@@ -1,7 +1,7 @@
 """One kept-alive connection to the service: the only module of the client that imports httpx.
 
 httpx's transport is used without its client: the client's redirects, cookies and connection pool are not wanted
-here, and without them a request costs a third to a half. A lane serves one thread at a time.
+here, and a request without them takes a third to half of the time. A connection serves one thread at a time.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from promptlift.client.config import ClientConfig
 
-# A page of 100 conversations of 512 KB each, escaped, fits.
+# Enough for a page of 100 conversations of 512 KB each, escaped.
 ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
-# Servers close an idle connection after five seconds or more; it is given up before that.
+# Servers close an idle connection after five seconds or more; it is closed before that.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 _IDLE_SECONDS: Final = 2.0
 
 
-class LineFailed(Exception):
-    """No complete answer came. ``reason`` is fit for a message."""
+class ExchangeFailed(Exception):
+    """An exchange without a complete answer; ``reason`` can be shown to the user."""
 
     def __init__(
         self, reason: str, *, cut_off: bool = False, too_large: bool = False, too_slow: bool = False
@@ -47,15 +47,15 @@ class LineFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """What came back, undecoded."""
+    """An answer, not yet decoded."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-class LineFactory:
-    """What all lanes of a client share: headers, TLS context, proxy, timeouts."""
+class ConnectionFactory:
+    """What all connections of a client share: headers, TLS context, proxy, timeouts."""
 
     def __init__(self, config: ClientConfig) -> None:
         parts = urlsplit(config.base_url)
@@ -83,9 +83,9 @@ class LineFactory:
             "pool": config.connect_timeout,
         }
 
-    def lane(self) -> Lane:
-        """Make a lane; it connects with its first request."""
-        return Lane(self)
+    def create(self) -> Connection:
+        """Make a connection; it connects with its first request."""
+        return Connection(self)
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
@@ -96,10 +96,10 @@ def _proxy_for(scheme: str, host: str) -> str | None:
     return address if address and not proxy_bypass(host) else None
 
 
-class Lane:
+class Connection:
     """A connection and the requests that go over it, one after the other."""
 
-    def __init__(self, shared: LineFactory) -> None:
+    def __init__(self, shared: ConnectionFactory) -> None:
         self._shared = shared
         self._transport = httpx.HTTPTransport(
             verify=shared.context,
@@ -123,20 +123,20 @@ class Lane:
 
         Raises
         ------
-        LineFailed
+        ExchangeFailed
             When no complete answer came. httpx's own exceptions, and the frames in which they know the headers, are
             left behind; so they are for an interrupt.
         """
-        failure: LineFailed | None = None
+        failure: ExchangeFailed | None = None
         interrupt: BaseException | None = None
         try:
             return self._exchange(method, target, body)
-        except LineFailed as error:
+        except ExchangeFailed as error:
             failure = error
         except httpx.DecodingError as error:
-            failure = LineFailed(f"it cannot be unpacked: {_reason(error)}", cut_off=True)
+            failure = ExchangeFailed(f"it cannot be unpacked: {_reason(error)}", cut_off=True)
         except httpx.RemoteProtocolError as error:
-            failure = LineFailed(_reason(error), cut_off="without sending a response" not in str(error))
+            failure = ExchangeFailed(_reason(error), cut_off="without sending a response" not in str(error))
         except (
             httpx.HTTPError,
             httpx.InvalidURL,
@@ -145,7 +145,7 @@ class Lane:
             ValueError,
             RuntimeError,
         ) as error:
-            failure = LineFailed(_reason(error))
+            failure = ExchangeFailed(_reason(error))
         except (KeyboardInterrupt, SystemExit) as error:
             interrupt = error
         self.close()
@@ -164,7 +164,7 @@ class Lane:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
         self._began, self._received = time.monotonic(), 0
-        # Watching costs a tenth of a request, and is needed only where a new connection may be opened.
+        # Tracing costs a tenth of a request, and is needed only where a new connection may be opened.
         stream = self._stream
         fresh = (
             stream is None
@@ -176,8 +176,8 @@ class Lane:
         response = self._transport.handle_request(request)
         try:
             if not self._received:
-                # What lay behind the last answer on the same connection answers nothing that was asked.
-                raise LineFailed("an answer was there before the request", cut_off=True)
+                # Data left over after the last answer does not answer this request.
+                raise ExchangeFailed("an answer was there before the request", cut_off=True)
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
             response.close()
@@ -185,13 +185,13 @@ class Lane:
             if response.headers.get("connection", "").lower() == "close":
                 self._stream = None
 
-    def cut(self) -> None:
-        """End the request that is under way in another thread, at once; also one that is still connecting."""
+    def abort(self) -> None:
+        """Abort the request that another thread is making, even while it connects."""
         self._ended = True
         self._shut()
 
     def renew(self) -> Self:
-        """Allow requests again after a cut."""
+        """Allow requests again after an abort."""
         self._ended = False
         return self
 
@@ -203,7 +203,7 @@ class Lane:
                 socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Give the connection up; the next request opens another."""
+        """Close the connection; the next request opens another."""
         self._stream = None
         with contextlib.suppress(Exception):
             self._transport.close()
@@ -216,7 +216,7 @@ class Lane:
                 self._shut()
 
     def _in_time(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
-        """Bound the time of a whole answer: a timeout of every read alone never ends one that drips.
+        """Bound the time of a whole answer: a timeout on each read never ends an answer that arrives drop by drop.
 
         An answer has the read timeout, and on top the time that its bytes take at the floor rate. It counts from
         the request on, headers too.
@@ -227,7 +227,7 @@ class Lane:
             allowed = shared.read_timeout + self._received / shared.floor_rate
             left = allowed - (time.monotonic() - self._began)
             if left <= 0:
-                raise LineFailed(
+                raise ExchangeFailed(
                     f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up",
                     too_slow=True,
                 )
@@ -241,14 +241,14 @@ class Lane:
 def _read(response: httpx.Response) -> bytes:
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
-        raise LineFailed(f"the answer has {length} bytes", too_large=True)
+        raise ExchangeFailed(f"the answer has {length} bytes", too_large=True)
     if length.isdecimal() and "content-encoding" not in response.headers:
         return b"".join(response.stream)  # type: ignore[arg-type]  # of a transport without async it is iterable
     parts, size = [], 0
     for part in response.iter_bytes():
         size += len(part)
         if size > ANSWER_BYTES_MAX:
-            raise LineFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", too_large=True)
+            raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", too_large=True)
         parts.append(part)
     return b"".join(parts)
 

@@ -1,13 +1,12 @@
-"""How endpoints of one resource are asked: body checked and encoded, answer read as its type."""
+"""Call the endpoints of one resource: check and encode the body, read the answer as its type."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
-from pydantic import ValidationError as PydanticError
+import pydantic
 
-from promptlift.client.endpoints import ENDPOINTS, Endpoint
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
 from promptlift.schema.insights import RegenerateAnswer
@@ -15,19 +14,20 @@ from promptlift.schema.model import ApiModel, RequestModel
 from promptlift.schema.pages import Done
 
 if TYPE_CHECKING:
+    from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
 
-Model = TypeVar("Model", bound=ApiModel)
+Answer = TypeVar("Answer", bound=ApiModel)
 Body = TypeVar("Body", bound=RequestModel)
 
 
-def _first_problems(error: PydanticError) -> dict[str, str]:
-    """Field path to message. Pydantic's own text would repeat the input."""
+def _first_problems(error: pydantic.ValidationError) -> dict[str, str]:
+    """Map the path of each invalid field to a message. Pydantic's own text would repeat the input."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     return {".".join(str(part) for part in p["loc"]) or "body": p["msg"] for p in problems[:10]}
 
 
-def read_answer(endpoint: Endpoint, model: type[Model], data: Any, label: str) -> Model:
+def read_answer(endpoint: Endpoint[Answer], data: Any, label: str) -> Answer:
     """Read a decoded answer as its type.
 
     Raises
@@ -37,8 +37,8 @@ def read_answer(endpoint: Endpoint, model: type[Model], data: Any, label: str) -
     """
     problems: dict[str, str] | None = None
     try:
-        return model.from_wire(data)
-    except PydanticError as error:
+        return endpoint.answer.from_wire(data)
+    except pydantic.ValidationError as error:
         problems = _first_problems(error)
     raise UnexpectedResponse(
         f"The answer of {endpoint.name} is not what the API promises", details=problems, request=label
@@ -63,39 +63,26 @@ class Group:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.config.base_url!r})"
 
-    def _ask(
+    def _send(
         self,
-        name: str,
-        model: type[Model],
+        endpoint: Endpoint[Answer],
         identifier: str | None = None,
         *,
         params: dict[str, str] | None = None,
         body: dict[str, Any] | None = None,
-    ) -> Model:
-        endpoint = ENDPOINTS[name]
-        repeatable = endpoint.repeat == "always" or (
-            endpoint.repeat == "keyed" and bool(body and body.get("idempotencyKey"))
-        )
-        encoded = None
-        if body is not None:
-            encoded = _encode(body, f"{endpoint.method} {endpoint.path}")
-        call = Call(
-            endpoint.method,
-            endpoint.path_for(self._scheme, identifier),
-            params,
-            encoded,
-            repeatable=repeatable,
-        )
-        answer = self._transport.send(call)
-        data = answer.data
-        if model is RegenerateAnswer or model is Done:
+    ) -> Answer:
+        encoded = None if body is None else _encode(body, f"{endpoint.method} {endpoint.path}")
+        keyed = bool(body and body.get("idempotencyKey"))
+        call = Call.to(endpoint, self._scheme, identifier, query=params, body=encoded, keyed=keyed)
+        data = self._transport.send(call).data
+        if endpoint.answer is RegenerateAnswer or endpoint.answer is Done:
             # unspecified: the body of these answers. A success status says it all.
             data = {"success": True, **data} if isinstance(data, dict) else {"success": True}
-        return read_answer(endpoint, model, data, call.label)
+        return read_answer(endpoint, data, call.label)
 
     @staticmethod
     def _body(model: type[Body], values: dict[str, Any]) -> dict[str, Any]:
-        """Check the fields of a body before it is sent, and write them with the API's names.
+        """Validate the fields of a body before it is sent, and return them with the API's names.
 
         Raises
         ------
@@ -107,7 +94,7 @@ class Group:
         if not problems:
             try:
                 return model.model_validate(values).to_wire()
-            except PydanticError as error:
+            except pydantic.ValidationError as error:
                 problems = _first_problems(error)
         raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
 

@@ -55,14 +55,14 @@ class LedgerWarning(UserWarning):
 
 
 def ledger_path(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the ledger is: in ``PROMPTLIFT_DATA``, else in the user's data folder."""
+    """Return the path of the ledger: in ``PROMPTLIFT_DATA``, or else in the user's data folder."""
     environ = os.environ if environ is None else environ
     folder = environ.get(DATA_VARIABLE)
     return (Path(folder) if folder else platformdirs.user_data_path("promptlift")) / FILE_NAME
 
 
 class Ledger:
-    """Idempotency keys that went in, for one account and one prompt.
+    """The idempotency keys logged for one account and one prompt.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Ledger:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was not written yet."""
+        """Write the pending entries."""
         fresh, self._fresh = self._fresh, []
         states, self._fresh_states = self._fresh_states, []
         if not fresh or self._connection is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from promptlift.client.records import SOURCE_FIELD
+from promptlift.client.log.records import SOURCE_FIELD
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 

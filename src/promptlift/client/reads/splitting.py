@@ -54,16 +54,16 @@ class Reach:
 
     def __init__(self) -> None:
         self.limit: int | None = _SMALLER[0]
-        # The default limit counts as seen: so many are given when nothing is asked for.
+        # The default limit counts as seen: that is what a service returns when no limit is given.
         self._most = OPTIMIZATIONS_LIMIT_DEFAULT
         self._ceiling = False
 
     def is_whole(self, count: int) -> bool:
-        """Tell whether an answer of so many rows is known to be everything: others had more."""
+        """Whether an answer with this many rows is known to be everything: other answers had more."""
         return count < self._most
 
     def took(self, count: int) -> bool:
-        """Take note of an answer; ``True`` when the same is worth asking for again with the new limit."""
+        """Record an answer; return whether the same request is worth repeating with the new limit."""
         self._most = max(self._most, count)
         if self._ceiling or self.limit is None or count < self.limit:
             return False
@@ -75,7 +75,7 @@ class Reach:
         return True
 
     def refused(self) -> bool:
-        """Take note that the limit was refused; ``True`` when there is another to try."""
+        """Record that the limit was refused; return whether there is another to try."""
         self._ceiling = True
         if self.limit is None:
             return False

@@ -1,4 +1,4 @@
-"""Conversations on their way into the service: what a user may hand over, checked, each with an idempotency key."""
+"""Check the records that a user wants to log, and give each an idempotency key."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SOURCE_FIELD: Final = "sourceId"
 
 @dataclass(frozen=True, slots=True)
 class FailedRecord:
-    """A record that did not go in, and why.
+    """A record that was not logged, and why.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Outgoing:
 
 
 class RecordRefused(Exception):
-    """A record that cannot go in. The message says why and what to do."""
+    """A record that cannot be logged. The message says why and what to do."""
 
 
 def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgoing | FailedRecord]:
@@ -90,8 +90,8 @@ def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgo
 
     A record is a mapping with ``content`` or ``messages``, or an object with ``content`` and a ``fingerprint``
     (a conversation of :func:`promptlift.transcripts.read`). A record without an idempotency key gets one that is the
-    same whenever the same conversation is logged for the same prompt; identical conversations of one call are told
-    apart by counting them.
+    same whenever the same conversation is logged for the same prompt; identical conversations of one call are numbered to
+    tell them apart.
 
     Parameters
     ----------

@@ -1,58 +1,28 @@
-"""Whole lists of rows: pages in order, details side by side, complete or an error that carries what was read."""
+"""All conversations of a filter: the list in order, details side by side."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.pages import PagesAhead, list_page
-from promptlift.client.paging import PAGE_ROWS, ListBroken, Row, Walk
+from promptlift.client.reads.paging import PAGE_ROWS, Row
+from promptlift.client.reads.read_list import ASK_PLAN_FROM, DETAIL_THREADS, RowsRead, ask_plan, read_list
 from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
-from promptlift.schema.limits import PLANS
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptlift.client.lane import Lane
+    from promptlift.client.connection import Connection
+    from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
 
-# More in flight than the service needs when it is near, and enough to hide 30 ms of way when it is not.
-DETAIL_THREADS: Final = 16
-# Rows are handed on in parts: small ones where they carry long texts, else large ones, which cost less a row.
+# Rows are handed over in batches: small ones where they carry long texts, else large ones, which cost less per row.
 PART_ROWS: Final = 5_000
 PART_ROWS_WITH_TEXT: Final = 250
-# Below so many requests no plan is exceeded in a minute, so the plan need not be asked for.
-ASK_PLAN_FROM: Final = 50
-
-
-@dataclass(slots=True)
-class RowsRead:
-    """Rows as decoded JSON, and how they were read.
-
-    Attributes
-    ----------
-    total
-        As the service gave it last.
-    requests
-        Requests made for this read.
-    complete
-        Whether every row that existed throughout is there.
-    dropped
-        Rows that were deleted while they were read.
-    facts
-        What else is to be said about the read.
-    """
-
-    rows: list[Row] = field(default_factory=list)
-    total: int = 0
-    requests: int = 0
-    complete: bool = False
-    dropped: int = 0
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +33,7 @@ class Wanted:
     content: bool = False
 
     def missing(self, row: Row) -> tuple[bool, bool]:
-        """Tell whether the content, and whether the insights must be fetched on their own.
+        """Return whether the content, and whether the insights must be fetched separately.
 
         A row that carries the field, even as ``null``, needs no request, and neither do insights that the row denies.
         """
@@ -72,97 +42,10 @@ class Wanted:
         return content, insights
 
     def lacks(self, row: Row) -> bool:
-        """Whether anything must be fetched on its own."""
+        """Whether anything must be fetched separately."""
         return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
             self.content and "content" not in row
         )
-
-
-def ask_plan(transport: Transport, task: Task | None = None) -> None:
-    """Learn the request rate from the account's plan, once, when no header has told it.
-
-    The plan is a help and no condition: a key that may not read the account, or a service without one, leaves the
-    rate unknown, and the pace learns it from refusals.
-    """
-    if transport.pace.known or transport.pace.asked:
-        return
-    try:
-        account = transport.send(Call("GET", ENDPOINTS["account.get"].path, repeatable=True), task).data
-    except ApiError:
-        account = None
-    plan = account.get("plan") if isinstance(account, dict) else None
-    name = plan.get("name") if isinstance(plan, dict) else None
-    rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
-    transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
-
-
-def read_list(
-    transport: Transport,
-    path: str,
-    params: dict[str, str],
-    *,
-    task: Task,
-    on_page: Callable[[list[Row], int], None] | None = None,
-    first: Any = None,
-) -> RowsRead:
-    """Read a list completely.
-
-    Parameters
-    ----------
-    on_page
-        Takes the new rows of every page and the total; without it they are in the answer.
-    first
-        Decoded answer for the first page, where it was asked for already.
-
-    Raises
-    ------
-    ApiError
-        When not even the first page can be read.
-    IncompleteError
-        When later ones cannot; carries a :class:`RowsRead`.
-    """
-    walk = Walk()
-    kept: list[Row] = []
-    keep = on_page or (lambda new, _total: kept.extend(new))
-    label = f"GET {path}"
-    problem: str | None = None
-    cause: ApiError | None = None
-    try:
-        with PagesAhead(transport, path, params, task) as pages:
-            while not walk.done:
-                asked = pages.asked(walk.limit, walk.offset)
-                data, first = first, None
-                if data is None:
-                    answer = pages.get(walk.limit, walk.offset)
-                    pages.ask_ahead(walk.limit, walk.guess())
-                    data = answer.data
-                page = list_page(data, label, asked)
-                new = walk.take(page.rows, total=page.total, limit=page.limit)
-                keep(new, page.total)
-    except ListBroken as error:
-        problem = str(error)
-    except ApiError as error:
-        if walk.pages == 0:
-            raise
-        problem, cause = error.message, error
-    read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)
-    if walk.gone:
-        read.facts["deleted_since_read"] = walk.gone
-    if problem is None and not read.complete:
-        problem = f"the service counts {walk.total} rows, and its pages do not show as many"
-    if problem is not None:
-        raise IncompleteError(
-            f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
-            "What was read is in the error's .fetched; try again for the rest.",
-            fetched=read,
-        ) from cause
-    return read
-
-
-def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
-    """Read all prompts of the account."""
-    path = ENDPOINTS["prompts.list"].path_for(transport.config.scheme)
-    return read_list(transport, path, {}, task=task)
 
 
 class ConversationRead:
@@ -233,16 +116,16 @@ class ConversationRead:
         return self._run(self._filters)
 
     def _run(self, params: dict[str, str]) -> RowsRead:
-        path = ENDPOINTS["conversations.list"].path
-        crew: Crew[Row, bool]
-        with Crew(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as crew:
+        path = endpoints.CONVERSATIONS_LIST.path
+        pool: WorkerPool[Row, bool]
+        with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
 
             def on_page(new: list[Row], total: int) -> None:
-                self._take(new, total, crew)
+                self._take(new, total, pool)
 
             try:
                 read = read_list(self._transport, path, params, task=self._task, on_page=on_page)
-                self._collect(crew.results())
+                self._collect(pool.results())
             except IncompleteError as error:
                 error.fetched = self._whole(complete=False)
                 raise
@@ -260,7 +143,7 @@ class ConversationRead:
         whole.facts |= read.facts
         return whole
 
-    def _take(self, new: list[Row], total: int, crew: Crew[Row, bool]) -> None:
+    def _take(self, new: list[Row], total: int, pool: WorkerPool[Row, bool]) -> None:
         if self._wanted.insights:
             _check_insights(new)
         self._rows += new
@@ -270,9 +153,9 @@ class ConversationRead:
             ask_plan(self._transport, self._task)
         self._pending.update(row["id"] for row in missing)
         for row in missing:
-            crew.give(row)
-        self._collect(crew.ready())
-        self._tell()
+            pool.submit(row)
+        self._collect(pool.ready())
+        self._report_progress()
         if (
             self._on_part is not None
             and not self._pending
@@ -288,39 +171,39 @@ class ConversationRead:
         return self._handed + len(self._rows)
 
     def _collect(self, results: Iterator[tuple[Row, bool | None, Exception | None]]) -> None:
-        """Take what the threads have done; the first failure ends the read."""
+        """Collect finished rows; the first failure ends the read."""
         for row, there, error in results:
             if error is not None:
                 raise error
             if not there:
                 self._dropped.add(row["id"])
             self._pending.discard(row["id"])
-            self._tell()
+            self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is not None:
             self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
-    def _fetch(self, row: Row, lane: Lane) -> bool:
+    def _fetch(self, row: Row, connection: Connection) -> bool:
         """Fetch what a row lacks; ``False`` when the conversation is gone."""
         content, insights = self._wanted.missing(row)
         try:
             if content:
-                detail = self._detail("conversations.get", "id", row["id"], lane)
+                detail = self._detail(endpoints.CONVERSATIONS_GET, "id", row["id"], connection)
                 row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
                 row.setdefault("content", None)
                 given = row.get("insights")
                 # The object inside a conversation lacks score, issues and time; only the view has them.
                 insights = insights and isinstance(given, dict) and "sentimentScore" not in given
             if insights:
-                row["insights"] = self._insights(row, lane)
+                row["insights"] = self._insights(row, connection)
         except NotFound:
             return False
         return True
 
-    def _insights(self, row: Row, lane: Lane) -> Row | None:
+    def _insights(self, row: Row, connection: Connection) -> Row | None:
         try:
-            return self._detail("conversations.insights", "conversationId", row["id"], lane)
+            return self._detail(endpoints.CONVERSATIONS_INSIGHTS, "conversationId", row["id"], connection)
         except NotFound as error:
             # unspecified: the answer for a conversation without insights. The message names the kind.
             if "insight" in error.message.lower() and "conversation" not in error.message.lower():
@@ -330,13 +213,12 @@ class ConversationRead:
                 return given
             raise
 
-    def _detail(self, name: str, field: str, identifier: str, lane: Lane) -> Row:
-        endpoint = ENDPOINTS[name]
-        call = Call("GET", endpoint.path_for(self._transport.config.scheme, identifier), repeatable=True)
-        data = self._transport.send(call, self._task, lane=lane).data
+    def _detail(self, endpoint: Endpoint[Any], field: str, identifier: str, connection: Connection) -> Row:
+        call = Call.to(endpoint, self._transport.config.scheme, identifier)
+        data = self._transport.send(call, self._task, connection=connection).data
         if not isinstance(data, dict) or data.get(field) != identifier:
             raise UnexpectedResponse(
-                f"The answer of {name} is not that of this conversation: its {field} is another, or none",
+                f"The answer of {endpoint.name} is not that of this conversation: its {field} is another, or none",
                 request=call.label,
             )
         return data
@@ -348,7 +230,7 @@ class ConversationRead:
 
 
 def _check_insights(rows: list[Row]) -> None:
-    """Refuse insights that say of themselves that they belong to another conversation.
+    """Refuse insights that belong to another conversation by their own id.
 
     Raises
     ------
@@ -360,5 +242,5 @@ def _check_insights(rows: list[Row]) -> None:
         if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
             raise UnexpectedResponse(
                 "A row of the list carries the insights of another conversation",
-                request=f"GET {ENDPOINTS['conversations.list'].path}",
+                request=f"GET {endpoints.CONVERSATIONS_LIST.path}",
             )

@@ -1,4 +1,4 @@
-"""Many conversations in, side by side: every record once, and an account of what became of each."""
+"""Log many conversations concurrently: every record once, with the outcome of each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
-from promptlift.client.conversation_states import compare, is_news
-from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.ledger import Ledger, LoggedState, ledger_path
-from promptlift.client.log_result import LogResult, NotUpdated
-from promptlift.client.presence import Presence, PresenceCheck, Present
-from promptlift.client.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.ledger import Ledger, LoggedState, ledger_path
+from promptlift.client.log.presence import Presence, PresenceCheck, Present
+from promptlift.client.log.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.result import LogResult, NotUpdated
+from promptlift.client.log.states import compare, is_news
 from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
@@ -28,20 +27,21 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from promptlift.client.lane import Lane
+    from promptlift.client.connection import Connection
 
-# What is under way together shares one sync of the disk in our service.
+# Concurrent records share one sync of the disk in our service.
 LOG_THREADS: Final = 16
-# So many are prepared and under way at a time; the bodies of the others are not made yet.
+# How many records are prepared and in flight at a time; the bodies of the others are not made yet.
 _WINDOW: Final = 256
-# A record may be one that the service cannot digest; so many in a row are a service that is out of order.
+# A single record may make the service fail; this many failures in a row mean that the service is broken.
 _FAILING_MOST: Final = 2 * LOG_THREADS
-# An id that so many conversations have is no id of a conversation: a customer's, say.
+# An id shared by this many conversations does not identify a conversation but, say, a customer.
 _SHARED: Final = 9
 # How often a conversation may change between reading and updating it.
 _UPDATE_RACES: Final = 5
@@ -97,6 +97,7 @@ class LoggingRun:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._transport = transport
+        self._scheme = transport.config.scheme
         self._prompt_id = prompt_id
         self._task = Task()
         self._result = LogResult()
@@ -108,7 +109,7 @@ class LoggingRun:
             else Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         )
         self._check = PresenceCheck(transport, self._task, prompt_id)
-        # Source ids of records under way, and those that turned out to be no conversation's own.
+        # Source ids of records in flight, and ids that turned out to be shared by conversations.
         self._under_way: set[str] = set()
         self._shared: set[str] = set()
         self._failing = 0
@@ -121,12 +122,11 @@ class LoggingRun:
         InvalidApiKey, NotFound
             The key or the prompt is wrong: nothing else would go in either.
         """
-        link = self._transport.config.scheme.link
-        outgoing = prepare(records, self._prompt_id, link)
-        crew: Crew[_Job, _Done]
+        outgoing = prepare(records, self._prompt_id, self._scheme.link)
+        pool: WorkerPool[_Job, _Done]
         try:
-            with Crew(self._transport, self._work, task=self._task, threads=LOG_THREADS) as crew:
-                self._feed(outgoing, crew)
+            with WorkerPool(self._transport, self._work, task=self._task, threads=LOG_THREADS) as pool:
+                self._feed(outgoing, pool)
         finally:
             if self._ledger is not None:
                 self._ledger.close()
@@ -134,38 +134,38 @@ class LoggingRun:
         self._result.not_updated.sort(key=lambda changed: changed.index)
         return self._result
 
-    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], crew: Crew[_Job, _Done]) -> None:
+    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], pool: WorkerPool[_Job, _Done]) -> None:
         window: list[Outgoing] = []
         for one in outgoing:
             if self._result.stopped is not None:
                 self._not_sent()
             elif isinstance(one, FailedRecord):
                 self._result.failed.append(one)
-                self._tell()
+                self._report_progress()
             else:
                 window.append(one)
                 if len(window) >= _WINDOW:
-                    self._give(window, crew)
+                    self._give(window, pool)
                     window = []
-        self._give(window, crew)
-        self._collect(crew, leave=0)
+        self._give(window, pool)
+        self._collect(pool, leave=0)
 
-    def _give(self, window: list[Outgoing], crew: Crew[_Job, _Done]) -> None:
+    def _give(self, window: list[Outgoing], pool: WorkerPool[_Job, _Done]) -> None:
         while window:
             now, later = self._apart(window)
             if not self._under_way.isdisjoint(one.source_id for one in now):
-                self._collect(crew, leave=0)
+                self._collect(pool, leave=0)
             for one, job in self._plan(now):
                 if self._result.stopped is not None:
                     self._not_sent()
                 elif job is None:
                     self._result.already_there += 1
-                    self._tell()
+                    self._report_progress()
                 else:
                     if one.source_id is not None:
                         self._under_way.add(one.source_id)
-                    crew.give(job)
-            self._collect(crew, leave=0 if later else _WINDOW)
+                    pool.submit(job)
+            self._collect(pool, leave=0 if later else _WINDOW)
             window = later
 
     def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
@@ -182,7 +182,7 @@ class LoggingRun:
         return now, later
 
     def _plan(self, window: list[Outgoing]) -> Iterator[tuple[Outgoing, _Job | None]]:
-        """Say for each record what is to be done; ``None`` when it is in the service already.
+        """Decide what to do with each record; ``None`` when the service already has it.
 
         The ledger knows what was logged, the service what it still has: it may have been put back to a former state.
         """
@@ -232,39 +232,39 @@ class LoggingRun:
         to_set = is_news(same.status, one.status) or (self._check.offers_lookup and not found)
         return _Job(one, known_as=same) if to_set else None
 
-    def _work(self, job: _Job, lane: Lane) -> _Done:
-        """Bring one record into the service; in a thread of the crew."""
+    def _work(self, job: _Job, connection: Connection) -> _Done:
+        """Log one record; called in a thread of the pool."""
         one = job.one
         try:
             if job.known_as is not None:
-                return self._set(job.known_as, one, lane)
-            done = self._reconcile(job, lane)
+                return self._set(job.known_as, one, connection)
+            done = self._reconcile(job, connection)
         except NotFound:  # it was there a moment ago
             done = None
-        return done or self._post(one, lane)
+        return done or self._post(one, connection)
 
-    def _reconcile(self, job: _Job, lane: Lane) -> _Done | None:
+    def _reconcile(self, job: _Job, connection: Connection) -> _Done | None:
         """Compare a record with the states that the service has; ``None`` when it is none of them."""
         for _ in range(_UPDATE_RACES):
             with contextlib.suppress(InvalidState):  # somebody else updated it since it was read
-                return self._compare(job, lane)
+                return self._compare(job, connection)
         raise UnexpectedResponse(
             f"Conversation {job.one.source_id} changes too often to be updated; log it again later"
         )
 
-    def _compare(self, job: _Job, lane: Lane) -> _Done | None:
+    def _compare(self, job: _Job, connection: Connection) -> _Done | None:
         one = job.one
         older: _Done | None = None
         grown: Present | None = None
         for candidate in job.candidates:
-            found = self._read(candidate.id, lane)
+            found = self._read(candidate.id, connection)
             if found is None:
                 continue
             there, status = found
             relation = compare(there, one.content)
             there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
             if relation == "same":
-                return self._set(Present(candidate.id, status, there_hash), one, lane, source_id=False)
+                return self._set(Present(candidate.id, status, there_hash), one, connection, source_id=False)
             if relation == "edited":
                 relation = "older" if _was_replaced(one, there_hash, job.states) else "newer"
             if relation == "older":
@@ -276,22 +276,21 @@ class LoggingRun:
         if not self._check.offers_lookup:
             return _Done("not_updated", grown.id, grown.status)
         fields = {"content": one.content, "status": one.status, "ifContentHash": grown.content_hash}
-        self._patch(grown.id, fields, lane)
+        self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
-    def _read(self, conversation_id: str, lane: Lane) -> tuple[str, str | None] | None:
-        endpoint = ENDPOINTS["conversations.get"]
-        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
-        call = Call("GET", path, {"includeInsights": "false"}, repeatable=True)
+    def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
+        query = {"includeInsights": "false"}
+        call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
-            data = self._transport.send(call, self._task, lane=lane).data
+            data = self._transport.send(call, self._task, connection=connection).data
         except NotFound:
             return None
         if not isinstance(data, dict) or not isinstance(data.get("content"), str):
             raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
         return data["content"], data.get("status")
 
-    def _set(self, there: Present, one: Outgoing, lane: Lane, *, source_id: bool = True) -> _Done:
+    def _set(self, there: Present, one: Outgoing, connection: Connection, *, source_id: bool = True) -> _Done:
         """Set the status or the source id of a conversation whose content is the same."""
         news = is_news(there.status, one.status)
         if news and not self._check.offers_lookup:
@@ -301,34 +300,33 @@ class LoggingRun:
             "sourceId": one.source_id if source_id and there.content_hash is None else None,
         }
         if any(fields.values()):
-            self._patch(there.id, fields, lane)
+            self._patch(there.id, fields, connection)
         return _Done("updated" if news else "already_there", there.id, one.status if news else there.status)
 
-    def _patch(self, conversation_id: str, fields: dict[str, str | None], lane: Lane) -> None:
-        endpoint = ENDPOINTS["conversations.update"]
-        path = endpoint.path_for(self._transport.config.scheme, conversation_id)
+    def _patch(self, conversation_id: str, fields: dict[str, str | None], connection: Connection) -> None:
         body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
-        self._transport.send(Call(endpoint.method, path, None, body, repeatable=True), self._task, lane=lane)
+        call = Call.to(endpoints.CONVERSATIONS_UPDATE, self._scheme, conversation_id, body=body)
+        self._transport.send(call, self._task, connection=connection)
 
-    def _post(self, one: Outgoing, lane: Lane) -> _Done:
-        call = Call("POST", ENDPOINTS["conversations.create"].path, None, one.body, repeatable=True)
-        answer = self._transport.send(call, self._task, lane=lane)
+    def _post(self, one: Outgoing, connection: Connection) -> _Done:
+        call = Call.to(endpoints.CONVERSATIONS_CREATE, self._scheme, body=one.body, keyed=True)
+        answer = self._transport.send(call, self._task, connection=connection)
         if not isinstance(answer.data, dict) or not isinstance(answer.data.get("id"), str):
             raise UnexpectedResponse("The answer is not a conversation with an id", request=call.label)
         # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
         outcome: Outcome = "already_there" if answer.status == 200 else "logged"
         return _Done(outcome, answer.data["id"], answer.data.get("status"))
 
-    def _collect(self, crew: Crew[_Job, _Done], *, leave: int) -> None:
-        """Take results until at most ``leave`` records are under way."""
-        for job, done, error in crew.results(leave=leave):
+    def _collect(self, pool: WorkerPool[_Job, _Done], *, leave: int) -> None:
+        """Collect results until at most ``leave`` records are in flight."""
+        for job, done, error in pool.results(leave=leave):
             if job.one.source_id is not None:
                 self._under_way.discard(job.one.source_id)
             if done is not None:
                 self._count(job.one, done)
             elif error is not None:
-                self._note(job.one, error, crew)
-            self._tell()
+                self._note(job.one, error, pool)
+            self._report_progress()
 
     def _count(self, one: Outgoing, done: _Done) -> None:
         self._failing = 0
@@ -349,7 +347,7 @@ class LoggingRun:
                 one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash
             )
 
-    def _note(self, one: Outgoing, error: Exception, crew: Crew[_Job, _Done]) -> None:
+    def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Job, _Done]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
         hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
@@ -357,16 +355,16 @@ class LoggingRun:
             self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
         self._failing += isinstance(error, ServerError | UnexpectedResponse)
         if hopeless or self._failing >= _FAILING_MOST:
-            # Nothing else would go in now. What is under way comes back; the rest is counted.
+            # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += hopeless + crew.withdraw()
+            self._result.not_sent += hopeless + pool.cancel_pending()
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1
-        self._tell()
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         self._done += 1
         self._progress(self._done)
 

@@ -1,12 +1,12 @@
-"""One page of a list: asked for, also ahead of time, and checked before anybody believes it."""
+"""One page of a list: requested, also ahead of time, and checked before it is used."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeGuard
 
-from promptlift.client.crew import Crew
 from promptlift.client.transport import Answer, Call, Task, Transport
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import UnexpectedResponse
 from promptlift.schema.naming import LINKS, link_of
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from promptlift.client.lane import Lane
-    from promptlift.client.paging import Row
+    from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Row
 
 _WRONG_GUESSES_MAX: Final = 2
 
@@ -93,7 +93,7 @@ def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> No
 
 
 class PagesAhead:
-    """Pages of a list, the next one under way in a thread while the last one is worked on.
+    """Pages of a list; a thread requests the next one while the last one is used.
 
     What is asked for ahead is a guess. It is right unless the list changes by more than the pages overlap, so a
     second wrong guess ends the guessing: no request is made that is not needed.
@@ -104,8 +104,10 @@ class PagesAhead:
         self._path = path
         self._params = params
         self._task = task
-        self._crew: Crew[tuple[int, int], Answer] = Crew(transport, self._fetch, task=task, threads=1)
-        self._under_way: tuple[int, int] | None = None
+        self._pool: WorkerPool[tuple[int, int], Answer] = WorkerPool(
+            transport, self._fetch, task=task, threads=1
+        )
+        self._in_flight: tuple[int, int] | None = None
         self._wrong = 0
 
     def __enter__(self) -> Self:
@@ -119,7 +121,7 @@ class PagesAhead:
     ) -> None:
         if kind is None:
             self._result()  # at most one: the list turned out to be shorter
-        self._crew.__exit__(kind, error, trace)
+        self._pool.__exit__(kind, error, trace)
 
     def asked(self, limit: int, offset: int) -> dict[str, str]:
         """Query parameters of a page."""
@@ -133,7 +135,7 @@ class PagesAhead:
         ApiError
             When it cannot be had.
         """
-        guessed = self._under_way
+        guessed = self._in_flight
         if guessed is not None:
             answer, error = self._result()
             if guessed == (limit, offset):
@@ -148,16 +150,16 @@ class PagesAhead:
     def ask_ahead(self, limit: int, offset: int | None) -> None:
         """Ask for a page that will be needed, ``None`` for no guess."""
         if offset is not None and self._wrong < _WRONG_GUESSES_MAX:
-            self._under_way = (limit, offset)
-            self._crew.give(self._under_way)
+            self._in_flight = (limit, offset)
+            self._pool.submit(self._in_flight)
 
-    def _fetch(self, page: tuple[int, int], lane: Lane) -> Answer:
+    def _fetch(self, page: tuple[int, int], connection: Connection) -> Answer:
         call = Call("GET", self._path, self.asked(*page), repeatable=True)
-        return self._transport.send(call, self._task, lane=lane)
+        return self._transport.send(call, self._task, connection=connection)
 
     def _result(self) -> tuple[Answer | None, Exception | None]:
-        if self._under_way is None:
+        if self._in_flight is None:
             return None, None
-        self._under_way = None
-        _, answer, error = next(self._crew.results(), (None, None, None))
+        self._in_flight = None
+        _, answer, error = next(self._pool.results(), (None, None, None))
         return answer, error

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.crew import Crew
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.reading import DETAIL_THREADS, RowsRead, ask_plan, read_list, read_prompts
-from promptlift.client.splitting import Part, Reach
+from promptlift.client.reads.read_list import (
+    ASK_PLAN_FROM,
+    DETAIL_THREADS,
+    RowsRead,
+    ask_plan,
+    read_list,
+    read_prompts,
+)
+from promptlift.client.reads.splitting import Part, Reach
 from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from promptlift.client.lane import Lane
-    from promptlift.client.paging import Row
+    from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Row
+    from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
-
-# Below so many requests no plan is exceeded in a minute.
-_ASK_PLAN_FROM = 50
 
 
 class OptimizationRead:
@@ -50,7 +55,7 @@ class OptimizationRead:
         self._results = results
         self._task = task or Task()
         self._progress = progress
-        self._path = ENDPOINTS["optimizations.list"].path
+        self._path = endpoints.OPTIMIZATIONS_LIST.path
         self._reach = Reach()
         self._found: dict[str, Row] = {}
         self._unproven: list[Part] = []
@@ -179,12 +184,12 @@ class OptimizationRead:
         return RowsRead(rows, len(rows), self._task.requests, complete, facts=facts)
 
     def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
-        if len(missing) > _ASK_PLAN_FROM:
+        if len(missing) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
         done = len(read.rows) - len(missing)
 
-        def fetch(row: Row, lane: Lane) -> bool:
-            detail = _object(self._transport, "optimizations.get", row["id"], self._task, lane)
+        def fetch(row: Row, connection: Connection) -> bool:
+            detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, connection)
             if detail is not None:
                 row |= {name: value for name, value in detail.items() if name not in row}
                 row.setdefault("results", None)
@@ -241,19 +246,19 @@ def read_variants(
         {"id": one, "named": True} if isinstance(one, str) else {"id": one["id"], "optimization": one}
         for one in optimizations
     ]
-    if len(items) > _ASK_PLAN_FROM:
+    if len(items) > ASK_PLAN_FROM:
         ask_plan(transport, task)
 
-    def fetch(item: Row, lane: Lane) -> bool:
+    def fetch(item: Row, connection: Connection) -> bool:
         named = "named" in item
         if named:
             item["optimization"] = _object(
-                transport, "optimizations.get", item["id"], task, lane, named=named
+                transport, endpoints.OPTIMIZATIONS_GET, item["id"], task, connection, named=named
             )
-        data = _object(transport, "optimizations.variants", item["id"], task, lane, named=named)
+        data = _object(transport, endpoints.OPTIMIZATIONS_VARIANTS, item["id"], task, connection, named=named)
         if data is None:
             return False
-        item["variants"] = _rows(data, ENDPOINTS["optimizations.variants"].name)
+        item["variants"] = _rows(data, endpoints.OPTIMIZATIONS_VARIANTS.name)
         return True
 
     moved = (lambda _count: None) if progress is None else (lambda count: progress(count, len(items)))
@@ -273,7 +278,7 @@ def read_variants(
 
 def read_offered(
     transport: Transport,
-    name: str,
+    endpoint: Endpoint[Any],
     identifier: str | None = None,
     *,
     params: dict[str, str] | None = None,
@@ -287,7 +292,6 @@ def read_offered(
     NotFound
         When the resource is not there, or the service does not offer the list; the message says so.
     """
-    endpoint = ENDPOINTS[name]
     path = endpoint.path_for(transport.config.scheme, identifier)
     rows: list[Row] = []
 
@@ -299,7 +303,7 @@ def read_offered(
     try:
         read = read_list(transport, path, params or {}, task=task, on_page=on_page)
     except NotFound as error:
-        raise not_offered(error, name) from None
+        raise not_offered(error, endpoint.name) from None
     except IncompleteError as error:
         if isinstance(error.fetched, RowsRead):
             error.fetched.rows = rows
@@ -321,7 +325,7 @@ def not_offered(error: NotFound, name: str) -> NotFound:
 def _side_by_side(
     transport: Transport,
     items: list[Row],
-    fetch: Callable[[Row, Lane], bool],
+    fetch: Callable[[Row, Connection], bool],
     task: Task,
     moved: Callable[[int], None],
 ) -> tuple[set[str], ApiError | None]:
@@ -329,11 +333,11 @@ def _side_by_side(
     gone: set[str] = set()
     if not items:
         return gone, None
-    crew: Crew[Row, bool]
-    with Crew(transport, fetch, task=task, threads=DETAIL_THREADS) as crew:
+    pool: WorkerPool[Row, bool]
+    with WorkerPool(transport, fetch, task=task, threads=DETAIL_THREADS) as pool:
         for item in items:
-            crew.give(item)
-        for count, (item, there, error) in enumerate(crew.results(), 1):
+            pool.submit(item)
+        for count, (item, there, error) in enumerate(pool.results(), 1):
             if isinstance(error, ApiError):
                 return gone, error
             if error is not None:
@@ -345,20 +349,28 @@ def _side_by_side(
 
 
 def _object(
-    transport: Transport, name: str, identifier: str, task: Task, lane: Lane, *, named: bool = False
+    transport: Transport,
+    endpoint: Endpoint[Any],
+    identifier: str,
+    task: Task,
+    connection: Connection,
+    *,
+    named: bool = False,
 ) -> Row | None:
     """Get an object; ``None`` when it is gone, unless the caller named it."""
-    call = Call("GET", ENDPOINTS[name].path_for(transport.config.scheme, identifier), repeatable=True)
+    call = Call.to(endpoint, transport.config.scheme, identifier)
     try:
-        data = transport.send(call, task, lane=lane).data
+        data = transport.send(call, task, connection=connection).data
     except NotFound:
         if named:
             raise
         return None
     if not isinstance(data, dict):
-        raise UnexpectedResponse(f"The answer of {name} is not an object", request=call.label)
+        raise UnexpectedResponse(f"The answer of {endpoint.name} is not an object", request=call.label)
     if data.get("id", identifier) != identifier:
-        raise UnexpectedResponse(f"The answer of {name} is that of another optimization", request=call.label)
+        raise UnexpectedResponse(
+            f"The answer of {endpoint.name} is that of another optimization", request=call.label
+        )
     return data
 
 

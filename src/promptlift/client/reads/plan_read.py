@@ -1,18 +1,18 @@
-"""What a read will cost before it starts."""
+"""Estimate what a read will cost before it starts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.pages import list_page
-from promptlift.client.paging import PAGE_ROWS, overlap_for, pages_for
-from promptlift.client.reading import ask_plan
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.paging import PAGE_ROWS, overlap_for, pages_for
+from promptlift.client.reads.read_list import ask_plan
 from promptlift.client.transport import Call
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from promptlift.client.reading import ConversationRead, Wanted
+    from promptlift.client.reads.conversations import ConversationRead, Wanted
     from promptlift.client.transport import Transport
 
 
@@ -48,12 +48,11 @@ class ReadPlan:
 
 
 def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
-    """Look at one row and the plan, and tell what a read will cost."""
+    """Request one row and the plan, and estimate what a read will cost."""
     ask_plan(transport)
-    path = ENDPOINTS["conversations.list"].path
     params = {**read.params(), "limit": "1", "offset": "0"}
-    data = transport.send(Call("GET", path, params, repeatable=True)).data
-    page = list_page(data, f"GET {path}", params)
+    call = Call.to(endpoints.CONVERSATIONS_LIST, transport.config.scheme, query=params)
+    page = list_page(transport.send(call).data, call.label, params)
     total = page.total
     overlap = overlap_for(total, PAGE_ROWS)
     requests = pages_for(total, PAGE_ROWS, overlap)

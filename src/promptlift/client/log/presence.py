@@ -1,4 +1,4 @@
-"""Which conversations a service has: asked for by id where it offers that, else read from its list."""
+"""Find which conversations a service has: by id where it offers that, otherwise from its list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from promptlift.client.endpoints import ENDPOINTS
 from promptlift.client.retry import CUT_OFF
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import (
@@ -19,12 +18,12 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import limits
+from promptlift.schema import endpoints, limits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-# So few are asked for one by one rather than looked for in the list.
+# Up to this many are requested one by one instead of searched for in the list.
 _FEW: Final = 8
 
 
@@ -75,7 +74,7 @@ class PresenceCheck:
         Raises
         ------
         ApiError
-            The service cannot be reached, or is out of order.
+            The service cannot be reached, or fails.
         """
         if not ids and not source_ids:
             return Presence()
@@ -87,22 +86,19 @@ class PresenceCheck:
         return Presence({one: present for one in ids if (present := self._find(one, ids)) is not None})
 
     def note(self, conversation_id: str, status: str | None) -> None:
-        """Take note of a conversation that was added meanwhile."""
+        """Record a conversation that was added in the meantime."""
         if self.offers_lookup is False:
             self._listed[conversation_id] = Present(conversation_id, status)
 
     def _look_up(self, ids: list[str], source_ids: list[str]) -> Presence | None:
-        endpoint = ENDPOINTS["conversations.lookup"]
-        path = endpoint.path_for(self._scheme, self._prompt_id)
         found = Presence()
         most = limits.LOOKUP_IDS
         for start in range(0, max(len(ids), len(source_ids)), most):
             wanted = {"ids": ids[start : start + most], "sourceIds": source_ids[start : start + most]}
             body = orjson.dumps(wanted)
+            call = Call.to(endpoints.CONVERSATIONS_LOOKUP, self._scheme, self._prompt_id, body=body)
             try:
-                answer = self._transport.send(
-                    Call(endpoint.method, path, None, body, repeatable=True), self._task
-                )
+                answer = self._transport.send(call, self._task)
             except ApiError as error:
                 if _says_nothing(error):
                     raise
@@ -134,7 +130,7 @@ class PresenceCheck:
             "limit": str(limits.LIST_LIMIT_MAX),
             "offset": str(self._offset),
         }
-        call = Call("GET", ENDPOINTS["conversations.list"].path, params, repeatable=True)
+        call = Call.to(endpoints.CONVERSATIONS_LIST, self._scheme, query=params)
         data = self._transport.send(call, self._task).data
         try:
             rows, total = data["data"], int(data["pagination"]["total"])
@@ -150,9 +146,8 @@ class PresenceCheck:
         self._is_whole = self._is_read and len(self._listed) >= total
 
     def _get(self, conversation_id: str) -> Present | None:
-        endpoint = ENDPOINTS["conversations.get"]
-        path = endpoint.path_for(self._scheme, conversation_id)
-        call = Call("GET", path, {"includeInsights": "false"}, repeatable=True)
+        query = {"includeInsights": "false"}
+        call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task).data
         except NotFound:
@@ -163,7 +158,7 @@ class PresenceCheck:
 
 
 def _says_nothing(error: ApiError) -> bool:
-    """Whether an error leaves open what the service offers: it could not be asked."""
+    """Whether an error leaves open what the service offers because it could not answer."""
     if isinstance(error, ServerError):
         return error.status != 501
     return isinstance(error, RateLimited | LimitExceeded | ConnectionFailed) or error.code == CUT_OFF

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from promptlift.client.records import FailedRecord
+    from promptlift.client.log.records import FailedRecord
 
 _SHOWN: Final = 10
 
@@ -22,7 +22,7 @@ class NotUpdated:
     Attributes
     ----------
     index
-        Its place in what was handed over, from 0.
+        Its position in the given records, from 0.
     source
         File and line, when it was read from a file; else ``record`` and the index.
     source_id
@@ -57,7 +57,7 @@ class LogResult:
     already_there
         Conversations that were logged before; nothing was added for them.
     failed
-        Records that did not go in, each with its place and the reason.
+        Records that were not logged, each with its position and the reason.
     not_updated
         Conversations that have changed since they were logged, where the service has no way to update them.
     not_sent

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.group import Group
+from promptlift.client.api.group import Group
 from promptlift.client.transport import query
-from promptlift.schema.pages import Done, Page
+from promptlift.schema import endpoints
 from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from promptlift.schema.pages import Done, Page
 
 
 class Personas(Group):
     """Personas that talk in simulated conversations. The embedded service offers them; others may not."""
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[Persona]:
-        """One page of personas: the account's own, then those of the library."""
-        return self._ask("personas.list", Page[Persona], params=query(limit=limit, offset=offset))
+        """Return one page of personas: the account's own, then those of the library."""
+        return self._send(endpoints.PERSONAS_LIST, params=query(limit=limit, offset=offset))
 
     def create(self, *, name: str, description: str) -> Persona:
         """Add a persona to the account."""
         body = self._body(PersonaCreate, {"name": name, "description": description})
-        return self._ask("personas.create", Persona, body=body)
+        return self._send(endpoints.PERSONAS_CREATE, body=body)
 
     def get(self, persona_id: str) -> Persona:
-        """One persona."""
-        return self._ask("personas.get", Persona, persona_id)
+        """Return one persona."""
+        return self._send(endpoints.PERSONAS_GET, persona_id)
 
     def update(self, persona_id: str, **fields: Any) -> Persona:
         """Change ``name`` or ``description`` of a persona of the account."""
-        return self._ask("personas.update", Persona, persona_id, body=self._body(PersonaUpdate, fields))
+        return self._send(endpoints.PERSONAS_UPDATE, persona_id, body=self._body(PersonaUpdate, fields))
 
     def delete(self, persona_id: str) -> Done:
         """Delete a persona of the account."""
-        return self._ask("personas.delete", Done, persona_id)
+        return self._send(endpoints.PERSONAS_DELETE, persona_id)

@@ -1,4 +1,4 @@
-"""How a list is read completely while the service goes on writing: decisions only, no I/O.
+"""Read a list completely while the service goes on writing: decisions only, no I/O.
 
 The service gives pages by offset. Between two pages rows are inserted and deleted, so the same offset means
 another row. Pages therefore overlap by a few rows. A page *meets* when it has a row that is read already: because
@@ -20,16 +20,16 @@ Row = dict[str, Any]
 
 PAGE_ROWS: Final = 100
 OVERLAP_MOST: Final = 3
-# A list from which rows vanish while it is read will lose more.
+# A list that loses rows while it is read will lose more.
 OVERLAP_AFTER_MISS: Final = 6
 # Requests that a read may make beyond one for every full page.
 SPARE_REQUESTS: Final = 5
-# A list is read so many times from the top before it is given up.
+# How often a list is read from the top before the read fails.
 _PASSES_MAX: Final = 3
 # A count and a page that the service did not take at the same moment differ once, not three times.
 _DOUBTS_MAX: Final = 2
 _IDLE_MAX: Final = 8
-# So many rows may be deleted where they were not read yet, and nobody asks about it.
+# How many rows may be deleted in the unread part before that is checked.
 _FALL_UNSEEN: Final = 20
 # Nobody logs faster than this while a list is read.
 _GROWTH_MAX: Final = 10_000
@@ -96,7 +96,7 @@ class Walk:
     _found: int = 0
     _caught_up: bool = False
     _passes: int = 1
-    # Of this moment:
+    # Of the current position:
     _island: tuple[int, list[str], bool] | None = None
     _above: set[str] = field(default_factory=set)
     _overlap: int = OVERLAP_MOST
@@ -221,7 +221,7 @@ class Walk:
             self._finish(total)
             return
         self._idle = 0 if len(self._covered) > seen else self._idle + 1
-        inserted = max(0, total - self._first_total)  # so many known rows may have moved to further pages
+        inserted = max(0, total - self._first_total)  # as many known rows may have moved to later pages
         if self._idle > _IDLE_MAX + inserted // max(1, self.limit - self._overlap):
             raise ListBroken(f"the service gives the same {seen} of {total} rows again and again")
         # At least one row further, else a service with pages of one row would never end.
