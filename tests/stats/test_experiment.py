@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes
-from promptlift.stats.budget import is_futile
+from promptlift.stats import Experiment, analyse_pairs
+from promptlift.stats.budget import confirm_passes, is_futile
+from promptlift.stats.passes import Outcome
 
 
 def play(run, answer, *, most=10_000):

@@ -28,7 +28,7 @@ from promptlift.errors import (
 from promptlift.workspace import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.waiting import pause_before_next_look
 from support.foreign_optimizations import OptimizationService
-from support.foreign_service import KEY
+from support.foreign_service import KEY, hang_up
 
 
 class SkippingClock(SystemClock):
@@ -63,11 +63,6 @@ def lift(service, clock):
     with promptlift.connect(service.base_url, KEY, progress=False) as opened:
         opened.client.transport.clock = clock
         yield opened
-
-
-def hang_up(handler):
-    """Close the connection without an answer."""
-    handler.close_connection = True
 
 
 RESULTS = {"winnerSelected": True, "winningVariantId": "va", "lift": 12.5, "confidence": 0.92}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import collect, group_rows, names_of, require
-from promptlift.analysis.sentiments import SENTIMENTS
+from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +126,7 @@ def _pair_columns(pair: str | Sequence[str] | None) -> list[str]:
 
 
 def _items(frame: pd.DataFrame, pairs: list[str]) -> NDArray[np.intp]:
-    """Number the items; -1 where a part of their name is missing."""
+    """Assign each row to an item; -1 where a part of an item's name is missing."""
     codes = np.zeros(len(frame), np.intp)
     for name in pairs:
         try:
@@ -195,7 +195,7 @@ def _outcome(
 
 
 def _numbers(column: pd.Series[Any]) -> NDArray[np.float64] | None:
-    """Give the column as float64 with NaN, or None where it holds something else."""
+    """Return the column as float64 with NaN, or None where it holds something else."""
     dtype: Any = column.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise ValueError(
@@ -242,7 +242,7 @@ def _labels(column: pd.Series[Any], name: str) -> tuple[NDArray[np.float64], tup
 def items_of(
     arms: Arms, place: int, *, repeats: Repeats, by: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Outcome of each item in one variant, and which items it has at all.
+    """Return the outcome of each item in one variant, and which items it has at all.
 
     Parameters
     ----------

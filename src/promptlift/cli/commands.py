@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-import promptlift
+from promptlift._version import __version__
 
 app = typer.Typer(
     help="Explore how LLM prompts perform: run the service, log conversations, see and report how prompts do.",
@@ -47,7 +47,7 @@ BaseUrl = Annotated[
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
     if wanted:
-        typer.echo(f"promptlift {promptlift.__version__}")
+        typer.echo(f"promptlift {__version__}")
         raise typer.Exit
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlift.atomic_write import atomic_write
 from promptlift.cli.leaving import leave_if_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _DOTS = 120
 
@@ -44,10 +47,16 @@ def run_demo(*, out: Path, data: Path | None) -> None:
         conversations = lift.conversations(insights=True)
         ours = conversations[conversations["prompt_id"].isin(ids)]
         _say(_summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
-        plots.prompt_overview(lift, ids[-1]).savefig(picture, dpi=_DOTS)
+        _save(plots.prompt_overview(lift, ids[-1]), picture)
         report.write(lift, ids, page)
     _say(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
     _say("Your own conversations: promptlift import FILE --prompt NAME, or promptlift lab.")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=_DOTS)
+    atomic_write(path, drawn.getvalue())
 
 
 @contextlib.contextmanager

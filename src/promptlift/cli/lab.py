@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import typer
 
 import promptlift
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, MissingExtra
 from promptlift.local import DataFolder, ServiceUse
 from promptlift.local.privacy import warn_when_open
@@ -96,7 +96,7 @@ def copy_notebooks(folder: Path) -> list[Path]:
         to = folder / part
         if not to.exists():
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, to)
+            atomic_write(to, file.read_bytes())
             copied.append(to)
     return copied
 

@@ -8,19 +8,22 @@ import os
 import signal
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
+from promptlift.file_lock import file_lock, try_acquire
 from promptlift.local.folder import DataFolder, ServiceRecord
-from promptlift.local.locks import FileLock
+from promptlift.local.platform import check_platform
 from promptlift.local.privacy import readable_by_others
 from promptlift.local.watch import end_when_unused
 from promptlift.service.settings import DATABASE_NAME, ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
+
+    from filelock import FileLock
 
     from promptlift.service.server import Ready
 
@@ -46,6 +49,7 @@ def run_service(
     while_used
         Whether to end with the last user of the folder, and to keep the key off the output.
     """
+    check_platform()
     serve = _load_server()
     settings = ServiceSettings.from_env(host=host, port=port, data=data, database_url=database, plan=plan)
     served = _Served(settings)
@@ -100,17 +104,19 @@ class _Served:
             self._folder = DataFolder(self._file.parent)
             self._lock = self._folder.service_lock()
         elif self._file is not None:
-            self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
+            self._lock = file_lock(self._file.with_name(f"{self._file.name}.lock"))
 
     def lock(self) -> None:
         """Keep other services away; raise when there is one already."""
         if self._lock is None:
             return
         try:
-            if self._lock.acquire(timeout=_LOCK_SECONDS):
+            if try_acquire(self._lock, timeout=_LOCK_SECONDS):
                 return
         except FileNotFoundError as error:
-            raise ServiceStartError(f"There is no folder {self._lock.path.parent}: make it first.") from error
+            raise ServiceStartError(
+                f"There is no folder {Path(self._lock.lock_file).parent}: make it first."
+            ) from error
         record = self._folder.read_record() if self._folder else None
         who = f" (pid {record.pid}, at {record.base_url})" if record else ""
         what = self._folder.path if self._folder else self._file

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
+from promptlift.retry import backoff
 
 # With these statuses the service says that it will never support the request.
 _FINAL_STATUSES = frozenset({501, 505})
@@ -76,8 +77,7 @@ class RetryPolicy:
             return wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_timeout else None
         if not _passing(error):
             return None
-        pause = min(self.longest_pause, self.first_pause * 2 ** min(attempt.number - 1, 20))
-        pause *= 0.75 + 0.5 * jitter
+        pause = backoff(attempt.number, first=self.first_pause, longest=self.longest_pause, jitter=jitter)
         timeout = self.timeout if attempt.reached else self.first_timeout
         return pause if attempt.elapsed + pause <= timeout else None
 

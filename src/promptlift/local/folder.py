@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ServiceStartError
-from promptlift.local.locks import FileLock, is_held
+from promptlift.file_lock import file_lock, is_held, try_acquire
 from promptlift.service.identifiers import new_key
 from promptlift.service.settings import default_data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from filelock import FileLock
 
 _LOG_BYTES = 5 * 1024 * 1024
 _LOG_END_BYTES = 16 * 1024
@@ -88,11 +89,11 @@ class DataFolder:
 
     def start_lock(self) -> FileLock:
         """Make the lock that decides who starts or ends the service."""
-        return FileLock(self.path / "start.lock")
+        return file_lock(self.path / "start.lock")
 
     def service_lock(self) -> FileLock:
         """Make the lock that the service process holds as long as it lives."""
-        return FileLock(self.path / "process.lock")
+        return file_lock(self.path / "process.lock")
 
     def service_lives(self) -> bool:
         """Say whether a process serves this folder."""
@@ -129,9 +130,7 @@ class DataFolder:
         record
             What the service says about itself.
         """
-        made = self.path / f"service.json.{os.getpid()}"
-        made.write_text(json.dumps(asdict(record)), encoding="utf-8")
-        made.replace(self.path / "service.json")
+        atomic_write(self.path / "service.json", json.dumps(asdict(record)).encode())
 
     def remove_record(self) -> None:
         """Say that the service is going."""
@@ -139,29 +138,19 @@ class DataFolder:
 
     def new_lease(self) -> FileLock:
         """Make the lock that marks this process as a user. Call it with the start lock held."""
-        lease = FileLock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
-        lease.try_acquire()
+        lease = file_lock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
+        try_acquire(lease)
         return lease
 
-    def in_use(self, *, own: Path | None = None) -> bool:
-        """Say whether a living process uses the service. Call it with the start lock held.
-
-        Parameters
-        ----------
-        own
-            Lease of this process, which does not count.
-        """
+    def in_use(self) -> bool:
+        """Whether a living process uses the service. Call it with the start lock held."""
         used = False
-        for path in self._leases(own):
+        for path in sorted(self.users.iterdir()):
             if is_held(path):
                 used = True
             else:
                 path.unlink(missing_ok=True)
         return used
-
-    def _leases(self, own: Path | None) -> Iterator[Path]:
-        # Opening and closing our own lock file would release it, so it is left alone.
-        return (path for path in sorted(self.users.iterdir()) if path != own)
 
     def open_log(self) -> int:
         """Open the log for a new service process and give its descriptor; an old long log is put aside."""

@@ -11,17 +11,21 @@ import sys
 import threading
 import time
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
+from promptlift.file_lock import try_acquire
+from promptlift.local.platform import check_platform
 from promptlift.local.privacy import warn_when_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from filelock import FileLock
+
     from promptlift.local.folder import DataFolder, ServiceRecord
-    from promptlift.local.locks import FileLock
 
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
@@ -75,6 +79,7 @@ class ServiceUse:
         self._plan = plan
         self._child: subprocess.Popen[bytes] | None = None
         self._lease: FileLock | None = None
+        check_platform()
         warn_when_open(folder.path)
         with _held(folder):
             self._lease = folder.new_lease()
@@ -210,7 +215,7 @@ class ServiceUse:
 
     def _give_back_lease(self) -> None:
         if self._lease is not None:
-            self._lease.path.unlink(missing_ok=True)
+            Path(self._lease.lock_file).unlink(missing_ok=True)
             self._lease.release()
             self._lease = None
 
@@ -221,7 +226,7 @@ def _held(folder: DataFolder) -> Iterator[None]:
     with _threads:
         lock = folder.start_lock()
         try:
-            held = lock.acquire(timeout=START_SECONDS + STOP_SECONDS)
+            held = try_acquire(lock, timeout=START_SECONDS + STOP_SECONDS)
         except OSError as error:
             raise ServiceStartError(
                 f"The data folder cannot be used: {error}. Name another with data= or PROMPTLIFT_DATA."

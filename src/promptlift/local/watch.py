@@ -7,6 +7,8 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
+from promptlift.file_lock import try_acquire
+
 if TYPE_CHECKING:
     from promptlift.local.folder import DataFolder
 
@@ -41,7 +43,7 @@ def _watch(folder: DataFolder) -> None:
 def _unused(folder: DataFolder) -> bool:
     try:
         lock = folder.start_lock()
-        if not lock.try_acquire():
+        if not try_acquire(lock):
             return False
         try:
             if folder.in_use():

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
@@ -18,20 +19,32 @@ PROMPT_STATUSES: tuple[PromptStatus, ...] = ("active", "draft", "archived")
 class Prompt(ApiModel):
     """A named block of instruction text, bound to a target model."""
 
-    id: str
-    name: str
-    content: str
+    id: Annotated[str, Column(name="prompt_id")]
+    """The prompt's id."""
+    name: Annotated[str, Column()]
+    """The prompt's name."""
+    content: Annotated[str, Column(meaning="The prompt's text; missing where nobody has given it yet.")]
+    """The prompt's text, or what stands in for it."""
     content_known: bool | None = None
     """Whether ``content`` is the prompt's text; ``False`` where nobody gave it yet. A field of ours."""
-    llm_model: str | None = None
-    description: str | None = None
-    tags: list[str] = Field(default_factory=list)
-    temperature: float | None = None
-    max_tokens: int | None = None
-    objective: str | None = None
-    status: str
-    created_at: UtcTime | None = None
-    updated_at: UtcTime | None = None
+    llm_model: Annotated[str | None, Column()] = None
+    """The model that the prompt is written for."""
+    description: Annotated[str | None, Column()] = None
+    """What the prompt is for."""
+    tags: Annotated[list[str], Column()] = Field(default_factory=list)
+    """Labels for grouping and filtering."""
+    temperature: Annotated[float | None, Column()] = None
+    """Sampling temperature."""
+    max_tokens: Annotated[int | None, Column(unit="tokens")] = None
+    """Limit on the length of an answer, in tokens."""
+    objective: Annotated[str | None, Column()] = None
+    """What counts as success."""
+    status: Annotated[str, Column(categories=PROMPT_STATUSES)]
+    """``active``, ``draft`` or ``archived``."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the prompt was created."""
+    updated_at: Annotated[UtcTime | None, Column()] = None
+    """When the prompt was last changed."""
 
 
 class PromptChange(ApiModel):

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, StringConstraints
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LongText, not_blank
 
 Verdict = Literal["keep", "reject"]
 VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
@@ -17,17 +18,20 @@ VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
 class VariantReview(ApiModel):
     """What people said of one variant."""
 
-    variant_id: str
-    verdict: str | None = None
+    variant_id: Annotated[str, Column()]
+    """The variant."""
+    verdict: Annotated[str | None, Column(categories=VERDICTS)] = None
     """``keep``, ``reject``, or ``None`` while nobody has decided."""
-    note: str | None = None
-    updated_at: UtcTime | None = None
+    note: Annotated[str | None, Column()] = None
+    """What people noted."""
+    updated_at: Annotated[UtcTime | None, Column()] = None
+    """When the verdict or the note last changed."""
 
 
 class ReviewUpdate(RequestModel):
     """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
 
-    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     verdict: Verdict | None = None
     """``null`` takes the verdict back."""
     note: LongText | None = None

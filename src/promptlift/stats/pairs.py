@@ -87,7 +87,7 @@ def analyse_pairs(
     prior_sd_points: float = PRIOR_SD_POINTS,
     clusters: Iterable[CompletedInCluster] | None = None,
 ) -> PairAnalysis:
-    """Lift, interval, expected lift, e-value and confidence of a pair table.
+    """Compute lift, interval, expected lift, e-value and confidence of a pair table.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def table_of_columns(
     sentiment: Sequence[Sequence[float | None]] | None,
     quality: Sequence[Sequence[float | None]] | None,
 ) -> list[list[Measured]]:
-    """Put three tables of cells by arms together.
+    """Combine three tables of cells by arms.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def table_of_columns(
 
 
 def _measured(completed: object, sentiment: float | None = None, quality: float | None = None) -> Measured:
-    """One outcome, checked: true, false or nothing; metrics that are numbers."""
+    """Check one outcome: true, false or nothing; metrics that are numbers."""
     try:
         answer = _AS_COMPLETED[completed]
     except (KeyError, TypeError):

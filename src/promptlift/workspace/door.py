@@ -8,6 +8,7 @@ from promptlift.client import configure
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.incoming import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
+from promptlift.workspace.optimizing import Optimizing
 from promptlift.workspace.reviewing import Reviewing
 
 
@@ -43,7 +44,7 @@ def connect(
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
-class Workspace(ConversationTables, OptimizationTables, Logging, Reviewing):
+class Workspace(ConversationTables, OptimizationTables, Logging, Optimizing, Reviewing):
     """What an analyst holds: the tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests

@@ -164,7 +164,7 @@ class OptimizationTables(Session):
         Returns
         -------
         DataFrame
-            simulation_id, optimization_id, variant_id, variant_number (0 is the original), is_original, stage, pass,
+            simulation_id, optimization_id, variant_id, variant_number (0 is the original), is_original, stage, pass_number,
             cell (arms with the same number are a pair), persona_id, persona, scenario, opening, goal,
             scenario_source, status (``dropped`` when lost to an error), task_completed, sentiment,
             sentiment_score, quality, turns, ended_by, error, created_at; with ``content`` also content.

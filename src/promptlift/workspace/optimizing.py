@@ -1,4 +1,4 @@
-"""Optimizations triggered, waited for, applied and stopped; former texts restored."""
+"""Optimizations triggered and waited for; former texts restored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from promptlift.client.reads.optimizations import not_offered
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
-    InvalidState,
     NotFound,
     ServerError,
     UnexpectedResponse,
@@ -28,7 +27,7 @@ from promptlift.workspace.waiting import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from promptlift.schema.optimizations import ApplyAnswer, Optimization, StopAnswer
+    from promptlift.schema.optimizations import Optimization
     from promptlift.schema.versions import RestoreAnswer
 
 
@@ -142,57 +141,6 @@ class Optimizing(Session):
         """
         return self.client.optimizations.get(optimization_id)
 
-    def apply(
-        self,
-        optimization_id: str,
-        variant_id: str | None = None,
-        *,
-        if_version_id: str | None = None,
-        note: str | None = None,
-    ) -> ApplyAnswer:
-        """Make a variant the live text of the prompt.
-
-        Parameters
-        ----------
-        optimization_id
-            A completed optimization.
-        variant_id
-            The variant; the winner when it is left out.
-        if_version_id
-            Only while this version of :meth:`versions` is live, so that nobody's change is written over unseen. An
-            offer of the embedded service.
-        note
-            Kept with the action by the embedded service.
-
-        Raises
-        ------
-        InvalidState
-            When the optimization is not completed, has no winner and no variant is named, or another version is live.
-        """
-        with _unsure_of_apply(optimization_id):
-            return self.client.optimizations.apply(
-                optimization_id, variant_id=variant_id, if_version_id=if_version_id, note=note
-            )
-
-    def stop(self, optimization_id: str, reason: str | None = None, *, note: str | None = None) -> StopAnswer:
-        """Stop an optimization that is queued or running; what was measured stays.
-
-        Parameters
-        ----------
-        optimization_id
-            The optimization.
-        reason
-            Why, in words; kept with it.
-        note
-            Kept with the action by the embedded service; the reason when it is left out.
-
-        Raises
-        ------
-        InvalidState
-            When it has ended already.
-        """
-        return self.client.optimizations.stop(optimization_id, reason=reason, note=note)
-
     def restore(
         self,
         prompt_id: str,
@@ -302,18 +250,3 @@ def _unsure(prompt_id: str) -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"Ended while the optimization was triggered. {hint}") from None
-
-
-@contextlib.contextmanager
-def _unsure_of_apply(optimization_id: str) -> Iterator[None]:
-    try:
-        yield
-    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
-        error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
-        raise
-    except InvalidState as error:
-        if error.details.get("status", "running") in ("queued", "running") and len(error.details) < 2:
-            error.message = (
-                f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
-            )
-        raise

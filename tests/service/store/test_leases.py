@@ -53,6 +53,7 @@ def test_a_row_without_a_sign_of_life_is_taken_by_another(database, work):
         assert leases.held(connection, "one", ids) == set()
 
 
+@pytest.mark.slow
 def test_what_a_process_had_is_given_back(database, work):
     leases, ids = work
     with database.write() as connection:
