@@ -210,9 +210,9 @@ def test_bad_input_says_what_to_do():
         analysis.judge_agreement(labels.drop(columns="conversation_id"), insights)
     with pytest.raises(FrameError, match=r"lift\.insights"):
         analysis.judge_agreement(labels, insights[["conversation_id"]])
-    with pytest.raises(FrameError, match="a question that the labels answer"):
+    with pytest.raises(FrameError, match="a column that the labels have"):
         analysis.judge_agreement(labels, insights.rename(columns={"task_completed": "sentiment"}))
-    with pytest.raises(ValueError, match="one person, and one judge, at a time"):
+    with pytest.raises(ValueError, match="one person with one judge at a time"):
         analysis.judge_agreement(pd.concat([labels, labels]), insights)
     with pytest.raises(ValueError, match="answers are positive, neutral, negative"):
         analysis.judge_agreement(

@@ -95,5 +95,5 @@ def test_unknown_variants_stages_and_columns_are_refused():
 
 def test_a_cell_that_is_there_twice_is_no_pair():
     table = simulations(5)
-    with pytest.raises(ValueError, match="there twice"):
+    with pytest.raises(ValueError, match="appear twice"):
         analysis.persona_scenario_heatmap(pd.concat([table, table], ignore_index=True))

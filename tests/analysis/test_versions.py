@@ -179,7 +179,7 @@ def test_without_versions_the_time_is_told_and_nothing_is_cut():
     [
         ({}, "Say when the variants were applied"),
         ({"versions": TEXTS, "applied_at": "2026-01-11"}, "Say when the variants were applied"),
-        ({"applied_at": {"v7": "2026-01-11"}}, "names 'v7', which fits 0"),
+        ({"applied_at": {"v7": "2026-01-11"}}, "names 'v7', which matches 0"),
         ({"applied_at": "soon"}, "applied_at must be a time"),
     ],
 )

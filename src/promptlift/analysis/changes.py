@@ -29,18 +29,18 @@ def issue_changes(
 ) -> pd.DataFrame:
     """Compute how the share of conversations with each issue changed, with Newcombe's interval.
 
-    It says that something changed between two spans of time, not why: whoever wrote in may have changed too.
+    This shows that something changed between two spans of time, not why: the users may have changed too.
 
     Parameters
     ----------
     conversations
         Table with ``conversation_id``, ``issues`` and ``started_at`` or ``created_at``.
     at
-        An instant, such as the time of an apply: before it is compared with from it on. Times without a zone
+        A time, such as that of an apply: what came before is compared with what came after. Times without a zone
         are UTC.
     window
-        How long each span is, such as ``"30D"``. With ``at``, so long before and after it; alone, the last 30
-        days with the 30 before them.
+        How long each span is, such as ``"30D"``: with ``at``, before and after it; alone, the last 30 days are
+        compared with the 30 before them.
     periods
         Instead, two pairs of times, ``((from, to), (from, to))``; an end does not belong to its span.
     top

@@ -332,7 +332,7 @@ def _agreement(ranks: float, difference: float | None) -> dict[str, Any]:
         return {"direction": ranks}
     return {
         "direction": 0,
-        "disagree": "Means and ranks point different ways: a few extreme scores carry the mean.",
+        "disagree": "Means and ranks disagree in direction: a few extreme scores dominate the mean.",
     }
 
 
@@ -349,7 +349,7 @@ def _losses(sample: Sample, asked: int) -> dict[str, Any]:
     if _uneven(sample):
         warnings.append(
             f"Outcomes are missing unevenly: {sample.missing} of the variant, {sample.missing_control} of the "
-            "control. Find out why before trusting the difference."
+            "control. Find out why before you trust the difference."
         )
     return {
         "n_dropped": sample.n_dropped,

@@ -36,11 +36,11 @@ _COLUMNS: Final = (
 def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.DataFrame:
     """Compare the judge's verdicts with the labels of a person.
 
-    Conversations are matched by their id. Each question (task completed, sentiment) counts the conversations where both
-    have answered it; labelled ones that the judge has not answered are in ``n_unjudged``.
+    Conversations are matched by their id. Each question (task completed, sentiment) counts the conversations that both
+    have answered; labelled ones without an answer of the judge are in ``n_unjudged``.
 
     The true positive rate (``tpr``) is the share of conversations that the person calls completed and the judge too;
-    the true negative rate (``tnr``) the same for those the person calls not completed. A low one says which mistake the
+    the true negative rate (``tnr``) the same for those the person calls not completed. A low one shows which mistake the
     judge makes. Cohen's kappa is the agreement beyond what the two would reach by chance: 0 is chance, 1 is always.
 
     The rates hold for all conversations only when the labelled ones are a random sample of them, and labelled without
@@ -77,7 +77,7 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     The interval of kappa uses the large-sample standard error of Fleiss, Cohen and Everitt (1969) after one half is
     added to every count, and is widened to hold the estimate. Without the halves it shrinks to a point when everything
     agrees; in a simulation of fifteen cases with 20 to 300 labels it covered as little as 18 % where 95 % were meant,
-    and 86 % at the least (95 % on average) with them.
+    and at least 86 % (95 % on average) with them.
 
     References
     ----------
@@ -101,21 +101,28 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     questions = _shared_questions(labels, insights)
     said = _answers(labels, questions, "labels")
     judged = _answers(_only(insights, said.index), questions, "insights")
-    rows = []
-    for question in questions:
-        answers = _ANSWERS[question]
-        person = _codes(said[question], answers, "labels")
-        person = person[person >= 0]
-        judge = _codes(judged[question], answers, "insights").reindex(person.index, fill_value=-1)
-        both = judge >= 0
-        counts = np.zeros((len(answers), len(answers)), np.int64)
-        np.add.at(counts, (person[both].to_numpy(), judge[both].to_numpy()), 1)
-        rows += _rows(question, answers, counts, int((~both).sum()), level)
+    rows = [
+        row for question in questions for row in _compare(question, said[question], judged[question], level)
+    ]
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
         {"question": "str", "value": "str", **dict.fromkeys(_COUNTS, "Int64")}
     )
     result.attrs.update(provenance(insights, "judge_agreement", level=level))
     return result
+
+
+def _compare(
+    question: str, said: pd.Series[Any], judged: pd.Series[Any], level: float
+) -> list[dict[str, Any]]:
+    """Compare the answers of the person and of the judge to one question."""
+    answers = _ANSWERS[question]
+    person = _codes(said, answers, "labels")
+    person = person[person >= 0]
+    judge = _codes(judged, answers, "insights").reindex(person.index, fill_value=-1)
+    both = judge >= 0
+    counts = np.zeros((len(answers), len(answers)), np.int64)
+    np.add.at(counts, (person[both].to_numpy(), judge[both].to_numpy()), 1)
+    return _rows(question, answers, counts, int((~both).sum()), level)
 
 
 def _shared_questions(labels: Any, insights: Any) -> list[str]:
@@ -126,13 +133,13 @@ def _shared_questions(labels: Any, insights: Any) -> list[str]:
             missing += list(_ANSWERS)
         if missing:
             raise FrameError(
-                missing, present, hint=f"Needed are {KEY}, and task_completed or sentiment. {hint}"
+                missing, present, hint=f"The table needs {KEY}, and task_completed or sentiment. {hint}"
             )
     (said, _), (judged, _) = known
     shared = [question for question in _ANSWERS if question in said and question in judged]
     if not shared:
         wanted = [question for question in _ANSWERS if question in said]
-        raise FrameError(wanted, judged, hint="The insights must answer a question that the labels answer.")
+        raise FrameError(wanted, judged, hint="The insights need a column that the labels have.")
     return shared
 
 
@@ -149,8 +156,8 @@ def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
     twice = frame.loc[frame[KEY].duplicated(), KEY]
     if len(twice):
         raise ValueError(
-            f"The {name} hold {len(twice):,} conversations more than once, such as {twice.iloc[0]!r:.80}. Give one row a "
-            "conversation: compare one person, and one judge, at a time."
+            f"The {name} hold {len(twice):,} conversations more than once, such as {twice.iloc[0]!r:.80}. Pass one row for each "
+            "conversation: compare one person with one judge at a time."
         )
     return frame.set_index(KEY)
 

@@ -39,8 +39,8 @@ def issues(
 ) -> pd.DataFrame:
     """Count the issues that conversations had, the most frequent first, with Wilson's intervals.
 
-    A conversation counts once for an issue, however often it names it. That tasks fail more often with an issue
-    does not say that the issue is why.
+    A conversation counts once for an issue, however often it names it. Tasks that fail more often with an issue
+    do not prove that the issue is the cause.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def issues(
     by
         Column that names groups, such as ``"prompt_id"``. Each issue then has a row for every group.
     top
-        How many issues to give; None gives all.
+        How many issues to return; None returns all.
     level
         Coverage of each interval.
 

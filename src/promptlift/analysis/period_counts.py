@@ -152,7 +152,7 @@ def times_of(table: Any) -> list[str]:
     present = names_of(table)
     times = [name for name in TIMES if name in present]
     if not times:
-        raise FrameError(list(TIMES), present, hint="One of the two must be there.")
+        raise FrameError(list(TIMES), present, hint="One of the two is needed.")
     return times
 
 

@@ -27,7 +27,7 @@ def persona_scenario_heatmap(
     """Compare a variant with the original by persona and scenario, in pairs on the same cells.
 
     Most fields have few pairs, because every pass draws new personas and scenarios: look at the rows of whole
-    personas and scenarios first. Of many fields some differ by chance alone.
+    personas and scenarios first. Among many fields some differ by chance alone.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def persona_scenario_heatmap(
     variant_id
         The variant; by default the one with the most pairs, those of the confirmation counted first.
     stage
-        Only pairs of this stage; by default all of them. The screening favours whichever variant was lucky there.
+        Only pairs of this stage; by default all of them. The screening favours the variant that was lucky there.
     level
         Coverage of each interval.
 
@@ -97,7 +97,7 @@ def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, s
         both = tested[same].merge(control, on=key, suffixes=("", "_control"), validate="one_to_one")
     except pd.errors.MergeError:
         raise ValueError(
-            f"Some cells are there twice for the same variant, so pairs are not known. Each {', '.join(key)} must have "
+            f"Some cells appear twice for the same variant, so the pairs are not known. Each {', '.join(key)} must have "
             "one conversation of the variant and one of the original."
         ) from None
     known = (both["task_completed"].notna() & both["task_completed_control"].notna()).to_numpy(dtype=bool)
@@ -116,7 +116,7 @@ def _chosen(tested: pd.DataFrame, variant_id: str | None) -> str | None:
     if variant_id is not None:
         if variant_id not in counts.index:
             raise ValueError(
-                f"There are no simulations of variant {variant_id!r}; there are of {', '.join(map(str, counts.index)) or 'none'}."
+                f"The table has no simulations of variant {variant_id!r}, only of {', '.join(map(str, counts.index)) or 'none'}."
             )
         return variant_id
     if counts.empty:

@@ -57,7 +57,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
     Returns
     -------
     DataFrame
-        One row, or one a group: ``conversations`` in all, ``ended``, ``in_progress``, ``with_insights``;
+        One row, or one a group: ``conversations`` in total, ``ended``, ``in_progress``, ``with_insights``;
         completion as of ``completion`` (``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``,
         ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
         cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count

@@ -42,7 +42,7 @@ TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
-# How to read each table, for whoever is missing a column of it.
+# How to read each table, for messages about a missing column.
 _CALLS = {
     "conversations": "lift.conversations(prompt_id=…, insights=True)",
     "variants": "lift.variants(optimization_id)",
@@ -96,7 +96,7 @@ def require(
     taken: Sequence[str] = (),
     hint: str | None = None,
 ) -> list[str]:
-    """Check that a table has the columns that are needed, and that ``by`` can stand beside the results.
+    """Check that a table has the columns that are needed, and that ``by`` can be a column of the result.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
     near = difflib.get_close_matches(prompt_ids[0], present, n=3) or present[:_MOST_LISTED]
     more = " and others" if len(near) == _MOST_LISTED < len(present) else ""
     raise ValueError(
-        f"The table has no row of prompt {asked}. A table knows prompts by their ids, and it has: "
-        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) gives the id of a name."
+        f"The table has no row of prompt {asked}. Tables identify prompts by id, and this one has: "
+        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) returns the id of a name."
     )
 
 
@@ -195,8 +195,8 @@ def count_rows(
 ) -> Counted:
     """Count the rows of a table by the values of some columns, where the table lives.
 
-    A pandas table is given back as it is: counting its rows in numpy is faster than grouping them. Any other
-    table is grouped by its own engine, and only the groups come over.
+    A pandas table is returned as it is: counting its rows in NumPy is faster than grouping them. Any other
+    table is grouped by its own engine, and only the groups are transferred.
 
     Parameters
     ----------
@@ -207,9 +207,9 @@ def count_rows(
     times
         Time columns; the first that is not null counts, cut to the hour or the minute, as column ``_tick``.
     whole_hours
-        Whether the hour is fine enough.
+        Whether whole hours are precise enough.
     score
-        Column of a number that `score_parts` shall sum.
+        Column of numbers that `score_parts` sums.
     """
     if isinstance(table, pd.DataFrame):
         return Counted(table, None)

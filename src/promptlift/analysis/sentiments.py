@@ -1,4 +1,4 @@
-"""How the sentiment labels are spread, in all and over time."""
+"""The distribution of the sentiment labels, in total and over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulation promised beside what production shows after the apply."""
+"""What the simulation predicted, beside what production shows after the apply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
 from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
 from promptlift.analysis.spans import Span, instant, length
-from promptlift.analysis.versions import Versions, difference_columns, read_outcomes, read_versions
+from promptlift.analysis.versions import Outcomes, Versions, difference_columns, read_outcomes, read_versions
 from promptlift.stats import analyse_pairs
 from promptlift.stats.intervals import check_level
 
@@ -44,9 +44,9 @@ def simulated_vs_production(
 ) -> pd.DataFrame:
     """Compare the predicted change of completion of each applied variant with the change seen in production.
 
-    The prediction comes from simulated pairs. Production is compared before and after the apply: that is
-    observational, because whoever wrote in, and what about, may have changed too. The conversations before are
-    those of the text that was live until the apply, and those after end where the text was changed again.
+    The prediction comes from simulated pairs. Production is compared before and after the apply. That is
+    observational: users and their requests may have changed too. The conversations before are those under the text
+    that was live until the apply, and those after end where the text was changed again.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def simulated_vs_production(
     conversations
         Conversations of the prompt: ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
     versions
-        The prompt's texts, as ``lift.versions(prompt_id)`` gives them: they say what was applied when, and what
-        changed besides.
+        The prompt's texts, as ``lift.versions(prompt_id)`` gives them: they show what was applied when, and what
+        else changed.
     applied_at
         Without ``versions``: when the variant was applied, or a mapping from ``variant_id`` or ``optimization_id``
-        to that time. Other changes of the text are not known then.
+        to that time. Other changes of the text are then unknown.
     window
-        At most so long before and after the apply, such as ``"30D"``.
+        The longest time before and after the apply that counts, such as ``"30D"``.
     level
         Coverage of the intervals of production.
 
@@ -73,7 +73,7 @@ def simulated_vs_production(
         One row an apply, in order of time. ``optimization_id``, ``variant_id``, ``name``, ``applied_at``. All
         changes are percentage points of completion: ``predicted`` as measured in the simulation with
         ``predicted_low`` and ``predicted_high`` at ``predicted_level`` (NaN where the service gave neither an
-        interval nor pairs), ``predicted_expected``, shrunken toward 0 by as much as it is uncertain, of
+        interval nor pairs), ``predicted_expected``, shrunk toward 0 by its uncertainty, of
         ``predicted_n`` pairs; ``predicted_basis`` says where it comes from: ``"points"``, ``"pairs"``, ``"rates"``,
         ``"lift"`` (percent of the rate before) or ``"none"``. Then production: ``n_before``, ``completed_before``,
         ``rate_before``, its ends and ``n_missing_before``, the same ending in ``_after``, ``difference`` with
@@ -85,7 +85,7 @@ def simulated_vs_production(
     FrameError
         When a column is missing.
     ValueError
-        When neither or both of ``versions`` and ``applied_at`` are given, or they fit no variant.
+        When neither or both of ``versions`` and ``applied_at`` are given, or they match no variant.
     """
     level = check_level(level)
     span = None if window is None else length(window, "window")
@@ -94,26 +94,11 @@ def simulated_vs_production(
     outcomes = read_outcomes(conversations, versions, variants)
     before = [_cut(one.before, one.at, span) for one in applies]
     after = [_cut(one.after, one.at, span) for one in applies]
-    counts = [
-        np.array([outcomes.counts(part) for part in spans], np.int64).reshape(-1, len(OUTCOMES))
-        for spans in (before, after)
-    ]
-    rows = [simulated.loc[one.row] if one.row is not None else None for one in applies]
-    sides = [rate_columns(side, level) for side in counts]
-    known = [
-        _prediction(row, simulated, rate) for row, rate in zip(rows, sides[0]["rate"].tolist(), strict=True)
-    ]
-    columns: dict[str, Any] = {
-        name: pd.Series([getattr(one, name) for one in applies], dtype="str") for name in _TEXTS
-    }
-    columns["applied_at"] = _times([one.at for one in applies])
-    for place, name in enumerate(_PREDICTED):
-        dtype = "str" if name == "predicted_basis" else "float64"
-        columns[name] = pd.Series([prediction[place] for prediction in known], dtype=dtype)
-    for side, name in zip(sides, ("before", "after"), strict=True):
-        columns |= {f"{key}_{name}": value for key, value in side.items()}
-    columns |= difference_columns(counts[0], counts[1], level)
-    table = pd.DataFrame(columns)
+    production = _production(outcomes, before, after, level)
+    columns: dict[str, Any] = {"applied_at": _times([one.at for one in applies])}
+    columns |= _predictions(applies, simulated, production["rate_before"].tolist()) | production
+    texts = {name: pd.Series([getattr(one, name) for one in applies], dtype="str") for name in _TEXTS}
+    table = pd.DataFrame(texts | columns)
     table["inside"] = _inside(table)
     table["before_from"] = _times([part.low for part in before])
     table["after_until"] = _times([part.high for part in after])
@@ -129,6 +114,35 @@ def simulated_vs_production(
     return table
 
 
+def _production(
+    outcomes: Outcomes, before: Sequence[Span], after: Sequence[Span], level: float
+) -> dict[str, Any]:
+    """Compute completion before and after each apply, and the difference of both."""
+    counts = [
+        np.array([outcomes.counts(part) for part in spans], np.int64).reshape(-1, len(OUTCOMES))
+        for spans in (before, after)
+    ]
+    columns: dict[str, Any] = {}
+    for side, name in zip(counts, ("before", "after"), strict=True):
+        columns |= {f"{key}_{name}": value for key, value in rate_columns(side, level).items()}
+    return columns | difference_columns(counts[0], counts[1], level)
+
+
+def _predictions(
+    applies: Sequence[_Apply], simulated: pd.DataFrame, rates_before: Sequence[float]
+) -> dict[str, pd.Series[Any]]:
+    """Compute the columns of what the simulation predicted for each apply."""
+    rows = [simulated.loc[one.row] if one.row is not None else None for one in applies]
+    known = [_prediction(row, simulated, rate) for row, rate in zip(rows, rates_before, strict=True)]
+    return {
+        name: pd.Series(
+            [prediction[place] for prediction in known],
+            dtype="str" if name == "predicted_basis" else "float64",
+        )
+        for place, name in enumerate(_PREDICTED)
+    }
+
+
 _PREDICTED = (
     "predicted",
     "predicted_low",
@@ -138,8 +152,6 @@ _PREDICTED = (
     "predicted_level",
     "predicted_basis",
 )
-
-
 _NOTHING = (*[np.nan] * 6, "none")
 
 
@@ -229,7 +241,7 @@ def _from_times(tested: pd.DataFrame, applied_at: Any) -> list[_Apply]:
     if not isinstance(applied_at, Mapping):
         if len(tested) != 1:
             raise ValueError(
-                f"applied_at is one time, but there are {len(tested):,} variants. Give a mapping from variant_id to "
+                f"applied_at is one time, but there are {len(tested):,} variants. Pass a mapping from variant_id to "
                 "its time, or versions=lift.versions(prompt_id)."
             )
         applied_at = {tested["variant_id"].iloc[0]: applied_at}
@@ -238,7 +250,7 @@ def _from_times(tested: pd.DataFrame, applied_at: Any) -> list[_Apply]:
         same = tested.index[tested["variant_id"].eq(key) | tested["optimization_id"].eq(key)]
         if len(same) != 1:
             raise ValueError(
-                f"applied_at names {key!r}, which fits {len(same):,} of the variants. Name each by its variant_id."
+                f"applied_at names {key!r}, which matches {len(same):,} of the variants. Name each by its variant_id."
             )
         at = instant(time, "applied_at")
         texts = tested.loc[same[0], list(_TEXTS)].to_dict()

@@ -1,4 +1,4 @@
-"""Spans of time to compare: before and after an instant, the last days and those before, or two of one's own."""
+"""Spans of time to compare: before and after a time, the last days and those before, or any two."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def two_spans(started: NDArray[np.int64], *, at: Any, window: Any, periods: Any)
     Raises
     ------
     ValueError
-        When nothing, or two different things, say what to compare.
+        When the arguments do not determine what to compare, or contradict each other.
     """
     if periods is not None:
         if at is not None or window is not None:
-            raise ValueError("Give either periods or at and window, not both.")
+            raise ValueError("Pass either periods, or at and window, not both.")
         try:
             (a, b), (c, d) = periods
         except (TypeError, ValueError):

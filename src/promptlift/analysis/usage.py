@@ -24,9 +24,9 @@ _ELAPSED_NEEDED = 0.1
 def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
     """Compare usage with its limits, and project it to the end of the period.
 
-    The projection goes on at the average pace of the period so far. It has no interval, because a total says
-    nothing about how the days differ; a change of pace, weekends and holidays are not in it. Before a tenth of the
-    period is over there is none, and prompts, which are counted as they stand, are not projected.
+    The projection continues the average pace of the period so far. It has no interval, because a total does not
+    show how the days differ; it ignores a change of pace, weekends and holidays. There is none in the first tenth of
+    the period, and none for prompts, which are a current count and not a sum.
 
     Parameters
     ----------

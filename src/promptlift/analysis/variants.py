@@ -1,4 +1,4 @@
-"""What variants of an optimization gained, and how sure that is: as the service said it, nothing guessed."""
+"""The lift of an optimization's variants and its confidence, as the service reported them, nothing guessed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _DTYPES: Final[dict[str, Any]] = {
 }
 _STAGES: Final = ("confirm", "screen")
 _EQUIVALENCE: Final = ("better", "equivalent", "worse", "unclear")
-# What a result says about the optimization, taken over from the table of variants.
+# Facts about the optimization, taken from the table of variants.
 _FACTS: Final = (
     "optimization_id",
     "prompt_id",
@@ -75,13 +75,13 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
     """Return the lift of each variant with its interval, where the service sent one.
 
     Nothing is made up: without an interval from the service the ends are missing, whatever the metrics are. Variants
-    of the screening and of the confirmation talked in different situations; their lifts cannot be compared, and only a
-    confirmed one was judged on conversations that had no part in choosing it.
+    of the screening and of the confirmation ran on different cells, so their lifts cannot be compared, and only a
+    confirmed one was tested on conversations that had no part in choosing it.
 
     Parameters
     ----------
     variants
-        What ``lift.variants`` gives, or any table with its columns ``name`` and ``lift``.
+        A table from ``lift.variants``, or any table with its columns ``name`` and ``lift``.
     equivalence
         Percent: a lift between minus and plus this makes no practical difference. ``None`` judges nothing.
 
@@ -97,7 +97,7 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
         ``equivalence`` (``better``, ``equivalent``, ``worse`` or ``unclear``: where the interval lies beside the
         band; missing without a band or an interval), ``rehearsal``, ``warnings``.
 
-        ``attrs["promptlift"]`` says what the table of variants said about the optimization.
+        ``attrs["promptlift"]`` repeats what the table of variants says about the optimization.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def variant_confidence(variants: Any) -> pd.DataFrame:
     Parameters
     ----------
     variants
-        What ``lift.variants`` gives: the trace is in its ``attrs``. Of other tables only the columns ``name`` and
+        A table from ``lift.variants``, whose ``attrs`` have the trace. Of other tables only the columns ``name`` and
         ``confidence`` are used.
 
     Returns

@@ -1,4 +1,4 @@
-"""What conversations show under each text of a prompt, and whether an applied variant kept its promise."""
+"""What conversations show under each text of a prompt."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Outcomes:
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate under each text of a prompt, and its difference from the text before.
 
-    The comparison is observational: whoever wrote in, and what about, may have changed with the text. The rate
+    The comparison is observational: users and their requests may have changed with the text. The rate
     by period, which the picture shows too, is ``completion_trend``.
 
     Parameters
@@ -212,7 +212,7 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
     found = distinct(conversations, "prompt_id")
     if len(found) > 1:
         raise ValueError(
-            f"The conversations are of {len(found):,} prompts, the texts of one. Take those of one prompt: "
+            f"The conversations are of {len(found):,} prompts, the texts of one. Select those of one prompt: "
             "conversations[conversations['prompt_id'] == '…']."
         )
     return conversations

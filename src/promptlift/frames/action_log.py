@@ -1,4 +1,4 @@
-"""Tables of what people did and of what they think of variants."""
+"""Tables of people's actions and of their reviews of variants."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]
 
 def _texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
-    # Arrow's own allocator keeps for itself what long texts needed for a moment; the system's gives it back.
+    # Arrow's own allocator keeps the memory that long texts needed briefly; the system's returns it.
     made = pa.array(kept, pa.large_string(), memory_pool=pa.system_memory_pool())
     return _STR.__from_arrow__(made), bad
 
@@ -227,7 +227,7 @@ def _is_integer(value: float) -> bool:
 def _times(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
     try:
-        # Three times as fast as pandas, and as strict as it is fast: one odd text, and pandas reads them all.
+        # Three times as fast as pandas, but strict: with one unusual text pandas reads them all.
         exact = pa.array(kept, pa.string()).cast(_WIRE_TIME)
     except (pa.ArrowInvalid, UnicodeEncodeError):
         pass

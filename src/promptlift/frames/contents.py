@@ -1,4 +1,4 @@
-"""What is inside the content of conversations: messages as rows, and the time of the first one."""
+"""The content of conversations: messages as rows, and the time of the first one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of every table, in order, from the models of the API; here stand only those that no field carries."""
+"""The columns of every table, in order: those of the API's models, and those that are computed here."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ VARIANTS: Final = table_columns(
         TableColumn(
             "lift_basis",
             "category",
-            meaning="What the two rates say the lift is: relative to the original, points, or unknown.",
+            meaning="What the lift is by the two rates: relative to the original, points, or unknown.",
             categories=LIFT_BASES,
         ),
         TableColumn(
@@ -106,7 +106,7 @@ ACTIONS: Final = table_columns(
         TableColumn(
             "outcome",
             "category",
-            meaning="``unknown`` where no answer came, so that nobody knows whether it was done.",
+            meaning="``unknown`` where no answer came, so that it is not known whether it was done.",
             categories=("done", "unknown"),
         ),
     ),

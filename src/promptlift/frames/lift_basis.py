@@ -68,7 +68,7 @@ def basis_of(lift: float | None, rate: float | None, original: float | None, *, 
     if given.meets(relative):
         return Basis(RELATIVE, "")
     if given.meets(points):
-        return Basis(POINTS, "The lift is given in percentage points, not in percent of the original.")
+        return Basis(POINTS, "The lift is in percentage points, not in percent of the original.")
     measured = 100.0 * (rate / original - 1)
     hundredth = _Range.of(100.0 * lift)
     if lift and hundredth.meets(relative):

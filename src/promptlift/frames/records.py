@@ -1,4 +1,4 @@
-"""Tables on their way into the service: one row a conversation, or one row a message, to records."""
+"""Records to log, from tables with one row a conversation or one row a message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         raise FrameError(
             missing,
             [str(name) for name in frame.columns],
-            hint="Give one row a conversation with content, or one row a message with conversation_id, role and content.",
+            hint="Pass one row a conversation with content, or one row a message with conversation_id, role and content.",
         )
 
 

@@ -1,7 +1,7 @@
-"""The four tables of conversations and prompts: rows as decoded JSON in, DataFrames out.
+"""The tables of conversations, prompts and usage: rows as decoded JSON in, DataFrames out.
 
-No model object is made a row: ten thousand rows are a moment's work. Fields that nobody knows yet stay out of the
-tables; the models of the client keep them.
+No model object is made for a row, so that ten thousand rows are quick. Unknown fields are not in the tables; the
+client's models keep them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The table of variants: units recognised, lifts recomputed, and what can be said of each number's source."""
+"""The table of variants: units recognised, lifts recomputed, and the source of each number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 UNITS: Final = {column.name: column.unit for column in VARIANTS if column.unit}
-# A rate above this is no fraction, whatever rounding did.
+# A rate above this is not a fraction, whatever the rounding.
 _FRACTION_MOST: Final = 1.5
 # Columns that are worked out for each row below; the others are taken from it as they are.
 _WORKED_OUT: Final = (

@@ -37,13 +37,13 @@ class BillingPeriod(ApiModel):
     """The current billing period."""
 
     start: Annotated[UtcTime, Column(name="period_start")]
-    """First moment of the billing period."""
+    """Start of the billing period."""
     end: Annotated[UtcTime, Column(name="period_end")]
     """End of the billing period."""
 
 
 class Used(ApiModel):
-    """Used of a limit; ``limit`` is ``None`` when unlimited."""
+    """Usage of one resource; ``limit`` is ``None`` when unlimited."""
 
     used: Annotated[int, Column()]
     """Used in the billing period so far."""

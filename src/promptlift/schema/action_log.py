@@ -13,7 +13,7 @@ ACTION_KINDS: tuple[ActionKind, ...] = ("apply", "stop", "restore", "undo")
 
 
 class Action(LinkedModel):
-    """One thing that somebody did."""
+    """One action of a person."""
 
     id: Annotated[str, Column(name="action_id")]
     """The action's id."""

@@ -155,7 +155,9 @@ def _kind(name: str, field: FieldInfo, mark: Column) -> Kind:
     if get_origin(bare) is list:
         bare = list[_bare(get_args(bare)[0])]  # type: ignore[misc]  # a type that is known only now
     if bare not in _KINDS:
-        raise TypeError(f"Give the column {mark.name or name!r} a kind: {bare!r} does not say it.")
+        raise TypeError(
+            f"Give the column {mark.name or name!r} a kind: its type {bare!r} does not determine one."
+        )
     return _KINDS[bare]
 
 

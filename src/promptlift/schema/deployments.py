@@ -36,7 +36,7 @@ class ScenarioResult(RegressionScenario):
 
 
 class RegressionTest(ApiModel):
-    """The test that a variant must pass before it is deployed by itself."""
+    """The test that a variant must pass before it is deployed automatically."""
 
     passed: bool
     verdict: str | None = None

@@ -54,7 +54,7 @@ UtcTime = Annotated[
 class ApiModel(BaseModel):
     """A resource or view that the service sends.
 
-    Fields that nobody knows yet are kept and written back.
+    Unknown fields are kept and written back.
     """
 
     model_config = ConfigDict(
@@ -100,7 +100,7 @@ class LinkedModel(ApiModel):
 
 
 class RequestModel(BaseModel):
-    """A body that a client sends. Types are taken as they are: no text becomes a number."""
+    """A body that a client sends. Types are strict: a text does not become a number."""
 
     # unspecified: unknown fields of a body. Ignored, except in settings.
     model_config = ConfigDict(

@@ -118,7 +118,7 @@ class ApplyRequest(RequestModel):
 
     variant_id: LinkText | None = None
     if_version_id: LinkText | None = None
-    """Ours: only while this version of the prompt is live, so that nobody's change is written over unseen."""
+    """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None
     """Ours: kept with the action in ``GET /actions``."""
 

@@ -1,4 +1,4 @@
-"""Personas that talk with a prompt in simulated conversations. The endpoints are ours."""
+"""Personas, who are the users in simulated conversations. The endpoints are ours."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PersonaText = Annotated[LongText, AfterValidator(not_blank)]
 
 
 class Persona(ApiModel):
-    """Somebody who talks with a prompt."""
+    """The user of a simulated conversation."""
 
     id: Annotated[str, Column(name="persona_id")]
     """The persona's id."""
     name: Annotated[str, Column()]
     """The persona's name."""
     description: Annotated[str | None, Column()] = None
-    """Who the persona is and how it talks."""
+    """Who the persona is and how they talk."""
     built_in: Annotated[bool | None, Column()] = None
     """Whether it comes with the service; such a persona cannot be changed."""
     created_at: Annotated[UtcTime | None, Column()] = None

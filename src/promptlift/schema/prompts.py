@@ -23,10 +23,10 @@ class Prompt(ApiModel):
     """The prompt's id."""
     name: Annotated[str, Column()]
     """The prompt's name."""
-    content: Annotated[str, Column(meaning="The prompt's text; missing where nobody has given it yet.")]
-    """The prompt's text, or what stands in for it."""
+    content: Annotated[str, Column(meaning="The prompt's text; missing where it is not known yet.")]
+    """The prompt's text, or a placeholder for it."""
     content_known: bool | None = None
-    """Whether ``content`` is the prompt's text; ``False`` where nobody gave it yet. A field of ours."""
+    """Whether ``content`` is the prompt's text; ``False`` where it is a placeholder. A field of ours."""
     llm_model: Annotated[str | None, Column()] = None
     """The model that the prompt is written for."""
     description: Annotated[str | None, Column()] = None
@@ -71,7 +71,7 @@ class PromptCreate(RequestModel):
     name: Name
     content: PromptText
     content_known: bool | None = None
-    """``False`` where ``content`` only stands in for a text that is not known yet. A field of ours."""
+    """``False`` where ``content`` is a placeholder for a text that is not known yet. A field of ours."""
     live_from: PastTime | None = None
     """Since when this text is in use; now when it is left out. A field of ours."""
     llm_model: ModelName
@@ -128,9 +128,9 @@ class InsightCounts(ApiModel):
 
     ready: int
     waiting: int
-    """Without insights so far; they come, or their conversation fails."""
+    """Still without insights: to be judged, or to fail."""
     failed: int
-    """Could not be judged, as often as it was tried. They can be asked for again."""
+    """Could not be judged in any attempt; they can be requested again."""
     reasons: list[MissingReason] = Field(default_factory=list)
     """Why conversations wait or failed, where it is known, the most frequent first."""
 

@@ -132,9 +132,9 @@ class OptimizationResults(Effect):
     explanation: str | None = None
     """Why there is no winner, in words and numbers."""
     smallest_findable_points: float | None = None
-    """Smallest true lift in percentage points that so many pairs find with 80 %."""
+    """Smallest true lift in percentage points that this many pairs find with 80 % probability."""
     pairs_needed: int | None = None
-    """Pairs that a lift as measured needs to be found with 80 %."""
+    """Pairs that a true lift of the measured size needs to be found with 80 % probability."""
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)

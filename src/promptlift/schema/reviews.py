@@ -1,4 +1,4 @@
-"""What people think of variants. The endpoints are ours."""
+"""People's reviews of variants. The endpoints are ours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
 
 
 class VariantReview(ApiModel):
-    """What people said of one variant."""
+    """People's review of one variant."""
 
     variant_id: Annotated[str, Column()]
     """The variant."""
     verdict: Annotated[str | None, Column(categories=VERDICTS)] = None
-    """``keep``, ``reject``, or ``None`` while nobody has decided."""
+    """``keep``, ``reject``, or ``None`` while undecided."""
     note: Annotated[str | None, Column()] = None
     """What people noted."""
     updated_at: Annotated[UtcTime | None, Column()] = None
@@ -33,6 +33,6 @@ class ReviewUpdate(RequestModel):
 
     variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     verdict: Verdict | None = None
-    """``null`` takes the verdict back."""
+    """``null`` removes the verdict."""
     note: LongText | None = None
-    """``null`` or blank takes the note back."""
+    """``null`` or blank removes the note."""

@@ -21,7 +21,7 @@ SCENARIO_SOURCES: tuple[ScenarioSource, ...] = ("conversation", "model")
 
 
 class SimulationPersona(ApiModel):
-    """Who talked."""
+    """The persona of a simulated conversation."""
 
     id: Annotated[str | None, Column(name="persona_id")] = None
     """The persona's id."""
@@ -30,7 +30,7 @@ class SimulationPersona(ApiModel):
 
 
 class SimulationScenario(ApiModel):
-    """What it was about."""
+    """The scenario of a simulated conversation."""
 
     title: Annotated[str | None, Column(name="scenario")] = None
     """The scenario in a few words."""

@@ -48,7 +48,7 @@ class RestoreRequest(RequestModel):
 
     version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     if_version_id: str | None = None
-    """Only while this version is live, so that nobody's change is written over unseen."""
+    """Restore only while this version is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None
     """Kept with the action in ``GET /actions``."""
 

@@ -1,4 +1,4 @@
-"""Which language model optimizations run on: the configured endpoint, or the rehearsal model."""
+"""Which language model optimizations run on: the configured endpoint, or the rehearsal."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import os
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptlift.errors import ConfigError, PromptliftError
-from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm.budget import Budget
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.circuit import Circuit
+from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.service.insights.judge import Judge
     from promptlift.service.llm.client import ChatClient
+    from promptlift.service.optimizations.tasks import OptimizationTasks
 
 __all__ = ["Models"]
 
 CALLS_AT_A_TIME: Final = 8
 PATIENCE_SECONDS: Final = 60.0
-REHEARSAL: Final = "rehearsal"
 Number = TypeVar("Number", int, float)
 _KINDS: Final[dict[object, str]] = {int: "a whole number", float: "a number"}
 
@@ -70,17 +69,12 @@ class Models:
         return self._client is None
 
     @property
-    def agent_model(self) -> str | None:
-        """Name of the model that plays the assistant; ``None`` leaves it to the prompt."""
-        return None if self._client is None else self._client.settings.agent_model
-
-    @property
     def conversations_at_a_time(self) -> int:
         """Conversations to hold side by side: half as many again as calls, some are between two calls."""
         return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
 
-    def calls(self, *, rehearsal: bool, seed: int) -> Calls:
-        """The view of one run.
+    def tasks(self, *, rehearsal: bool, seed: int) -> OptimizationTasks:
+        """Return who carries out the tasks of one run: the configured model, or the rehearsal.
 
         Raises
         ------
@@ -88,20 +82,17 @@ class Models:
             The run was asked for with an endpoint, and now there is none.
         """
         if rehearsal:
-            from promptlift.service.rehearsal import RehearsalModel  # noqa: PLC0415 - only without an endpoint
+            from promptlift.service.rehearsal import Rehearsal  # noqa: PLC0415 - only without an endpoint
 
-            return Calls(RehearsalModel(seed), self._budget)
+            return Rehearsal(seed)
         if self._client is None:
             raise PromptliftError(
                 "No language model is configured any more. Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL "
                 "again and ask for a new optimization."
             )
-        return Calls(self._client, self._budget, circuit=Circuit(seconds=self._patience))
-
-    def judge(self, calls: Calls) -> Judge:
-        """A judge that works for one run."""
-        name = REHEARSAL if self._client is None else self._client.settings.model
-        return LlmJudge(calls, name)
+        settings = self._client.settings
+        calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._patience))
+        return ModelTasks(calls, judge_model=settings.model, agent_model=settings.agent_model)
 
 
 def _number(

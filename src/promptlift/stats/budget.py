@@ -11,7 +11,7 @@ Mode = Literal["exploratory", "validation"]
 
 VARIANTS_MAX: Final = 5
 
-# Smallest true difference worth going on for, a fraction.
+# Smallest true difference worth continuing for, a fraction.
 FUTILITY_TARGETS: Final[dict[Mode, float]] = {"exploratory": 0.10, "validation": 0.075}
 
 _PASSES_OF_VALIDATION: Final = 2  # an iteration

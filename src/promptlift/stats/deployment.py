@@ -1,4 +1,4 @@
-"""Whether a deployed fix holds in production: failures before against failures after."""
+"""Whether a deployed fix works in production: failures before against failures after."""
 
 from __future__ import annotations
 

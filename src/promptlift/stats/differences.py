@@ -1,4 +1,4 @@
-"""Two groups that somebody brings along: paired and unpaired comparison of completion rates."""
+"""Two groups of one's own data: paired and unpaired comparison of completion rates."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class UnpairedComparison:
 
 
 def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.95) -> PairedComparison:
-    """Compare two groups that did the same items, looked at once.
+    """Compare two groups on the same items, at one look.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.9
 
 
 def compare_unpaired(x1: int, n1: int, x0: int, n0: int, *, level: float = 0.95) -> UnpairedComparison:
-    """Compare two independent groups, looked at once.
+    """Compare two independent groups, at one look.
 
     Parameters
     ----------

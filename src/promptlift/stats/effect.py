@@ -1,4 +1,4 @@
-"""Lift of a variant over the original from their pair table, with an interval that survives the looks."""
+"""Lift of a variant over the original from their pair table, with an interval that stays valid at every look."""
 
 from __future__ import annotations
 

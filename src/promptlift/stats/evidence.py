@@ -86,7 +86,7 @@ def mcnemar_e_value(n10: int, n01: int) -> float:
         E = 2^(n10 + n01) B(n10 + 8, n01 + 8) I_1/2(n01 + 8, n10 + 8) / (B(8, 8) / 2)
 
     With identical prompts every discordant pair is a fair coin given all pairs before it, so that ``E`` is a
-    martingale with mean 1 and ``P(E ever >= x) <= 1/x``, however often somebody looks (Ville 1939). It may be
+    martingale with mean 1 and ``P(E ever >= x) <= 1/x``, at any number of looks (Ville 1939). It may be
     read after every pass.
 
     Parameters

@@ -223,7 +223,7 @@ class Experiment:
         completed, sentiment, quality
             One row a cell and one column an arm, in the order of the pass.
         personas
-            Who talked in each cell; by default the draws of the cells.
+            Persona of each cell; by default the draws of the cells.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Experiment:
         screening = self._stage == "screen"
         tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
         for who, row in zip(personas, table, strict=True):
-            # A number of numpy would not survive JSON.
+            # A NumPy number cannot be written as JSON.
             persona = who if isinstance(who, str) else int(who)
             original = row[0]
             for tally, measured in zip(tallies, row[1:], strict=True):
@@ -403,13 +403,15 @@ class Experiment:
         if last is not None:
             warnings += dropped_warnings(last.tally)
         if analysis is not None and analysis.clustered:
-            warnings.append("Pairs of one persona go together; the interval is the wider one by persona.")
+            warnings.append(
+                "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
+            )
         if analysis is not None and analysis.n and analysis.lift is None:
             warnings.append("The original completed no task, so the lift in percent is not defined.")
         if not self._keep and self.variant_count > 1:
             warnings.append(f"One iteration is one pass: one of {self.variant_count} variants was tested.")
         if self.estimand == "panel":
-            warnings.append("Fixed personas: the result is valid for them, not for users in general.")
+            warnings.append("Fixed personas: the result holds for them, not for users in general.")
         return tuple(warnings)
 
     def to_state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a comparison looked at once can find: the smallest true difference it finds four times in five."""
+"""What a comparison with one look can find: the smallest true difference found with 80 % probability."""
 
 from __future__ import annotations
 

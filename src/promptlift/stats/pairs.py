@@ -44,7 +44,7 @@ class PairAnalysis:
     standard_error_points
         Standard error of ``lift_points``.
     clustered
-        Whether the standard error groups pairs by persona because they go together.
+        Whether the standard error is clustered by persona, whose pairs are correlated.
     e_value, log_e_value, confidence
         Evidence that the variant is better; ``confidence = e_value / (1 + e_value)``.
     """

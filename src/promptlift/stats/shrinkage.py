@@ -1,4 +1,4 @@
-"""What a measured lift lets one expect: shrinkage toward no change."""
+"""The lift to expect in production: the measured one, shrunk toward no change."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class TrendTest:
     p_holm
         The same adjusted over several prompts by `adjust_trends`, else equal to ``p``.
     overdispersion
-        How much more the days differ than chance lets them; the standard error grows with its root when it is
+        How much more the days differ than by chance; the standard error grows with its root when it is
         above 1.
     n_days, n
         Days with conversations, and conversations.

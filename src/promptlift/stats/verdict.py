@@ -148,7 +148,7 @@ class WhyNoWinner:
 
 @dataclass(frozen=True)
 class Verdict:
-    """State of an experiment at one moment.
+    """State of an experiment at one time.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
         )
     if sign_test_p(tally.dropped_variant, tally.dropped_original) < 0.05:
         warnings.append(
-            f"Infrastructure errors hit the arms differently: {tally.dropped_variant} pairs lost by the "
+            f"Infrastructure errors are uneven: {tally.dropped_variant} pairs were lost by the "
             f"variant alone, {tally.dropped_original} by the original alone."
         )
     return tuple(warnings)
@@ -337,10 +337,10 @@ def why_no_winner(
 
 def _first_sentence(reason: Reason, confidence: float | None, needed: float, harmed: tuple[str, ...]) -> str:
     if confidence is None:
-        return "Stopped before the confirmation began, so nothing is known about the finalist."
-    reached = f"Confidence reached {confidence:.2f}, {needed:.2f} was needed."
+        return "Stopped before the confirmation started, so nothing is known about the finalist."
+    reached = f"Confidence reached {confidence:.2f}; {needed:.2f} was needed."
     if reason == "futility":
-        return f"Stopped early: a difference worth going on for had become unlikely. {reached}"
+        return f"Stopped early: the variant was unlikely to win any more. {reached}"
     if reason == "guardrail":
         return f"The variant completes more tasks but lowers {' and '.join(harmed) or 'a second metric'}."
     if reason == "stopped":

@@ -12,7 +12,7 @@ from promptlift.widgets.fallback import front_end
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
 from promptlift.widgets.review.cards import NO_INTERVAL, REHEARSAL, signed
 from promptlift.widgets.static_html import badge, element, facts, paragraph, root
-from promptlift.workspace.waiting import ENDED, pause_before_next_look, why_it_ended
+from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +101,7 @@ class OptimizationMonitor(CommandWidget):
 
     def _pause(self) -> float:
         per_minute = self._lift.client.transport.pace.per_minute
-        pause: float = pause_before_next_look(self._clock() - self._opened_at, per_minute)
+        pause: float = pause_before_next_request(self._clock() - self._opened_at, per_minute)
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
 
     def _stop(self, reason: str) -> None:

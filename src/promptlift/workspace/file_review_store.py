@@ -80,7 +80,7 @@ class FileReviewStore:
         return answer
 
     def undo(self, action_id: str, *, note: str | None) -> UndoAnswer:
-        """Send the text from before an action, unless somebody changed it since."""
+        """Send the text from before an action, unless the current one was changed since."""
         file = self._file()
         done = next((row for row in file.actions() if row["id"] == action_id), None)
         if done is None:

@@ -1,4 +1,4 @@
-"""What people think and did, kept in a small file beside the notebook where the service keeps none of it."""
+"""Reviews and actions in a small file beside the notebook, for services that keep none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOCK_SECONDS: Final = 10.0
 class ReviewFile:
     """Reviews and actions of one service in one file, which several notebooks may use at once.
 
-    A reader never sees half a file, and of two who write at once neither loses anything. The file has the texts of
+    A reader never sees half a file, and of two that write at once neither loses anything. The file has the texts of
     prompts, and no key.
 
     Parameters
@@ -32,7 +32,7 @@ class ReviewFile:
     base_url
         Address of the service; one file serves many.
     path
-        The file; in the folder of the notebook without.
+        The file; ``None`` is the one in the working directory.
     """
 
     def __init__(self, base_url: str, path: Path | None = None) -> None:
@@ -102,7 +102,7 @@ class ReviewFile:
             whole = json.loads(text)
         except ValueError as error:
             raise ConfigError(
-                f"{self.path} is not what promptlift wrote ({error}). Move it away, and a new one is begun."
+                f"{self.path} was not written by promptlift ({error}). Move it away, and a new one is started."
             ) from error
         if (
             not isinstance(whole, dict)
@@ -110,12 +110,12 @@ class ReviewFile:
             or not isinstance(whole.get("services"), dict)
         ):
             raise ConfigError(
-                f"{self.path} is not a review file of this version of promptlift. Move it away, and a new one is begun."
+                f"{self.path} is not a review file of this version of promptlift. Move it away, and a new one is started."
             )
         return whole
 
     def _write(self, whole: Row) -> None:
-        # ASCII with escapes: whatever a text holds comes back byte for byte.
+        # ASCII with escapes, so that every text comes back byte for byte.
         data = json.dumps(whole, indent=1).encode("ascii")
         try:
             atomic_write(self.path, data)

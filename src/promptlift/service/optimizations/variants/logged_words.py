@@ -36,8 +36,8 @@ RUN: Final = 5
 # Text that is read at most, newest conversations first: twelve million words.
 MOST_CHARS: Final = 64_000_000
 
-_TOLD: Final = 6
-_TOLD_WORDS: Final = 12
+_LISTED: Final = 6
+_SHOWN_WORDS: Final = 12
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 _APOSTROPHES: Final = "\u2019\u2018\u02bc`"
 _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -85,7 +85,7 @@ class Repeated:
     particulars: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Say what is wrong, in words for whoever wrote the text."""
+        """Describe what is wrong, in words for whoever wrote the text."""
         found = (
             (
                 f"It repeats {RUN} or more words in a row from logged conversations; say these in other words",
@@ -93,7 +93,7 @@ class Repeated:
             ),
             ("It names what stands only in logged conversations; leave it out", self.particulars),
         )
-        return [f"{words}: {_told(items)}." for words, items in found if items]
+        return [f"{words}: {_listed(items)}." for words, items in found if items]
 
 
 @dataclass
@@ -200,14 +200,14 @@ class LoggedWords:
         )
 
 
-def _told(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _TOLD} more" if len(items) > _TOLD else ""
-    return ", ".join(item[:160] for item in items[:_TOLD]) + more
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return ", ".join(item[:160] for item in items[:_LISTED]) + more
 
 
 def _shown(run: str) -> str:
     words = run.split()
-    return " ".join(words[:_TOLD_WORDS]) + (" …" if len(words) > _TOLD_WORDS else "")
+    return " ".join(words[:_SHOWN_WORDS]) + (" …" if len(words) > _SHOWN_WORDS else "")
 
 
 def _said(content: str) -> list[str]:
@@ -219,7 +219,7 @@ def _said(content: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The same text with one kind of apostrophe; as many characters."""
+    """Return the text with one kind of apostrophe; as many characters."""
     for sign in _APOSTROPHES:
         text = text.replace(sign, "'")
     return text

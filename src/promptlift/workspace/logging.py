@@ -1,4 +1,4 @@
-"""Conversations into the service, whatever a user hands over."""
+"""Log conversations from whatever a user has: dicts, a DataFrame, a reading of a file."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from promptlift.workspace.session import Session, frames
 
 _IDS_SHOWN: Final = 10
 _RECORDS_HINT: Final = (
-    "Give a list of dicts with content or messages, a DataFrame, or what transcripts.read gives."
+    "Give a list of dicts with content or messages, a DataFrame, or the result of transcripts.read."
 )
 
 
 class Logging(Session):
-    """The way in for conversations."""
+    """Logging of conversations."""
 
     def log(self, records: Any, *, prompt_id: str) -> LogResult:
-        """Log conversations, sixteen at a time.
+        """Log conversations, sixteen in parallel.
 
         A conversation that was logged before is not added again, however often this is called: the idempotency key is made
-        from the prompt and the conversation, and a ledger in the user's data folder remembers it for longer than the
-        24 hours of the service. Each time the ledger is compared with what the service has, and what the service has lost
-        is logged again.
+        from the prompt and the conversation, and a ledger in the user's data folder keeps it for longer than the
+        24 hours of the service. Each call compares the ledger with the service, and logs again what the service has
+        lost.
 
         A conversation with a ``source_id`` that has changed since it was logged, such as one that has grown, replaces its
-        former state and is judged anew. An older state never replaces a newer one. Without a ``source_id`` a conversation
+        former state and is judged again. An older state never replaces a newer one. Without a ``source_id`` a conversation
         that has grown is a new one.
 
         Parameters
@@ -36,7 +36,7 @@ class Logging(Session):
         records
             Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, in
             snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
-            message (``conversation_id``, ``role``, ``content``); or what ``transcripts.read`` gives. ``source_id`` is
+            message (``conversation_id``, ``role``, ``content``); or the result of ``transcripts.read``. ``source_id`` is
             the conversation's own id in the tool that it comes from.
         prompt_id
             Name or id of the prompt that the conversations were held with.
@@ -44,8 +44,8 @@ class Logging(Session):
         Returns
         -------
         LogResult
-            Counts, and every record that did not go in with the reason. One that fails does not stop the others. A
-            quota that is used up, or a network that is gone, ends the run early; the result says so.
+            Counts, and every record that was not logged with the reason. One that fails does not stop the others. A
+            quota that is used up, or a lost connection, ends the run early; the result says so.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Logging(Session):
         Warns
         -----
         NotUpdatedWarning
-            Conversations have changed, and this service has no way to update them; they keep their former state.
+            Conversations have changed, and this service cannot update them; they keep their former state.
         """
         items = _as_records(records)
         result = self._names.call(prompt_id, lambda found: self._log(items, found))
@@ -90,7 +90,7 @@ def _not_updated(result: LogResult) -> str:
 
 
 def _as_records(records: Any) -> list[Any]:
-    """Give a list of records, whatever the user handed over."""
+    """Return a list of records from whatever the user has."""
     conversations = getattr(records, "conversations", None)
     if isinstance(conversations, list | tuple):
         return list(conversations)

@@ -1,4 +1,4 @@
-"""The workspaces of this process on embedded services, and the service given back with the last of them."""
+"""The workspaces of this process on embedded services; the last one that is closed releases its service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptlift.client import configure
 from promptlift.client.log.ledger import FILE_NAME
 from promptlift.errors import ServiceStartError
-from promptlift.local.process import ServiceUse
+from promptlift.local.service_use import ServiceUse
 from promptlift.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LocalWorkspace(Workspace):
         self._ledger_file = folder.path / FILE_NAME
 
     def close(self) -> None:
-        """Close all connections and give the service back; it ends when nobody else uses it."""
+        """Close all connections and release the service; it ends when nobody else uses it."""
         super().close()
         with _threads:
             others = _open.get(self._folder_path, weakref.WeakSet())
@@ -56,7 +56,7 @@ class LocalWorkspace(Workspace):
 
 
 def _use(folder: DataFolder, plan: str | None) -> ServiceUse:
-    """Use of the folder by this process: one, however many workspaces."""
+    """Return the use of the folder by this process: one, however many workspaces there are."""
     known = _uses.get(folder.path)
     if known is not None and known.process_id == os.getpid() and known.lives():
         if plan not in (None, known.plan):

@@ -9,14 +9,14 @@ import pytest
 
 PROGRAM = """
 import os, signal, sys
-from promptlift.cli import leaving
+from promptlift.cli import termination
 
-leaving.listen()
+termination.exit_on_sigterm()
 try:
     os.kill(os.getpid(), signal.{number})
 except BaseException:
     pass
-leaving.leave_if_told()
+termination.exit_if_terminated()
 sys.exit(7)
 """
 

@@ -46,7 +46,7 @@ def test_the_wait_is_given_up_when_nothing_new_comes(foreign, theirs):
     foreign.fill(2)
     foreign.fill(1, insights=False)
     with pytest.raises(
-        IncompleteError, match=r"2 of 3 conversations have insights, and no other came"
+        IncompleteError, match=r"2 of 3 conversations have insights; there was no new one"
     ) as caught:
         wait_for_insights(theirs, ["p1"], patience=0.05, progress=False)
     assert caught.value.fetched == 2

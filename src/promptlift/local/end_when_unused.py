@@ -1,4 +1,4 @@
-"""The embedded service's own eye on its users: it ends when the last of them is gone."""
+"""End the embedded service when the last of its users is gone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from promptlift.local.folder import DataFolder
 
 _EVERY_SECONDS = 1.0
-_PATIENCE_SECONDS = 30.0
+_SHUTDOWN_SECONDS = 30.0
 
 
 def end_when_unused(folder: DataFolder) -> None:
     """End this process, as SIGTERM does, soon after the last user of `folder` is gone.
 
-    Users hold locks on files, which the operating system lets go when they end, so a user that was
-    killed counts as gone. The watch runs in a thread of its own.
+    Users hold locks on files, which the operating system releases when they end, so a user that was
+    killed counts as gone. The check runs in a thread of its own.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def _watch(folder: DataFolder) -> None:
     while not pause.wait(_EVERY_SECONDS):
         if _unused(folder):
             os.kill(os.getpid(), signal.SIGTERM)
-            pause.wait(_PATIENCE_SECONDS)
+            pause.wait(_SHUTDOWN_SECONDS)
             # What is unfinished is in the database and goes on with the next start.
             os._exit(1)
 
@@ -48,7 +48,7 @@ def _unused(folder: DataFolder) -> bool:
         try:
             if folder.in_use():
                 return False
-            # Removed under the lock: whoever comes next does not join a service that is going.
+            # Removed under the lock, so that nobody joins a service that is about to end.
             folder.remove_record()
             return True
         finally:

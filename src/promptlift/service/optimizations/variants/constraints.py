@@ -1,4 +1,4 @@
-"""What a rewrite of a prompt must not lose, found by rule and told in words.
+"""What a rewrite of a prompt must not lose, found by rule and described in words.
 
 - **Addresses** (``https://…``, ``www.…``) and **e-mail addresses**: each stands in the variant as it stands in the
   original.
@@ -53,7 +53,7 @@ _NUMBER: Final = re.compile(r"\d[\d,.]*")
 _QUOTED: Final = re.compile(r"“([^“”\n]+)”|`([^`\n]+)`")
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
-# What holds on a condition is told by the rest: “when you do not know, ask” forbids nothing.
+# What holds on a condition follows from the rest: “when you do not know, ask” forbids nothing.
 _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|where|wherever|while|unless|until|in case|as long as|because|since)\b(?! possible)[^,;:.!?]*",
     re.IGNORECASE,
@@ -119,7 +119,7 @@ def find_constraints(original: str) -> Constraints:
 
 
 def lost_constraints(text: str, original: str) -> list[str]:
-    """Say what of the original's constraints a variant has lost."""
+    """Describe the constraints of the original that a variant has lost."""
     wanted = find_constraints(original)
     numbers = _numbers(text)
     loose = _loose(text)
@@ -135,7 +135,7 @@ def lost_constraints(text: str, original: str) -> list[str]:
 def _quoted(text: str) -> Iterable[str]:
     for line in text.splitlines():
         parts = line.split('"')
-        # With an odd number of marks nobody knows which of them open.
+        # With an odd number of marks it is not clear which of them open.
         found = parts[1::2] if len(parts) % 2 else []
         found += ["".join(groups) for groups in _QUOTED.findall(line)]
         yield from (one.strip() for one in found if len(one.strip()) in QUOTED_CHARS)

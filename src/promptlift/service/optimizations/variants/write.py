@@ -9,21 +9,17 @@ from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import one_line, storable_text
-from promptlift.service.optimizations.logged_words import Repeated
-from promptlift.service.optimizations.variant_checks import problems_of
-from promptlift.service.optimizations.variants_request import (
-    Strategy,
-    VariantAnswer,
-    VariantsAnswer,
-    choose_strategies,
-    variants_messages,
-)
+from promptlift.service.optimizations.tasks import RejectedDraft, VariantsRequest
+from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.variants.logged_words import Repeated
+from promptlift.service.optimizations.variants.strategies import choose_strategies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from promptlift.service.llm.port import ChatModel
-    from promptlift.service.optimizations.logged_words import LoggedWords
+    from promptlift.service.optimizations.tasks import Failure, OptimizationTasks, WrittenDrafts
+    from promptlift.service.optimizations.variants.logged_words import LoggedWords
+    from promptlift.service.optimizations.variants.strategies import Strategy
     from promptlift.service.simulations.prompt_text import PromptText
 
 __all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "write_variants"]
@@ -96,12 +92,12 @@ class Written:
 
 
 def write_variants(
-    model: ChatModel,
+    tasks: OptimizationTasks,
     *,
     prompt: PromptText,
     count: int,
     intent: Mapping[str, Any] | None,
-    failures: Sequence[str],
+    failures: Sequence[Failure],
     general: Mapping[str, Any],
     seed: int,
     said: LoggedWords | None = None,
@@ -109,14 +105,14 @@ def write_variants(
     """Write ``count`` variants, each by its own named strategy.
 
     One call asks for all of them, or several for a prompt so long that one answer could not hold them. What the checks
-    do not accept (see ``variant_checks``) is asked for again with the reasons, in at most ``ROUNDS`` rounds.
+    do not accept (see ``checks``) is asked for again with the reasons, in at most ``ROUNDS`` rounds.
 
     Parameters
     ----------
     intent
         ``targetImprovements`` and ``hypothesis`` of the request, ``None`` without.
     failures
-        What went wrong in real conversations, the most important first: titles of issues with counts, summaries.
+        What went wrong in real conversations, the most important first.
     general
         The account's general settings as the API names them.
     seed
@@ -138,10 +134,10 @@ def write_variants(
     for round_ in range(ROUNDS):
         open_places = [place for place in work.places if place.variant is None]
         for group in _groups(open_places, prompt, smaller=work.misfit):
-            messages, block = variants_messages(
+            request = VariantsRequest(
                 prompt=prompt,
                 strategies=[place.strategy for place in group],
-                intent=intent,
+                intent=intent or {},
                 failures=failures,
                 general=general,
                 accepted=[variant.name for variant in work.variants()],
@@ -151,14 +147,14 @@ def write_variants(
             )
             work.calls += 1
             try:
-                answer = model.chat(messages, purpose="variants", schema=VariantsAnswer)
+                answer = tasks.write_variants(request)
             except LlmBadAnswer as error:
                 work.misfit = True
                 work.tokens += error.tokens
                 work.refuse(group, str(error))
             else:
                 work.tokens += answer.tokens
-                work.take(group, answer.parsed.variants, prompt.content, block.mark)
+                work.take(group, answer.value, prompt.content)
     return work.written()
 
 
@@ -169,7 +165,7 @@ class _Place:
     strategy: Strategy
     variant: VariantText | None = None
     problem: str = ""
-    draft: dict[str, Any] | None = None
+    draft: RejectedDraft | None = None
 
 
 @dataclass(slots=True)
@@ -187,12 +183,11 @@ class _Work:
         for place in group:
             place.problem = f"{place.strategy.name}: {reason}"[:PROBLEM_CHARS]
 
-    def take(
-        self, group: Sequence[_Place], answers: Sequence[VariantAnswer], original: str, mark: str
-    ) -> None:
-        if len(answers) < len(group):
-            self.refuse(group[len(answers) :], "It was not written.")
-        for place, answer in zip(group, answers, strict=False):
+    def take(self, group: Sequence[_Place], written: WrittenDrafts, original: str) -> None:
+        drafts, mark = written
+        if len(drafts) < len(group):
+            self.refuse(group[len(drafts) :], "It was not written.")
+        for place, answer in zip(group, drafts, strict=False):
             content = _bare(answer.content, original)
             others = [variant.content for variant in self.variants()]
             problems = problems_of(content, original=original, others=others, mark=mark)
@@ -219,7 +214,7 @@ class _Work:
         problems = tuple(place.problem for place in self.places if place.problem)
         if not variants:
             raise VariantsFailed(
-                f"The language model wrote no variant that can be tested, asked {self.calls} times. "
+                f"The language model wrote no variant that can be tested, in {self.calls} requests. "
                 f"{problems[0] if problems else ''}",
                 problems=problems,
                 tokens=self.tokens,
@@ -228,10 +223,9 @@ class _Work:
         return Written(variants, problems, self.tokens, self.calls)
 
 
-def _draft(strategy: Strategy, content: str, repeated: Repeated) -> dict[str, Any]:
-    """A variant that has to change in nothing but some words."""
+def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraft:
     words = [*repeated.runs, *repeated.particulars]
-    return {"strategy": strategy.name, "content": content, "words": words[:WORDS_SHOWN]}
+    return RejectedDraft(strategy.name, content, words[:WORDS_SHOWN])
 
 
 def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> Iterator[Sequence[_Place]]:

@@ -1,4 +1,4 @@
-"""Sample conversations into a service, and the wait until their insights are there."""
+"""Log the sample conversations, and wait for insights."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from promptlift.workspace import Workspace
 
 _EVERY_SECONDS: Final = 0.3
-# A wait pauses for so many times as long as its question took.
+# The pause between two requests, as a multiple of the time that the last one took.
 _SHARE: Final = 4.0
 _REASONS: Final = 3
 _LOOK_AT_THE_LOG: Final = "Look at service.log in the data folder of the service."
-_AGAIN: Final = "Ask for them again with lift.client.conversations.regenerate_insights(conversation_id)."
+_AGAIN: Final = "To try again: lift.client.conversations.regenerate_insights(conversation_id)."
 
 
 def log_samples(lift: Workspace, *, ending: date | None = None) -> dict[str, str]:
-    """Log the bundled sample conversations; what is there already is not logged again.
+    """Log the bundled sample conversations; those that are there already are not logged again.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def _make_prompt(lift: Workspace, body: dict[str, object]) -> str:
 
 
 class InsightsMissing(UserWarning):
-    """Some conversations that were waited for could not be judged. The message says how many, and why."""
+    """Some of the conversations could not be judged. The message says how many, and why."""
 
 
 def wait_for_insights(
     lift: Workspace, prompt_ids: Iterable[str], *, patience: float = 60.0, progress: bool = True
 ) -> int:
-    """Wait until every conversation of some prompts has its insights, or could not be judged.
+    """Wait until every conversation of some prompts has insights or could not be judged.
 
-    Only counts are asked for, however many conversations there are.
+    Only counts are requested, however many conversations there are.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def wait_for_insights(
     prompt_ids
         The prompts, by name or id.
     patience
-        Seconds without a new insight after which it is given up.
+        Seconds without a new insight after which to give up.
     progress
-        Whether a progress bar is shown.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -95,8 +95,8 @@ def wait_for_insights(
     NotFound
         There is no such prompt; the message has near names.
     IncompleteError
-        Nothing new came for `patience` seconds, or not one conversation could be judged; ``fetched`` is the number of
-        those that have insights.
+        No new insight for `patience` seconds, or none of the conversations could be judged; ``fetched`` is the number of
+        conversations with insights.
 
     Warns
     -----
@@ -110,9 +110,9 @@ def wait_for_insights(
     known = 0
     with tqdm(desc="insights", unit=" conversations", disable=not progress, leave=False) as bar:
         while True:
-            asked = time.monotonic()
+            begun = time.monotonic()
             found = _count(lift, wanted)
-            took = time.monotonic() - asked
+            took = time.monotonic() - begun
             if found.ready + found.failed > known:
                 deadline = time.monotonic() + patience
             bar.total = found.total
@@ -122,7 +122,7 @@ def wait_for_insights(
                 return _ended(found)
             if time.monotonic() > deadline:
                 raise IncompleteError(
-                    f"{found.ready} of {found.total} conversations have insights, and no other came for "
+                    f"{found.ready} of {found.total} conversations have insights; there was no new one for "
                     f"{patience:.0f} s. {found.reason or _LOOK_AT_THE_LOG}",
                     fetched=found.ready,
                 )
@@ -163,14 +163,14 @@ def _count(lift: Workspace, prompt_ids: list[str]) -> _Counts:
 
 
 def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
-    """Ask for the counts of one prompt: two totals where the service does not give them at once."""
+    """Return the counts of one prompt; two requests where the service has no view of them."""
     try:
-        said = lift.client.prompts.status(prompt_id).insights
+        counts = lift.client.prompts.status(prompt_id).insights
     except NotFound:  # the agent scheme has no such view
-        said = None
-    if said is not None:
-        reasons = tuple((one.reason, one.count) for one in said.reasons)
-        return _Counts(said.ready, said.waiting, said.failed, reasons)
+        counts = None
+    if counts is not None:
+        reasons = tuple((one.reason, one.count) for one in counts.reasons)
+        return _Counts(counts.ready, counts.waiting, counts.failed, reasons)
     ready, total = (
         lift.client.conversations.list(prompt_id=prompt_id, has_insights=kind, limit=1).pagination
         for kind in (True, None)
@@ -183,8 +183,10 @@ def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
 def _ended(found: _Counts) -> int:
     if not found.failed:
         return found.ready
-    said = f"{found.failed:,} of {found.total:,} conversations could not be judged: {found.reason}."
+    message = f"{found.failed:,} of {found.total:,} conversations could not be judged: {found.reason}."
     if not found.ready:
-        raise IncompleteError(f"{said} {_AGAIN}", fetched=0)
-    warnings.warn(f"{said} They count as not judged everywhere. {_AGAIN}", InsightsMissing, stacklevel=3)
+        raise IncompleteError(f"{message} {_AGAIN}", fetched=0)
+    warnings.warn(
+        f"{message} Tables and reports count them as not judged. {_AGAIN}", InsightsMissing, stacklevel=3
+    )
     return found.ready

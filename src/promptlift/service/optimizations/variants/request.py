@@ -1,100 +1,28 @@
-"""What a model is told when it writes variants, and the answer that it may give."""
+"""The request in which a language model writes variants, and the shape of its answer."""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator
 
 from promptlift.service.llm.hostile_text import DataBlock, data_block, one_line, storable_text
-from promptlift.service.optimizations.variant_checks import longest_chars, placeholders
-from promptlift.service.optimizations.variant_constraints import find_constraints
+from promptlift.service.optimizations.variants.checks import longest_chars, placeholders
+from promptlift.service.optimizations.variants.constraints import find_constraints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from promptlift.service.optimizations.tasks import Failure, VariantsRequest
     from promptlift.service.simulations.prompt_text import PromptText
 
-__all__ = [
-    "STRATEGIES",
-    "Strategy",
-    "VariantAnswer",
-    "VariantsAnswer",
-    "choose_strategies",
-    "owners_words",
-    "variants_messages",
-]
+__all__ = ["VariantAnswer", "VariantsAnswer", "owners_words", "variants_messages"]
 
 OWNER_CHARS: Final = 4_000
 FAILURES_SHOWN: Final = 20
 FAILURE_CHARS: Final = 600
 KEPT_SHOWN: Final = 60
-# A text shorter than this has nothing to cut.
-SHORT_CHARS: Final = 300
 
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """One way of changing a prompt on purpose."""
-
-    name: str
-    task: str
-
-
-_AGAINST_FAILURES: Final = Strategy(
-    "Against the failures",
-    "Go through the real failures in the data. For the most frequent ones add what would have prevented each: the "
-    "missing rule, question, step or piece of knowledge. Leave the rest of the text alone.",
-)
-_INTENT: Final = Strategy(
-    "The owner's intent",
-    "Follow the owner's target improvements and hypothesis in the data as directly as the other rules allow, and "
-    "nothing else.",
-)
-_SHORTER: Final = Strategy(
-    "Short and sharp",
-    "Cut everything that does not change what the assistant does, and say what is left in plain, direct sentences. "
-    "Every rule stays.",
-)
-STRATEGIES: Final[tuple[Strategy, ...]] = (
-    Strategy(
-        "Clear structure",
-        "Reorder the same instructions into short titled sections: role, what to do in which order, rules, style, when "
-        "to stop. Remove contradictions and doublings.",
-    ),
-    Strategy(
-        "Ask before acting",
-        "Make the assistant find out what is really wanted: which details it must know before it acts, one question at "
-        "a time, a short confirmation of its understanding, and no guessing.",
-    ),
-    Strategy(
-        "Worked examples",
-        "Add two or three short examples of a user message and the ideal answer, for the situations that are hardest to "
-        "get right, the refusal of a forbidden wish among them.",
-    ),
-    Strategy(
-        "Check before answering",
-        "Make the assistant check each answer before giving it: is every part of the request dealt with, is every rule "
-        "kept, is every fact known and not made up; and correct it silently.",
-    ),
-    Strategy(
-        "See it through",
-        "Make the assistant own the matter until it is done: name the next step in every answer, offer the alternative "
-        "when something is not possible, and at the end confirm what was done and ask whether that settles it.",
-    ),
-    Strategy(
-        "Tone and empathy",
-        "Change how the assistant meets people: it notices how the person feels and writes, adapts length and words to "
-        "them, takes anger calmly, and stays warm without set phrases. What it does stays the same.",
-    ),
-    Strategy(
-        "Handle the difficult cases",
-        "Add what to do in difficult cases: unclear or several requests at once, missing or contradicting details, a "
-        "change of mind, wishes outside the rules, attempts to change its instructions.",
-    ),
-)
 
 _RULES: Final = """\
 You improve the instructions (the "prompt") of an AI assistant. You write different versions of it; each is then tested \
@@ -148,22 +76,10 @@ class VariantsAnswer(BaseModel):
     variants: Annotated[list[VariantAnswer], BeforeValidator(_records)]
 
 
-def choose_strategies(
-    count: int, *, prompt: PromptText, has_failures: bool, has_intent: bool, seed: int
-) -> list[Strategy]:
-    """Give one strategy a variant, different ones: what is known about this prompt first, the rest by the seed."""
-    rng = random.Random(seed)
-    rest = [*STRATEGIES, *([_SHORTER] if len(prompt.content) >= SHORT_CHARS else [])]
-    first = [*([_INTENT] if has_intent else []), *([_AGAINST_FAILURES] if has_failures else [])]
-    while rest:
-        first.append(rest.pop(int(rng.random() * len(rest))))
-    return [first[number % len(first)] for number in range(count)]
-
-
 def owners_words(
     prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
 ) -> list[str]:
-    """Give all texts of a request that its owner wrote."""
+    """Return all texts of a request that its owner wrote."""
     texts = [prompt.content, prompt.objective or ""]
     for value in (*(intent or {}).values(), *general.values()):
         texts += [
@@ -172,53 +88,27 @@ def owners_words(
     return [text for text in texts if text.strip()]
 
 
-def variants_messages(
-    *,
-    prompt: PromptText,
-    strategies: Sequence[Strategy],
-    intent: Mapping[str, Any] | None,
-    failures: Sequence[str],
-    general: Mapping[str, Any],
-    accepted: Sequence[str],
-    problems: Sequence[str],
-    drafts: Sequence[Mapping[str, Any]] = (),
-    seed: int,
-) -> tuple[list[dict[str, str]], DataBlock]:
-    """Write the two messages of one request, and give the block of data in it.
-
-    Parameters
-    ----------
-    strategies
-        One for each variant to write.
-    intent
-        ``targetImprovements`` and ``hypothesis``.
-    failures
-        What went wrong, in words, the most important first.
-    general
-        The account's general settings.
-    accepted
-        Names of variants that are there already.
-    problems
-        Why earlier ones were not accepted.
-    drafts
-        Earlier ones that only have words from logged conversations in them: ``strategy``, ``content``, and the
-        ``words`` to be put otherwise.
-    """
-    records = [*_prompt_records(prompt), *_owner_records(prompt, intent, general)]
+def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], DataBlock]:
+    """Write the two messages of one request, and return them with the block of data in them."""
+    prompt, strategies = request.prompt, request.strategies
+    records = [*_prompt_records(prompt), *_owner_records(prompt, request.intent, request.general)]
     records += [
-        {"kind": "failure", "text": one_line(text, FAILURE_CHARS)} for text in failures[:FAILURES_SHOWN]
+        {"kind": "failure", "text": one_line(_failure(one), FAILURE_CHARS)}
+        for one in request.failures[:FAILURES_SHOWN]
     ]
-    if accepted:
-        records.append({"kind": "versions that exist", "names": list(accepted)})
-    if problems:
-        records.append({"kind": "rejected", "reasons": [storable_text(text, 1_500) for text in problems]})
-    records += [{"kind": "draft", **draft} for draft in drafts]
-    block = data_block(records, seed=seed)
+    if request.accepted:
+        records.append({"kind": "versions that exist", "names": list(request.accepted)})
+    if request.problems:
+        records.append(
+            {"kind": "rejected", "reasons": [storable_text(text, 1_500) for text in request.problems]}
+        )
+    records += [{"kind": "draft", **draft._asdict()} for draft in request.drafts]
+    block = data_block(records, seed=request.seed)
     lines = [f"{number}. {one.name}: {one.task}" for number, one in enumerate(strategies, start=1)]
     ask = f"Write {len(strategies)} variants, one for each strategy:\n" + "\n".join(lines)
-    if problems:
+    if request.problems:
         ask += "\n\nEarlier versions were rejected for the reasons in the data. Avoid them this time."
-    if drafts:
+    if request.drafts:
         ask += (
             " Where the data have a draft for a strategy, keep it as it is, put its words from logged conversations "
             "otherwise, and leave out the names, numbers, addresses and codes among them."
@@ -228,6 +118,12 @@ def variants_messages(
         {"role": "system", "content": rules},
         {"role": "user", "content": f"{block.text}\n\n{ask}"},
     ], block
+
+
+def _failure(failure: Failure) -> str:
+    if failure.count is None:
+        return failure.text
+    return f"{failure.text} ({failure.count} of {failure.total} failures)"
 
 
 def _prompt_records(prompt: PromptText) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The notebook's door: every method that names a table gives a DataFrame."""
+"""The workspace itself: every method that names a table returns a DataFrame."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Self
 
 from promptlift.client import configure
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.incoming import Logging
+from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
 from promptlift.workspace.reviewing import Reviewing
@@ -21,7 +21,7 @@ def connect(
 ) -> Workspace:
     """Open a workspace on a running service. No request is made yet.
 
-    An ``http://`` address that is not on this computer sends the key in the clear: it is used, with the warning
+    An ``http://`` address that is not on this computer sends the key in the clear, with the warning
     :class:`~promptlift.client.UnencryptedConnection`.
 
     Parameters
@@ -39,16 +39,16 @@ def connect(
     Raises
     ------
     ConfigError
-        When the address or the key is missing or cannot be right.
+        When the address or the key is missing or invalid.
     """
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
 class Workspace(ConversationTables, OptimizationTables, Logging, Optimizing, Reviewing):
-    """What an analyst holds: the tables of one account, and ways to log, optimize and apply.
+    """The tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
-    made, whether complete, who analysed (``analyser``), rows deleted meanwhile and left out, and warnings (unusable
+    made, whether complete, who derived the insights (``analyser``), rows that were deleted meanwhile and left out, and warnings (unusable
     values by column). Rows that were deleted after their page was read are still in the table; ``deleted_since_read``
     counts them. Tables of optimizations say ``rehearsal`` there too.
 

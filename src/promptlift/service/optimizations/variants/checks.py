@@ -1,4 +1,4 @@
-"""Whether a text that a model wrote may be tested as a variant of a prompt: each check has words for what is wrong.
+"""Whether a text that a model wrote may be tested as a variant of a prompt: each check says what is wrong.
 
 - **Not empty**, storable (no NUL, no half of a surrogate pair), and **not the original**: not the same without regard
   to white space and case.
@@ -10,7 +10,7 @@
 - **Placeholders** (``{{x}}``, ``{x}``, ``${x}``, ``$x``, ``%s``, ``%(x)s``, ``{% … %}``, ``<NAME>``, ``[NAME]``): exactly
   those of the original, to the character, as often as one likes. New markup is none: ``<NAME>`` with a ``</NAME>``, a
   new ``[NAME]`` alone on its line.
-- **Constraints**: see ``variant_constraints``.
+- **Constraints**: see ``constraints``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import limits
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.optimizations.variant_constraints import lost_constraints
+from promptlift.service.optimizations.variants.constraints import lost_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,8 @@ LONGEST_TIMES: Final = 3
 LONGER_CHARS: Final = 6_000
 LONG_CHARS: Final = 400
 SHORTEST_PART: Final = 5
-TOLD: Final = 6
-TOLD_CHARS: Final = 160
+LISTED: Final = 6
+LISTED_CHARS: Final = 160
 
 _PLACEHOLDERS: Final = re.compile(
     r"""
@@ -67,7 +67,7 @@ _HEADING: Final = re.compile(r"^[ \t#*_>-]*(\[[A-Z][A-Z0-9_ -]{1,60}\])[ \t:*_]*
 def problems_of(
     text: str, *, original: str, others: Sequence[str], mark: str | None = None
 ) -> tuple[str, ...]:
-    """Say what is wrong with a variant; nothing when it may be tested.
+    """Describe what is wrong with a variant; nothing when it may be tested.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def problems_of(
 
 
 def same_text(one: str, other: str) -> bool:
-    """Tell whether two texts differ in white space and case at most."""
+    """Whether two texts differ in white space and case at most."""
     return one.casefold().split() == other.casefold().split()
 
 
 def placeholders(text: str) -> frozenset[str]:
-    """Give the placeholders of a text, each as it stands."""
+    """Return the placeholders of a text, to the character."""
     closed = set(_CLOSING.findall(text))
     return frozenset(
         found for found in _PLACEHOLDERS.findall(text) if not (found[0] == "<" and found[1:-1] in closed)
@@ -115,12 +115,12 @@ def placeholders(text: str) -> frozenset[str]:
 
 
 def longest_chars(original: str) -> int:
-    """Give how long a variant may be at most, before the API's own limit."""
+    """Return the greatest length of a variant, before the API's own limit."""
     return max(LONGEST_TIMES * len(original), len(original) + LONGER_CHARS)
 
 
 def shortest_chars(original: str) -> int:
-    """Give how long a variant must be at least."""
+    """Return the least length of a variant."""
     size = len(original.strip())
     return size // SHORTEST_PART if size >= LONG_CHARS else 1
 
@@ -141,11 +141,11 @@ def _placeholders(text: str, original: str) -> list[str]:
     problems = []
     missing = sorted(wanted - found)
     if missing:
-        problems.append(f"These placeholders of the original are missing: {_told(missing)}.")
+        problems.append(f"These placeholders of the original are missing: {_listed(missing)}.")
     added = sorted(found - wanted - frozenset(_HEADING.findall(text)))
     if added:
         problems.append(
-            f"These placeholders are not in the original, so nothing would fill them: {_told(added)}."
+            f"These placeholders are not in the original, so nothing would fill them: {_listed(added)}."
         )
     return problems
 
@@ -167,6 +167,6 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
     )
 
 
-def _told(found: Sequence[str]) -> str:
-    more = f" and {len(found) - TOLD} more" if len(found) > TOLD else ""
-    return ", ".join(one[:TOLD_CHARS] for one in found[:TOLD]) + more
+def _listed(found: Sequence[str]) -> str:
+    more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
+    return ", ".join(one[:LISTED_CHARS] for one in found[:LISTED]) + more

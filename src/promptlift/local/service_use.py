@@ -32,29 +32,29 @@ STOP_SECONDS = 20.0
 _ANSWER_SECONDS = 5.0
 _PAUSE = 0.03
 _threads = threading.RLock()
-# A service may outlive the workspace that started it; it is collected when it has ended.
+# A service may outlive the workspace that started it; its process is reaped when it has ended.
 _children: list[subprocess.Popen[bytes]] = []
-# What a log says, in lower case, and what to do about it. The first that fits is said.
+# A sign in the log, in lower case, and what to do about it. The first match is shown.
 _REMEDIES = (
     (
         "was revoked",
-        "The key of this folder was revoked: remove local.key, and the next start makes a new one.",
+        "The key of this folder was revoked: remove local.key, and the next start creates a new one.",
     ),
-    ("no space left", "The disk is full: make room, or name another data folder."),
-    ("disk is full", "The disk is full: make room, or name another data folder."),
-    ("disk i/o error", "The disk is full: make room, or name another data folder."),
-    ("can't locate revision", "The database was made by a newer promptlift: upgrade promptlift."),
-    ("not a database", "The database file is damaged: put it aside or name another data folder."),
-    ("malformed", "The database file is damaged: put it aside or name another data folder."),
-    ("readonly database", "The database file cannot be written: mend its permissions."),
-    ("unable to open database", "The database file cannot be opened: mend its permissions."),
-    ("permission", "The data folder cannot be written: mend its permissions or name another."),
-    ("address already in use", "The port is taken: name another with --port, or 0 for any free one."),
+    ("no space left", "The disk is full: free some space, or name another data folder."),
+    ("disk is full", "The disk is full: free some space, or name another data folder."),
+    ("disk i/o error", "The disk is full: free some space, or name another data folder."),
+    ("can't locate revision", "The database was written by a newer promptlift: upgrade promptlift."),
+    ("not a database", "The database file is damaged: move it away, or name another data folder."),
+    ("malformed", "The database file is damaged: move it away, or name another data folder."),
+    ("readonly database", "The database file cannot be written: correct its permissions."),
+    ("unable to open database", "The database file cannot be opened: correct its permissions."),
+    ("permission", "The data folder cannot be written: correct its permissions, or name another."),
+    ("address already in use", "The port is in use: name another with --port, or 0 for any free one."),
 )
 
 
 class ServiceUse:
-    """The use that this process makes of the service of one data folder.
+    """One use of a data folder's service by this process.
 
     Parameters
     ----------
@@ -78,23 +78,23 @@ class ServiceUse:
         self.process_id = os.getpid()
         self._plan = plan
         self._child: subprocess.Popen[bytes] | None = None
-        self._lease: FileLock | None = None
+        self._user_lock: FileLock | None = None
         check_platform()
         warn_when_open(folder.path)
-        with _held(folder):
-            self._lease = folder.new_lease()
+        with _start_lock_held(folder):
+            self._user_lock = folder.new_user_lock()
             try:
                 record = self._join_or_start()
             except BaseException:
                 self._end_child()
-                self._give_back_lease()
+                self._release_user_lock()
                 raise
         self.base_url = record.base_url
         self.pid = record.pid
         self.plan = record.plan
 
     def lives(self) -> bool:
-        """Say whether the service still answers at this address."""
+        """Whether the service still answers at this address."""
         record = self.folder.read_record()
         return (
             record is not None
@@ -111,14 +111,14 @@ class ServiceUse:
         wait
             Whether to wait until the service process is gone.
         """
-        if self._lease is None or self.process_id != os.getpid():
+        if self._user_lock is None or self.process_id != os.getpid():
             return
-        with _held(self.folder):
-            self._give_back_lease()
+        with _start_lock_held(self.folder):
+            self._release_user_lock()
             record = self.folder.read_record()
             if not self.folder.in_use() and record is not None and record.embedded:
                 self._terminate(record.pid, wait=wait)
-        _collect_ended()
+        _reap_ended()
 
     def _join_or_start(self) -> ServiceRecord:
         deadline = time.monotonic() + START_SECONDS
@@ -141,7 +141,7 @@ class ServiceUse:
         raise ServiceStartError(self._why(logged, f"was not ready within {START_SECONDS:.0f} seconds"))
 
     def _accepts(self, record: ServiceRecord) -> bool:
-        """Say whether the running service answers; raise when it is not one that we can use."""
+        """Whether the running service answers; raises when it cannot be used."""
         status = _status(record, self.folder.key())
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ServiceStartError(
@@ -183,7 +183,7 @@ class ServiceUse:
                 start_new_session=True,  # the notebook's stop button must not reach it
             )
         except OSError as error:
-            raise ServiceStartError(f"Python could not be started again: {error}") from error
+            raise ServiceStartError(f"Python could not be started: {error}") from error
         finally:
             os.close(log)
         _children.append(child)
@@ -213,15 +213,15 @@ class ServiceUse:
             self._child.kill()
             self._child.wait()
 
-    def _give_back_lease(self) -> None:
-        if self._lease is not None:
-            Path(self._lease.lock_file).unlink(missing_ok=True)
-            self._lease.release()
-            self._lease = None
+    def _release_user_lock(self) -> None:
+        if self._user_lock is not None:
+            Path(self._user_lock.lock_file).unlink(missing_ok=True)
+            self._user_lock.release()
+            self._user_lock = None
 
 
 @contextlib.contextmanager
-def _held(folder: DataFolder) -> Iterator[None]:
+def _start_lock_held(folder: DataFolder) -> Iterator[None]:
     """Hold the start lock: one thread of one process at a time starts, joins or ends the service."""
     with _threads:
         lock = folder.start_lock()
@@ -234,7 +234,7 @@ def _held(folder: DataFolder) -> Iterator[None]:
         if not held:
             raise ServiceStartError(
                 f"Another process has been starting the service of {folder.path} for over a minute. "
-                "End it, or name another data folder."
+                "End that process, or name another data folder."
             )
         try:
             yield
@@ -242,7 +242,7 @@ def _held(folder: DataFolder) -> Iterator[None]:
             lock.release()
 
 
-def _collect_ended() -> None:
+def _reap_ended() -> None:
     _children[:] = [child for child in _children if child.poll() is None]
 
 
