@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import models_json_schema
 
-from promptlift import __version__
+from promptlift._version import __version__
 from promptlift.schema.pages import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.errors import STATUS_OF

@@ -26,7 +26,7 @@ Body = TypeVar("Body")
 Query = TypeVar("Query")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ApiRequest(Generic[Body, Query]):
     """A request whose body and query have been read and validated.
 
@@ -45,7 +45,7 @@ class ApiRequest(Generic[Body, Query]):
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
     """An answer with a status of its own."""
 
@@ -61,22 +61,21 @@ if TYPE_CHECKING:
 
 def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action) -> Route:
     """Make the route of an endpoint in one naming scheme."""
+    # Looked up once, not for every request.
+    query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
+    either, optional = endpoint.either, endpoint.body_optional
     is_async = inspect.iscoroutinefunction(action)
 
     async def handle(request: Request) -> Response:
-        query = None if endpoint.query is None else read_query(request, endpoint.query)
-        body = (
-            None
-            if endpoint.body is None
-            else await read_body(
-                request, endpoint.body, either=endpoint.either, optional=endpoint.body_optional
-            )
-        )
-        identifier = path_id(request) if endpoint.has_id else ""
+        query = None if query_model is None else read_query(request, query_model)
+        body = None
+        if body_model is not None:
+            body = await read_body(request, body_model, either=either, optional=optional)
+        identifier = path_id(request) if has_id else ""
         api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
         content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
         if isinstance(content, Reply):
             return answer(content.content, content.status)
-        return answer(content, endpoint.status)
+        return answer(content, status)
 
     return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])
