@@ -26,6 +26,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
+_SLOW_FIXTURES = {"begin", "lab", "lift", "postgres_url", "service", "start_service"}
+# Folders whose tests start processes themselves.
+_SLOW_FOLDERS = {"agreement", "browser", "cli", "local", "notebooks"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what starts a process, a browser or PostgreSQL; what else takes over a second says so itself."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        starts = (
+            _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or item.path.parent.name in _SLOW_FOLDERS
+        )
+        values = () if parameters is None else parameters.params.values()
+        on_postgresql = any(isinstance(value, str) and value == "postgresql" for value in values)
+        measures = item.get_closest_marker("benchmark") is not None
+        if starts or on_postgresql or measures or item.path.suffix == ".ipynb":
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def user_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The user's data folder while the tests run."""

@@ -13,7 +13,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import click
+import typer
+
 import promptlift
+from promptlift.cli.commands import app
+from promptlift.frames import describe_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +88,8 @@ ROOMS: Final = (
 )
 # Rooms whose modules are their interface: they have no names of their own.
 _OPEN_ROOMS: Final = ("schema",)
+# Rooms that export what most people call; the rest is imported from its module.
+_ROOMS_WITH_MORE: Final = ("stats",)
 # Characters of a value that fits on a page.
 LONG_VALUE: Final = 120
 # Modules, not names: each has a page.
@@ -100,7 +107,16 @@ def public_names(room: Room) -> list[str]:
         for name in sorted(module.__all__, key=str.lower)
         if not (name.startswith("__") or _is_page(room, name) or id(getattr(module, name)) in elsewhere)
     ]
-    return names + (_groups() if room.module == "client" else [])
+    return names + (_groups() if room.module == "client" else []) + _more_names(room)
+
+
+def _more_names(room: Room) -> list[str]:
+    """Full names of public classes and functions that a room does not export, but its modules have."""
+    if room.module not in _ROOMS_WITH_MORE:
+        return []
+    exported = importlib.import_module(room.name).__all__
+    names = [name for part in _parts(room.name) for name in _own_names(part)]
+    return [name for name in names if name.rpartition(".")[2] not in exported]
 
 
 def _groups() -> list[str]:
@@ -166,6 +182,46 @@ def write_pages(source: Path) -> None:
     )
     for room in ROOMS:
         (folder / f"{room.page}.rst").write_text(_page(room), encoding="utf-8")
+    (source / "columns.rst").write_text(columns_page(), encoding="utf-8")
+    (source / "cli.md").write_text("\n".join(_commands()), encoding="utf-8")
+
+
+def _commands() -> Iterator[str]:
+    """Write the page of the command line: the help text of every command."""
+    yield "# Command line\n\nEvery setting is also an environment variable, see {doc}`running`.\n"
+    root = typer.main.get_command(app)
+    shown: list[tuple[str, click.Command]] = [("promptlift", root)]
+    for path, command in shown:
+        context = click.Context(command, info_name=path, terminal_width=100)
+        yield f"## {path}\n\n```text\n{command.get_help(context)}\n```\n"
+        if isinstance(command, click.Group):
+            shown += [
+                (f"{path} {name}", child) for name, child in command.commands.items() if not child.hidden
+            ]
+
+
+def columns_page() -> str:
+    """Write the page of every column of every table, with its dtype, unit and meaning."""
+    parts = [
+        _heading("Columns and units"),
+        (
+            "Every table that a method of the workspace returns has these columns, in this order and with these dtypes, "
+            "also when it is empty. Some are there only when they are asked for: ``content=True``, ``insights=True``. "
+            "The same list as a table: ``promptlift.frames.describe_columns()``.\n"
+        ),
+    ]
+    for table, rows in describe_columns().groupby("table", sort=False):
+        parts += [_heading(str(table), "-"), f"``lift.{table}()``\n"]
+        parts.append(".. list-table::\n   :header-rows: 1\n")
+        header = ("Column", "dtype", "Unit", "Meaning")
+        cells = [
+            (f"``{row.column}``", f"``{row.dtype}``", row.unit, row.meaning)
+            for row in rows.itertuples(index=False)
+        ]
+        for row in (header, *cells):
+            parts.append("\n".join(f"   {'*' if not at else ' '} - {cell}" for at, cell in enumerate(row)))
+        parts.append("")
+    return "\n".join(parts)
 
 
 def _page(room: Room) -> str:
@@ -173,17 +229,18 @@ def _page(room: Room) -> str:
     about = inspect.getdoc(importlib.import_module(room.name)) or ""
     names = public_names(room)
     parts = [_heading(room.title), f"``{room.name}``\n", about, ""]
-    if room.module in _OPEN_ROOMS:
+    if room.module not in _OPEN_ROOMS:
+        own = [name for name in names if name not in _more_names(room)]
+        constants = [name for name in own if _is_constant(name)]
+        parts.append(_summary([name for name in own if name not in constants]))
+        if constants:
+            parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
+    if room.module in (*_OPEN_ROOMS, *_ROOMS_WITH_MORE):
         for module in _parts(room.name):
             own = [name for name in names if name.rpartition(".")[0] == module]
             if own:
                 said = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
                 parts += [_heading(module.rpartition(".")[2], "-"), said, "", _summary(own)]
-    else:
-        constants = [name for name in names if _is_constant(name)]
-        parts.append(_summary([name for name in names if name not in constants]))
-        if constants:
-            parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
     return "\n".join(parts)
 
 

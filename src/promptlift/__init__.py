@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift._version import __version__
+
 if TYPE_CHECKING:
-    from promptlift import analysis, errors, plots, report, samples, schema, stats, transcripts
+    from promptlift import analysis, errors, plots, report, samples, schema, stats, transcripts, widgets
     from promptlift.local import local
     from promptlift.schema import events
     from promptlift.workspace import Workspace, connect
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Workspace",
@@ -32,9 +32,10 @@ __all__ = [
     "schema",
     "stats",
     "transcripts",
+    "widgets",
 ]
 
-# Loaded on first use: importing the package must cost nothing. Name to module, and what to take out of it.
+# Loaded on first use, so that importing the package stays cheap: name to module and attribute (None is the module).
 _LAZY: Final[dict[str, tuple[str, str | None]]] = {
     "Workspace": ("promptlift.workspace", "Workspace"),
     "connect": ("promptlift.workspace", "connect"),
@@ -43,14 +44,20 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
         name: (f"promptlift.{name}", None)
         for name in (
             "analysis",
+            "cli",
+            "client",
             "errors",
+            "frames",
             "local",
             "plots",
             "report",
             "samples",
             "schema",
+            "service",
             "stats",
             "transcripts",
+            "widgets",
+            "workspace",
         )
     },
 }

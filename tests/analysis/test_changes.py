@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from promptlift.stats import newcombe
+from promptlift.stats.differences import newcombe
 from support.synthetic_tables import conversations, small
 
 

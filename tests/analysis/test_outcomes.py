@@ -125,6 +125,7 @@ def test_the_analyser_is_carried_from_the_attributes_and_the_input_stays_as_it_w
     assert table.attrs == before.attrs
 
 
+@pytest.mark.slow
 def test_the_analyses_load_neither_matplotlib_nor_scipy():
     code = (
         "import sys; from promptlift import analysis as a; [getattr(a, n) for n in a.__all__];"
@@ -137,3 +138,8 @@ def test_the_analyses_load_neither_matplotlib_nor_scipy():
 def test_unknown_names_are_no_attributes():
     with pytest.raises(AttributeError, match="nonsense"):
         analysis.nonsense  # noqa: B018
+
+
+def test_a_missing_column_is_described_to_those_who_make_their_own_table():
+    with pytest.raises(FrameError, match=r"task_completed \(boolean\): Whether the conversation did what"):
+        analysis.completion(pd.DataFrame({"status": ["completed"]}))

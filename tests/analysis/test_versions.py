@@ -8,7 +8,8 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from promptlift.stats import analyse_pairs, newcombe
+from promptlift.stats import analyse_pairs
+from promptlift.stats.differences import newcombe
 from support.synthetic_tables import small
 from support.synthetic_versions import variants, versions
 
@@ -99,7 +100,7 @@ TESTED = {
 
 
 def test_a_promise_stands_beside_what_happened():
-    found = analysis.simulated_against_production(variants([TESTED]), production(), versions=TEXTS)
+    found = analysis.simulated_vs_production(variants([TESTED]), production(), versions=TEXTS)
     (row,) = found.to_dict("records")
     promised = analyse_pairs(**PAIRS, look=2, max_looks=6)
     assert [
@@ -120,30 +121,26 @@ def test_a_promise_stands_beside_what_happened():
 
 
 def test_a_window_cuts_both_sides():
-    found = analysis.simulated_against_production(
-        variants([TESTED]), production(), versions=TEXTS, window="4D"
-    )
+    found = analysis.simulated_vs_production(variants([TESTED]), production(), versions=TEXTS, window="4D")
     assert found[["n_before", "n_after"]].to_numpy().tolist() == [[40, 40]]
 
 
 def test_without_sample_size_no_interval_is_invented():
     bare = {"optimization_id": "o1", "variant_id": "v1", "task_completion": 0.8, "lift": 14.0}
     original = {"optimization_id": "o1", "variant_id": "v0", "is_original": True, "task_completion": 0.7}
-    row = analysis.simulated_against_production(
-        variants([bare, original]), production(), versions=TEXTS
-    ).iloc[0]
+    row = analysis.simulated_vs_production(variants([bare, original]), production(), versions=TEXTS).iloc[0]
     assert row["predicted"] == pytest.approx(10.0)
     assert row["predicted_basis"] == "rates"
     assert row[["predicted_low", "predicted_high", "predicted_n", "predicted_expected"]].isna().all()
     no_looks = {**TESTED, "look": np.nan, "max_looks": np.nan, "lift_points": 11.3}
-    row = analysis.simulated_against_production(variants([no_looks]), production(), versions=TEXTS).iloc[0]
+    row = analysis.simulated_vs_production(variants([no_looks]), production(), versions=TEXTS).iloc[0]
     assert np.isnan(row["predicted_low"])
     assert row["predicted_n"] == 150
 
 
 def test_a_lift_alone_is_measured_by_the_rate_before():
     only = {"optimization_id": "o1", "variant_id": "v1", "lift": 20.0, "lift_expected": 15.0}
-    row = analysis.simulated_against_production(variants([only]), production(), versions=TEXTS).iloc[0]
+    row = analysis.simulated_vs_production(variants([only]), production(), versions=TEXTS).iloc[0]
     assert row[["predicted", "predicted_expected"]].tolist() == pytest.approx([10.0, 7.5])
     assert row["predicted_basis"] == "lift"
 
@@ -151,7 +148,7 @@ def test_a_lift_alone_is_measured_by_the_rate_before():
 def test_intervals_that_the_service_sends_are_taken_as_they_are():
     sent = {"optimization_id": "o1", "variant_id": "v1", "lift_points": 9.0, "interval_level": 0.9, "lift_expected": 10.0, "original_task_completion": 0.6}  # fmt: skip
     table = variants([sent]).assign(lift_points_low=2.0, lift_points_high=16.0)
-    row = analysis.simulated_against_production(table, production(), versions=TEXTS).iloc[0]
+    row = analysis.simulated_vs_production(table, production(), versions=TEXTS).iloc[0]
     assert row[["predicted", "predicted_low", "predicted_high", "predicted_level"]].tolist() == [
         9.0,
         2.0,
@@ -165,17 +162,15 @@ def test_optimizations_with_their_winners_will_do():
     table = pd.DataFrame(
         {"optimization_id": ["o1", "o2"], "winning_variant_id": ["v1", None], "lift_pct": [20.0, np.nan]}
     )
-    found = analysis.simulated_against_production(table, production(), versions=TEXTS)
+    found = analysis.simulated_vs_production(table, production(), versions=TEXTS)
     assert found["predicted"].tolist() == pytest.approx([10.0])
 
 
 def test_without_versions_the_time_is_told_and_nothing_is_cut():
-    found = analysis.simulated_against_production(variants([TESTED]), production(), applied_at="2026-01-11")
+    found = analysis.simulated_vs_production(variants([TESTED]), production(), applied_at="2026-01-11")
     assert found[["n_before", "n_after"]].to_numpy().tolist() == [[100, 200]]
     assert not found.attrs["promptlift"]["cuts_known"]
-    same = analysis.simulated_against_production(
-        variants([TESTED]), production(), applied_at={"o1": "2026-01-11"}
-    )
+    same = analysis.simulated_vs_production(variants([TESTED]), production(), applied_at={"o1": "2026-01-11"})
     pd.testing.assert_frame_equal(found, same)
 
 
@@ -184,18 +179,18 @@ def test_without_versions_the_time_is_told_and_nothing_is_cut():
     [
         ({}, "Say when the variants were applied"),
         ({"versions": TEXTS, "applied_at": "2026-01-11"}, "Say when the variants were applied"),
-        ({"applied_at": {"v7": "2026-01-11"}}, "names 'v7', which fits 0"),
+        ({"applied_at": {"v7": "2026-01-11"}}, "names 'v7', which matches 0"),
         ({"applied_at": "soon"}, "applied_at must be a time"),
     ],
 )
 def test_when_it_was_applied_must_be_told_once(more, said):
     with pytest.raises(ValueError, match=said):
-        analysis.simulated_against_production(variants([TESTED]), production(), **more)
+        analysis.simulated_vs_production(variants([TESTED]), production(), **more)
 
 
 def test_what_was_not_applied_is_counted_and_unknown_applies_have_no_promise():
     other = {"optimization_id": "o9", "variant_id": "v9"}
-    found = analysis.simulated_against_production(variants([other]), production(), versions=TEXTS)
+    found = analysis.simulated_vs_production(variants([other]), production(), versions=TEXTS)
     assert found.attrs["promptlift"]["n_not_applied"] == 1
     (row,) = found.to_dict("records")
     assert (row["variant_id"], row["predicted_basis"]) == ("v1", "none")
@@ -204,7 +199,5 @@ def test_what_was_not_applied_is_counted_and_unknown_applies_have_no_promise():
 
 
 def test_rehearsals_stay_marked():
-    found = analysis.simulated_against_production(
-        variants([TESTED], rehearsal=True), production(), versions=TEXTS
-    )
+    found = analysis.simulated_vs_production(variants([TESTED], rehearsal=True), production(), versions=TEXTS)
     assert found.attrs["promptlift"]["rehearsal"] is True

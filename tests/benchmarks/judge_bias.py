@@ -22,7 +22,9 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
-from promptlift.stats import compare_paired, e_threshold, newcombe, pairs_needed, wilson
+from promptlift.stats import compare_paired, pairs_needed, wilson
+from promptlift.stats.differences import newcombe
+from promptlift.stats.evidence import e_threshold
 from support.shared_data import load
 
 if TYPE_CHECKING:

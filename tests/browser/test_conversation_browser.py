@@ -65,14 +65,14 @@ def says(locator, words):
 
 def opens(box, words):
     """Wait until a transcript is shown that is what the widget labels, not one that the next answer replaces."""
-    says(box.locator(".plw-shown:not(.plw-late)"), words)
+    says(box.locator(".plw-shown:not(.plw-stale)"), words)
 
 
 def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     notebook = opened(lab, "browse.ipynb")
     page = notebook.page
     box = page.locator(".plw-browser")
-    # Two megabytes would be there if the table were: the browser gets its code, a page of rows, one transcript and the twin.
+    # Two megabytes would be there if the table were: the browser gets its code, a page of rows, one transcript and the fallback.
     assert notebook.received < 150_000
     says(found(notebook), re.compile(r"^10,000 conversations"))
     assert box.locator(".plw-row").count() == 50
@@ -102,7 +102,7 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     opens(box, "Where is parcel number 2?")
     page.keyboard.press("n")
     page.keyboard.press("1")
-    says(box.locator(".plw-progress"), "1 labelled, kept in labels.csv")
+    says(box.locator(".plw-progress"), "1 labelled, saved in labels.csv")
     says(box.locator(".plw-row[aria-selected=true]"), "you: not completed")
     says(box.locator(".plw-row[aria-selected=true]"), "you: negative")
     page.keyboard.press("Home")
@@ -199,10 +199,10 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
     for key in "yn2":
         page.keyboard.press(key)
     says(box.locator(".plw-row[aria-selected=true]"), "you: not completed")
-    says(box.locator(".plw-notice"), "3 labels wait for it")
+    says(box.locator(".plw-notice"), "3 labels are not saved yet")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("y")
-    says(box.locator(".plw-notice"), "Not labelled: this conversation is not shown yet")
+    says(box.locator(".plw-notice"), "Not labelled: this conversation is still loading")
     notebook.screenshot("browser-busy")
     says(box.locator(".plw-progress"), "1 labelled")
     opens(box, "parcel number 1?")
@@ -224,7 +224,7 @@ def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
     shown = box.inner_text()
     for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word-list"):
         assert word not in shown
-    assert box.locator(".plw-small .plw-mark").count() == 0
+    assert box.locator(".plw-small .plw-badge").count() == 0
     notebook.screenshot("browser-blind")
 
 

@@ -45,7 +45,7 @@ def hostile_optimization(world):
     return optimization_id
 
 
-def test_nothing_runs_in_the_live_review_or_its_dialog(lab, world):
+def test_nothing_runs_in_the_interactive_review_or_its_dialog(lab, world):
     optimization_id = hostile_optimization(world)
     with promptlift.connect(world_url(lab), world.key, progress=False) as lift:
         for number, text in enumerate(TEXTS[:60]):
@@ -89,7 +89,7 @@ review
     assert world.text == ORIGINAL
 
 
-def test_nothing_runs_in_the_twin_with_scripts_on(chromium, service, world, tmp_path):
+def test_nothing_runs_in_the_fallback_with_scripts_on(chromium, service, world, tmp_path):
     optimization_id = hostile_optimization(world)
     with promptlift.connect(service.base_url, world.key, progress=False) as lift:
         for number, text in enumerate(TEXTS):
@@ -111,8 +111,8 @@ def test_nothing_runs_in_the_twin_with_scripts_on(chromium, service, world, tmp_
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     assert page.title() == "honest"
     assert len(asked) == 1
-    twin = page.locator(".promptlift-static")
-    assert twin.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
+    fallback = page.locator(".promptlift-static")
+    assert fallback.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert page.evaluate(
         "() => document.querySelector('body > #after').getBoundingClientRect().top"

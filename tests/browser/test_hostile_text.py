@@ -66,7 +66,7 @@ root => {
 """
 
 
-def test_nothing_runs_and_nothing_moves_in_the_live_widget(lab):
+def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
     notebook = lab.open([CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb")
     page = notebook.page
     asked = []
@@ -99,7 +99,7 @@ def test_nothing_runs_and_nothing_moves_in_the_live_widget(lab):
         )
     assert max(heights) - min(heights) < 2
     # Clicks in the texts, and the longest one in the eye of the camera.
-    for turn in shown.locator(".plw-said").all():
+    for turn in shown.locator(".plw-foreign").all():
         turn.click(position={"x": 3, "y": 3}, force=True)
     notebook.screenshot("hostile-last")
     assert page.title() == title
@@ -108,27 +108,27 @@ def test_nothing_runs_and_nothing_moves_in_the_live_widget(lab):
     assert notebook.problems() == []
 
 
-def test_nothing_runs_or_is_typeset_in_the_twin(lab):
+def test_nothing_runs_or_is_typeset_in_the_fallback(lab):
     """JupyterLab typesets mathematics in HTML outputs, where a formula can carry a link that runs a script."""
     cells = [
         CODE,
         "from IPython.display import HTML\nHTML(widgets.ConversationBrowser(df)._repr_html_())",
         "HTML('<p>one formula: $x^2$</p>')",
     ]
-    notebook = lab.open(cells, name="hostile-twin.ipynb")
+    notebook = lab.open(cells, name="hostile-fallback.ipynb")
     page = notebook.page
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     notebook.run_all()
     page.wait_for_selector("mjx-container")
-    twin = page.locator(".promptlift-static")
+    fallback = page.locator(".promptlift-static")
     assert page.locator("mjx-container").count() == 1  # ours has none, the control has one
-    assert twin.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
-    assert twin.evaluate(
+    assert fallback.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
+    assert fallback.evaluate(
         "root => root.getBoundingClientRect().width <= root.parentElement.getBoundingClientRect().width + 1"
     )
-    twin.scroll_into_view_if_needed()
-    notebook.screenshot("hostile-twin")
+    fallback.scroll_into_view_if_needed()
+    notebook.screenshot("hostile-fallback")
     assert "owned" not in page.title()
     assert not [url for url in asked if "evil" in url]
 
@@ -161,9 +161,9 @@ def test_nothing_runs_in_an_exported_page_with_scripts_on(chromium, tmp_path):
     assert page.title() == "honest"
     assert len(asked) == 1
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    # What comes after stands after, and nothing of the twin reaches out of it.
+    # What comes after stands after, and nothing of the fallback reaches out of it.
     assert page.evaluate(
-        "() => { const twin = document.querySelector('.promptlift-static').getBoundingClientRect();"
-        " const after = document.querySelector('body > #after').getBoundingClientRect(); return after.top >= twin.bottom; }"
+        "() => { const fallback = document.querySelector('.promptlift-static').getBoundingClientRect();"
+        " const after = document.querySelector('body > #after').getBoundingClientRect(); return after.top >= fallback.bottom; }"
     )
     page.close()

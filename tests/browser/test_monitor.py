@@ -1,4 +1,4 @@
-"""The monitor as a person sees it: it looks by itself, stops when asked, and is quiet at the end."""
+"""The monitor as a person sees it: it polls by itself, stops when asked, and is quiet at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.reviewed_world import ReviewedWorld
 pytestmark = pytest.mark.timeout(240)
 
 
-def test_a_monitor_looks_by_itself_and_stops_after_a_confirmation(lab):
+def test_a_monitor_polls_by_itself_and_stops_after_a_confirmation(lab):
     from playwright.sync_api import expect
 
     world = ReviewedWorld.beside(lab.service.data)
@@ -30,9 +30,9 @@ monitor
     box = page.locator(".plw-monitor")
     expect(box).to_contain_text("queued")
     # It asks without anybody's help.
-    notebook.evaluate("first = monitor._view['looks']")
+    notebook.evaluate("first = monitor._view['polls']")
     page.wait_for_timeout(4_000)
-    assert int(notebook.evaluate("print(monitor._view['looks'] - first)")) >= 1
+    assert int(notebook.evaluate("print(monitor._view['polls'] - first)")) >= 1
     box.locator(".plw-stop").click()
     box.locator(".plw-dialog textarea").fill("seen enough")
     notebook.screenshot("monitor-stop")
@@ -40,9 +40,9 @@ monitor
     box.locator(".plw-confirm").click()
     expect(box.locator(".plw-end")).to_contain_text("seen enough", timeout=20_000)
     notebook.screenshot("monitor-stopped")
-    notebook.evaluate("last = monitor._view['looks']")
+    notebook.evaluate("last = monitor._view['polls']")
     page.wait_for_timeout(3_000)
-    assert notebook.evaluate("print(monitor._view['looks'] - last)") == "0"
+    assert notebook.evaluate("print(monitor._view['polls'] - last)") == "0"
     with promptlift.connect(lab.service.base_url, world.key, progress=False) as lift:
         assert lift.optimization(running).stop_reason == "seen enough"
         assert lift.actions()["kind"].tolist() == ["stop"]
@@ -84,7 +84,7 @@ monitor
     notebook.run_all()
     box = notebook.page.locator(".plw-monitor")
     said = experiment.verdict()
-    expect(box).to_contain_text("confirming the finalist")
+    expect(box).to_contain_text("testing the finalist")
     expect(box).to_contain_text(f"30 of at most {said.progress.conversations_max:,}")
     expect(box).to_contain_text("2 of at most 7")
     expect(box).to_contain_text(f"lift so far +{said.analysis.lift:.1f} %")

@@ -62,7 +62,7 @@ def test_a_winner_is_reviewed_applied_and_taken_back(lab):
     says(won, "★ winner")
     says(won, "rehearsal")
     says(won, "90% interval")
-    assert won.locator(".plw-drawing").count() == 2
+    assert won.locator(".plw-interval").count() == 2
     assert box.locator(".plw-texts details[open] ins").count() > 0
     assert box.locator(".plw-texts .plw-sign").filter(has_text="+").count() > 0
     says(won.get_by_label("Note on"), "")
@@ -103,11 +103,11 @@ def test_a_winner_is_reviewed_applied_and_taken_back(lab):
     ask_to_apply(notebook, box)
     dialog.locator("textarea").fill("looked at by a person")
     dialog.locator(".plw-confirm").dblclick()
-    says(box.locator(".plw-notice"), "is live now")
+    says(box.locator(".plw-notice"), "is now the current version")
     assert notebook.evaluate(LIVE.format(WINNER)) == "True"
     assert notebook.evaluate(COUNT) == "1 apply"
     assert notebook.evaluate('print(lift.actions()["note"].iloc[0])') == "looked at by a person"
-    says(box.locator(".plw-won"), "live now")
+    says(box.locator(".plw-won"), "current version")
     notebook.screenshot("review-applied")
 
     box.locator(".plw-undo").first.click()
@@ -115,7 +115,7 @@ def test_a_winner_is_reviewed_applied_and_taken_back(lab):
     page.wait_for_timeout(800)
     notebook.screenshot("review-undo")
     dialog.locator(".plw-confirm").click()
-    says(box.locator(".plw-notice"), "from before is live again")
+    says(box.locator(".plw-notice"), "is the current version again")
     assert notebook.evaluate(LIVE.format("TEXT")) == "True"
     assert notebook.evaluate(COUNT) == "2 undo apply"
     assert notebook.problems() == []
@@ -128,7 +128,7 @@ def test_what_cannot_be_applied_says_why_and_the_widget_goes_on(lab):
     # Somebody else changed the prompt: before the dialog, and while it is open.
     notebook.evaluate('lift.client.prompts.update(prompt.id, content="Somebody was here.")')
     box.locator(".plw-won .plw-apply").click()
-    says(dialog, "changed since this review was opened")
+    says(dialog, "changed after this review was opened")
     says(dialog, "Somebody was here.")
     says(dialog, "You are the customer care assistant of Larkfield")
     assert dialog.locator(".plw-confirm").count() == 0
@@ -161,7 +161,7 @@ def test_what_cannot_be_applied_says_why_and_the_widget_goes_on(lab):
     gone(box.locator(".plw-notice"))
     ask_to_apply(notebook, box)
     dialog.locator(".plw-confirm").click()
-    says(box.locator(".plw-notice"), "is live now")
+    says(box.locator(".plw-notice"), "is now the current version")
     assert notebook.evaluate(LIVE.format(WINNER)) == "True"
     assert notebook.problems() == []
 
@@ -216,23 +216,23 @@ def test_the_review_is_read_without_scripts(lab, chromium):
     )
     page = context.new_page()
     page.goto(path.with_suffix(".html").as_uri())
-    twin = page.locator(".promptlift-static").nth(1)
-    words = " ".join(twin.inner_text().split())
+    fallback = page.locator(".promptlift-static").nth(1)
+    words = " ".join(fallback.inner_text().split())
     for part in (
         "Review of prompt variants",
         "★ winner",
-        "tested on fresh talks",
+        "tested on new conversations",
         "90% interval",
         "a winner needs",
         "Decision",
-        "against the original",
-        "− stands before what goes, + before what comes",
-        "Rehearsal: made by the built-in model",
+        "compared with the original",
+        "− removed, + added",
+        "Rehearsal: produced by the built-in model",
     ):
         assert part in words, part
-    assert twin.locator("ins").count() > 0
-    assert twin.locator("ins:visible").count() > 0
-    twin.scroll_into_view_if_needed()
-    page.screenshot(path=lab.screenshots / "review-twin.png")
-    twin.screenshot(path=lab.screenshots / "review-twin-whole.png")
+    assert fallback.locator("ins").count() > 0
+    assert fallback.locator("ins:visible").count() > 0
+    fallback.scroll_into_view_if_needed()
+    page.screenshot(path=lab.screenshots / "review-fallback.png")
+    fallback.screenshot(path=lab.screenshots / "review-fallback-whole.png")
     context.close()

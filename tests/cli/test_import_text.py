@@ -226,14 +226,14 @@ def test_times_of_the_future_say_nothing(imported, lift, name):
     said = imported([talk(FIRST, OCTOBER), talk(SECOND, ahead)])
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
     assert all(at <= datetime.now(UTC) for _, _, at in texts(lift, name))
-    assert "do not say when each came into use" in said
+    assert "have no usable times" in said
 
 
 def test_two_in_use_at_once_are_told_apart_from_one_after_the_other(imported, lift, name):
     said = imported([talk((FIRST, SECOND)[n % 2], OCTOBER + n * DAY) for n in range(6)])
     assert texts(lift, name) == [(1, FIRST, OCTOBER), (2, SECOND, OCTOBER + DAY)]
-    assert "still in use after a later one had begun" in said
-    assert "import each under a name of its own" in said
+    assert "Their times overlap" in said
+    assert "import each under its own name" in said
 
 
 def filled_in(number):
@@ -244,7 +244,7 @@ def test_a_template_filled_in_for_each_makes_no_versions(imported, lift, name):
     records = [talk(filled_in(n), OCTOBER + n * timedelta(hours=1)) for n in range(200)]
     said = imported(records)
     assert [row[:2] for row in texts(lift, name)] == [(1, filled_in(199))]
-    assert "begin with 200 different system prompts, too many for versions of one text" in said
+    assert "begin with 200 different system prompts, too many to be versions of one text" in said
     assert f"The text of '{name}' is the newest of them." in said
     assert f"promptlift import --prompt {lift.prompt_id(name)} --text FILE" in said
     assert "system prompt" not in imported(records)
@@ -254,7 +254,7 @@ def test_of_many_the_one_of_most_conversations_is_taken(imported, lift, name):
     many = [talk(filled_in(n)) for n in range(150)]
     said = imported([talk(FIRST), *many, talk(FIRST)])
     assert live(lift, name) == FIRST
-    assert "the one of most conversations (2 of 152)" in said
+    assert "the one with the most conversations (2 of 152)" in said
 
 
 def test_five_are_versions_and_six_are_not(imported, lift, name):
@@ -270,13 +270,14 @@ def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift,
     assert "system prompt" not in said
     said = imported([talk(SECOND)])
     assert (
-        f"Warning: '{name}' keeps its text, but the conversations begin with another system prompt. " in said
+        f"Warning: '{name}' keeps its text, but the conversations begin with a different system prompt. "
+        in said
     )
     assert f"lift.client.prompts.update('{made.id}', content=…)" in said
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
     lift.client.prompts.update(made.id, content="Edited.")
     said = imported([talk(FIRST), talk("Edited."), talk(SECOND)])
-    assert "another system prompt in 1 of 3 cases" in said
+    assert "different system prompt in 1 of 3 cases" in said
     assert live(lift, name) == "Edited."
 
 
@@ -301,8 +302,8 @@ def test_a_file_gives_the_text_and_the_system_prompts_are_left_aside(imported, l
     given = "\ufeffYou are the template: {{customer}}.\r\n"
     said = imported([talk(filled_in(1))], text=given)
     assert texts(lift, name)[0][:2] == (1, given[1:])
-    assert f"The text of '{name}' is the one that --text names now.\n" in said
-    assert "another system prompt than that; it was left aside" in said
+    assert f"The text of '{name}' is now that of --text.\n" in said
+    assert "a different system prompt, which was not used" in said
     assert imported(text=given) == ""
     assert len(texts(lift, name)) == 1
 
@@ -311,7 +312,7 @@ def test_a_file_alone_gives_a_prompt_its_text(imported, lift, name):
     imported([talk()])
     prompt_id = lift.prompt_id(name)
     said = imported(text=FIRST, prompt=prompt_id)
-    assert said == f"The text of '{name}' is the one that --text names now.\n"
+    assert said == f"The text of '{name}' is now that of --text.\n"
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
     imported(text=SECOND)
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
@@ -344,7 +345,7 @@ def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):
 def test_nothing_to_import_is_wrong_usage():
     done = promptlift_command("import", "--prompt", "A")
     assert done.returncode == 2
-    assert "give the exports to import" in done.stderr
+    assert "Give at least one file to import" in done.stderr
 
 
 def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
@@ -357,7 +358,7 @@ def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
 def test_a_new_prompt_with_nearly_the_name_of_another_says_so(imported, lift, name):
     made = lift.client.prompts.create(name=f"{name} assistant", content="c", llm_model="gpt-4o-mini")
     said = imported([talk(FIRST)], prompt=f"{name} asistant")
-    assert f"in case you meant another: '{name} assistant' ({made.id})" in said
+    assert f"If you meant another: '{name} assistant' ({made.id})" in said
 
 
 def test_what_cannot_be_read_gives_no_text(imported, lift, name):

@@ -233,5 +233,5 @@ def test_a_public_address_says_what_plain_http_means(tmp_path, host, told):
     process.send_signal(signal.SIGTERM)
     _, warnings = process.communicate(timeout=30)
     assert process.returncode == 0
-    assert ("speaks plain HTTP" in warnings) is told
+    assert ("over plain HTTP" in warnings) is told
     assert ("TLS" in warnings) is told

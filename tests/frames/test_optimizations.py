@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from promptlift import frames
+from promptlift.frames.columns import dtype_of
 
 BARE = {
     "id": "o1",
@@ -58,7 +59,7 @@ def test_dtypes_are_fixed_also_when_empty_or_hostile(name):
         frame, doubts = make(rows)
         assert list(frame.columns) == [column.name for column in columns]
         assert {column.name: frame[column.name].dtype for column in columns} == {
-            column.name: pd.Series([], dtype=column.dtype).dtype for column in columns
+            column.name: pd.Series([], dtype=dtype_of(column)).dtype for column in columns
         }
         assert bool(doubts) == (rows == [odd])
 
@@ -131,6 +132,6 @@ def test_a_simulation_has_its_persona_and_scenario():
         "money back",
         "conversation",
     ]
-    assert (row["pass"], row["cell"], row["ended_by"], row["content"]) == (4, 61, "turns", "{}")
+    assert (row["pass_number"], row["cell"], row["ended_by"], row["content"]) == (4, 61, "turns", "{}")
     assert pd.isna(row["task_completed"])
     assert "content" not in frames.simulations_table([wire])[0]

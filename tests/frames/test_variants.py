@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import frames, stats
+from promptlift.frames.columns import dtype_of
 from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, basis_of
 
 
@@ -67,7 +68,7 @@ def test_dtypes_are_fixed_also_when_empty():
     for items in ([], [{"id": "o", "optimization": {}, "variants": []}], [foreign([70, 77], [None, 10])]):
         frame, _, _ = frames.variants_table(items)
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
-            column.name: str(pd.Series([], dtype=column.dtype).dtype) for column in frames.VARIANTS
+            column.name: str(pd.Series([], dtype=dtype_of(column)).dtype) for column in frames.VARIANTS
         }
 
 

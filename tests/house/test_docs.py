@@ -15,7 +15,7 @@ DOCS = ROOT / "notebooks" / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 README = ROOT / "README.md"
 # Rooms that no analyst imports from.
-INNER_ROOMS = {"cli", "service"}
+INNER_ROOMS = {"cli", "service", "_version", "atomic_write", "file_lock", "retry"}
 
 
 def load(name: str):
@@ -80,6 +80,22 @@ def test_every_import_format_is_documented():
     assert told == set(transcripts.FORMATS)
 
 
+def test_the_page_of_columns_has_every_column_with_its_unit():
+    """Every column of every table has its line, and every table the call that returns it."""
+    from promptlift.frames import describe_columns
+    from promptlift.workspace import Workspace
+
+    page = load("reference").columns_page()
+    for table, rows in describe_columns().groupby("table", sort=False):
+        assert f"``lift.{table}()``" in page
+        assert callable(getattr(Workspace, table))
+        for row in rows.itertuples():
+            assert (
+                f" - ``{row.column}``\n     - ``{row.dtype}``\n     - {row.unit}\n     - {row.meaning}"
+                in page
+            )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_the_python_of_a_page_compiles(page):
     """Every Python block compiles."""
@@ -91,6 +107,7 @@ def test_the_python_of_a_page_compiles(page):
 
 def calls_in(text: str) -> set[tuple[str, str]]:
     code = " ".join(re.findall(r"^```python$.*?^```$|`[^`\n]+`", text, re.MULTILINE | re.DOTALL))
+    code = re.sub(r"[\w/]+\.py\b", "", code)  # files
     return set(re.findall(r"\b(lift|analysis|plots|widgets|report|stats|transcripts)\.([A-Za-z_]\w*)", code))
 
 
@@ -118,6 +135,32 @@ def test_every_plot_and_widget_has_a_question():
     assert not [name for name in plots.__all__ if f"plots.{name}(" not in asked]
     missing = [name for name in widgets.__all__ if f"widgets.{name}(" not in asked]
     assert not missing
+
+
+def test_every_plot_is_in_the_gallery_and_explained():
+    """Each is drawn by code on one page, and another says how to read it."""
+    from promptlift import plots
+
+    assert not [name for name in plots.__all__ if f"plots.{name}(" not in text_of("gallery")]
+    assert not [name for name in plots.__all__ if f"`{name}`" not in text_of("reading-plots")]
+
+
+def test_the_files_of_the_contributors_page_are_there():
+    """A question leads to a file that there is."""
+    rows = re.findall(r"^\| [^|]+\? \| (.+) \|$", text_of("contributing"), re.MULTILINE)
+    assert len(rows) == 10
+    named = [name for row in rows for name in re.findall(r"`([\w/]+\.py)`", row)]
+    assert len(named) == 10
+    assert not [name for name in named if not (PACKAGE / name).exists()]
+
+
+def test_every_room_is_on_the_contributors_map():
+    """The map has the rooms of the package and of the service."""
+    page = text_of("contributing")
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"service"}
+    rooms |= {path.parent.name for path in (PACKAGE / "service").glob("*/__init__.py")}
+    cells = " ".join(re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE))
+    assert not [room for room in rooms if f"`{room}`" not in cells]
 
 
 def test_pictures_are_small_made_by_the_script_and_used():

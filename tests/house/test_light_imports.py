@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from support.source_tree import PACKAGE
+
 HEAVY = (
     "pandas",
     "numpy",
@@ -44,6 +46,24 @@ def test_the_ground_floor_loads_nothing_heavy(code):
 def test_connecting_loads_no_tables():
     code = "import promptlift; promptlift.connect('http://localhost:1', 'key')"
     assert loaded_by(code) == {"httpx"}
+
+
+# Modules that the rooms above share; nobody reaches them as attributes of the package.
+GROUND_FLOOR = {"atomic_write", "file_lock", "retry"}
+
+
+def sub_packages():
+    """Every package and module of promptlift that is not private, found in the source tree."""
+    found = {path.stem for path in PACKAGE.glob("[a-z]*.py")} - GROUND_FLOOR
+    return sorted(found | {path.parent.name for path in PACKAGE.glob("[a-z]*/__init__.py")})
+
+
+@pytest.mark.parametrize("name", sub_packages())
+def test_a_sub_package_is_there_after_importing_the_package(name):
+    """In a fresh interpreter, where no other import has set the attribute."""
+    program = f"import promptlift\nprint(promptlift.{name}.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == (f"promptlift.{name}", "")
 
 
 def test_every_lazy_name_can_be_loaded():

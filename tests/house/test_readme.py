@@ -60,3 +60,8 @@ def test_every_command_is_named():
 
     names = [command.name or command.callback.__name__ for command in app.registered_commands]
     assert not [name for name in names if f"promptlift {name}" not in README]
+
+
+def test_the_readme_is_short():
+    """A stranger reads all of it."""
+    assert len(README.splitlines()) <= 125

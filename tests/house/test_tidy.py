@@ -38,7 +38,15 @@ ROOMS = {
     "widgets",
     "workspace",
 }
-SINGLE_MODULES = {"__init__.py", "__main__.py", "errors.py"}
+SINGLE_MODULES = {
+    "__init__.py",
+    "__main__.py",
+    "_version.py",
+    "atomic_write.py",
+    "errors.py",
+    "file_lock.py",
+    "retry.py",
+}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",
@@ -129,7 +137,7 @@ def test_no_module_is_a_catch_all():
 
 
 def test_the_version_stands_in_one_place():
-    """``__version__`` is the only place; the change log has an entry for it."""
+    """``_version.py`` is the only place, no module asks the root for it, and the change log has an entry for it."""
     import promptlift
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -138,7 +146,11 @@ def test_the_version_stands_in_one_place():
     marked = [
         shown(path) for path in modules() if re.search(r"^__version__\s*=", path.read_text(), re.MULTILINE)
     ]
-    assert marked == ["src/promptlift/__init__.py"]
+    assert marked == ["src/promptlift/_version.py"]
+    through_the_root = re.compile(r"from promptlift import .*__version__|promptlift\.__version__")
+    assert not [
+        shown(path) for path in modules() if through_the_root.search(path.read_text(encoding="utf-8"))
+    ]
     assert f"## [{promptlift.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 

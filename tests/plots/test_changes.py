@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
 
@@ -68,7 +69,7 @@ def test_few_conversations_are_hollow():
         (
             conversations(50),
             "2020-01-01",
-            "Nothing to compare: one of the spans has no conversations with insights",
+            PLOTS["nothing to compare"],
         ),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from promptlift import analysis, plots
-from promptlift.plots.style import MARKERS
+from promptlift.plots.theme import MARKERS
 from support.synthetic_tables import conversations, small
 
 

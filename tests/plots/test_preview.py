@@ -9,8 +9,9 @@ import matplotlib.pyplot as plt
 import pytest
 
 from promptlift import plots
-from promptlift.plots import overview
+from promptlift.plots.prompt_overview import PREVIEW_FROM
 from promptlift.schema.prompts import PromptInsightsView
+from support.sentences import PLOTS
 from support.synthetic_tables import conversations
 
 
@@ -71,21 +72,21 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def test_a_large_prompt_shows_its_aggregates_until_the_rows_are_read(kernel: Kernel) -> None:
-    figure = plots.prompt_overview(Source(overview.PREVIEW_FROM, kernel), "p1")
+    figure = plots.prompt_overview(Source(PREVIEW_FROM, kernel), "p1")
     assert [entry[0] for entry in kernel.log] == ["shown", "read", "changed"]
-    assert any("still being read" in text for text in kernel.log[0][1])
+    assert any(PLOTS["conversations are loading"] in text for text in kernel.log[0][1])
     assert kernel.log[2][1] == {"text/plain": ""}
     assert plt.get_fignums() == [figure.number]
     plt.close(figure)
 
 
 def test_a_small_prompt_shows_nothing_before(kernel: Kernel) -> None:
-    plt.close(plots.prompt_overview(Source(overview.PREVIEW_FROM - 1, kernel), "p1"))
+    plt.close(plots.prompt_overview(Source(PREVIEW_FROM - 1, kernel), "p1"))
     assert [entry[0] for entry in kernel.log] == ["read"]
 
 
 def test_the_preview_is_taken_back_when_the_read_fails(kernel: Kernel) -> None:
-    source = Source(overview.PREVIEW_FROM, kernel)
+    source = Source(PREVIEW_FROM, kernel)
     source.conversations = lambda **_: 1 / 0  # type: ignore[method-assign]
     with pytest.raises(ZeroDivisionError):
         plots.prompt_overview(source, "p1")

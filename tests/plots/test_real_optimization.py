@@ -37,15 +37,13 @@ def words(ax):
 def test_promise_and_production_of_a_rehearsal_are_drawn_and_marked(lift, prompt_id):
     tables = lift.variants(prompt_id=prompt_id), lift.conversations(prompt_id, insights=True)
     versions = lift.versions(prompt_id)
-    (row,) = analysis.simulated_against_production(*tables, versions=versions).to_dict("records")
+    (row,) = analysis.simulated_vs_production(*tables, versions=versions).to_dict("records")
     assert row["predicted_basis"] in ("points", "pairs")
     assert row["n_before"] + row["n_missing_before"] == 6
-    texts = words(plots.simulated_against_production(*tables, versions=versions))
+    texts = words(plots.simulated_vs_production(*tables, versions=versions))
     assert "REHEARSAL" in texts
     optimizations = lift.optimizations(prompt_id)
-    assert "REHEARSAL" in words(
-        plots.simulated_against_production(optimizations, tables[1], versions=versions)
-    )
+    assert "REHEARSAL" in words(plots.simulated_vs_production(optimizations, tables[1], versions=versions))
 
 
 def test_the_timeline_marks_the_apply(lift, prompt_id):
@@ -53,7 +51,7 @@ def test_the_timeline_marks_the_apply(lift, prompt_id):
     found = analysis.prompt_timeline(lift.conversations(insights=True), versions=versions)
     assert found["origin"].tolist() == ["created", "applied"]
     assert (found["n"] + found["n_missing"]).tolist() == [6, 6]
-    assert any("variant applied, live" in text for text in words(plots.prompt_timeline(lift.conversations(prompt_id, insights=True), versions=versions)))  # fmt: skip
+    assert any("variant applied, current" in text for text in words(plots.prompt_timeline(lift.conversations(prompt_id, insights=True), versions=versions)))  # fmt: skip
 
 
 def test_personas_and_scenarios_are_those_of_the_simulations(lift, prompt_id):

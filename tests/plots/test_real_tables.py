@@ -30,6 +30,7 @@ def record(number, **fields):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 3])
 def test_a_real_table_goes_through_everything(n):
     records = [record(1, insights=INSIGHTS), record(2), record(3, insights=INSIGHTS, status="in_progress")][

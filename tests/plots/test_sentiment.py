@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
-from promptlift.plots.style import MARKERS, SENTIMENT_COLORS
+from promptlift.plots.theme import MARKERS, SENTIMENT_COLORS
 from support.synthetic_tables import conversations, small
 
 

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
-from promptlift.plots.style import MARKERS, PALETTE, SENTIMENT_COLORS
+from promptlift.plots.theme import MARKERS, PALETTE, SENTIMENT_COLORS
 from support.synthetic_tables import conversations, small
 
 

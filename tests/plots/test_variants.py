@@ -15,6 +15,7 @@ from matplotlib.text import Text
 
 from promptlift import analysis, plots
 from support import hostile
+from support.sentences import PLOTS
 
 SENT = "service"
 
@@ -129,6 +130,7 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
     assert not any(hollow for _, hollow in dots(ax))
 
 
+@pytest.mark.slow
 def test_the_answer_of_the_analysis_draws_the_same_picture():
     first, second = (
         plots.variant_lift(FULL, equivalence=5),
@@ -143,15 +145,15 @@ def test_without_an_interval_dots_are_hollow_and_have_no_whiskers():
     assert dots(ax) == [(12.5, True), (4.2, True), (-2.8, True)]
     assert whiskers(ax) == []
     text = words(ax)
-    assert text.count("sample size not given") == 3
-    assert "interval unavailable: the service reports no sample size" in text.replace("\n", " ")
+    assert text.count("sample size not reported") == 3
+    assert PLOTS["no sample size"] in text.replace("\n", " ")
     assert "best of 3 variants" in text.replace("\n", " ")
 
 
 def test_a_size_without_an_interval_is_told():
     ax = plots.variant_lift(table([{}, {"lift": 5.0, "n_pairs": 40}]))
     assert "40 pairs" in words(ax)
-    assert "the service sends none" in words(ax).replace("\n", " ")
+    assert PLOTS["no interval reported"] in words(ax).replace("\n", " ")
 
 
 def test_confirmed_and_screened_stand_in_panels_of_their_own_on_one_scale():
@@ -172,8 +174,8 @@ def test_an_end_that_is_not_bounded_is_an_arrow_at_the_edge():
     low, high = ax.get_xlim()
     assert (dots(ax, "<")[0][0], dots(ax, ">")[0][0]) == (low, high)
     text = words(ax).replace("\n", " ")
-    assert "(not bounded)" in text
-    assert "Arrow: the interval has no end there." in text
+    assert "(no bounds)" in text
+    assert "Arrow: the interval has no bound on that side." in text
 
 
 def test_an_end_far_out_does_not_squeeze_the_rest():
@@ -190,13 +192,13 @@ def test_the_winner_is_marked_by_its_word():
 
 
 def test_the_title_gives_the_confidence_as_reported():
-    assert plots.variant_lift(FULL).get_title(loc="left") == "confidence 0.92 as reported"
+    assert plots.variant_lift(FULL).get_title(loc="left") == "confidence 0.92"
     lost = table(
         [{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="completed", winner_selected=False, confidence=0.61
     )
-    assert plots.variant_lift(lost).get_title(loc="left") == "no winner · confidence 0.61 as reported"
+    assert plots.variant_lift(lost).get_title(loc="left") == "no winner · confidence 0.61"
     open_ = table([{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="running")
-    assert plots.variant_lift(open_).get_title(loc="left") == "running · confidence not given"
+    assert plots.variant_lift(open_).get_title(loc="left") == "running · confidence not reported"
 
 
 def test_the_band_of_practical_equivalence_is_drawn_when_it_is_asked_for():
@@ -209,7 +211,7 @@ def test_the_band_of_practical_equivalence_is_drawn_when_it_is_asked_for():
 
 def test_labels_say_lift_interval_expectation_and_pairs():
     text = words(plots.variant_lift(FULL))
-    assert "+17.3 % (+5.8 to +30.3) · expect +14.6 · 150 pairs" in text
+    assert "+17.3 % (+5.8 to +30.3) · expected +14.6 · 150 pairs" in text
     assert "Lift in percent of the original's task completion (90 % interval)" in text
 
 
@@ -224,21 +226,21 @@ def test_a_lift_that_the_rates_contradict_is_flagged():
     odd = table(
         [{}, {"lift": 9.0, "lift_basis": "unknown", "warnings": "The rates do not reproduce the lift."}]
     )
-    assert "not what the given task completion rates say" in words(plots.variant_lift(odd)).replace("\n", " ")
+    assert PLOTS["lift contradicts rates"] in words(plots.variant_lift(odd)).replace("\n", " ")
 
 
 def test_variants_without_a_lift_are_named_not_drawn():
     ax = plots.variant_lift(table([{}, {"lift": 5.0}, {"name": "unlucky"}]))
     assert len(dots(ax)) == 1
-    assert "Without a lift" in words(ax)
+    assert PLOTS["nothing measured"] in words(ax)
     assert "unlucky" in words(ax)
 
 
 def test_nothing_to_draw_says_so():
     for frame in (table([{}]), FULL.iloc[:0]):
         frame.attrs = {}
-        assert "No variants beside the original yet" in words(plots.variant_lift(frame))
-    assert "Without a lift" not in words(plots.variant_lift(table([{}, {}])))
+        assert PLOTS["no variants"] in words(plots.variant_lift(frame))
+    assert PLOTS["nothing measured"] not in words(plots.variant_lift(table([{}, {}])))
 
 
 def test_a_rehearsal_is_marked_on_both_pictures():
@@ -280,6 +282,7 @@ def test_it_draws_on_axes_that_are_given(width):
     figure.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 10))
 def test_hostile_names_are_only_text(start):
     names = hostile.ENCODABLE[start : start + 10]
@@ -320,8 +323,8 @@ def test_without_a_trace_the_reported_confidence_is_one_dot():
     (run,) = ax.lines
     assert run.get_ydata().tolist() == [0.92]
     text = words(ax).replace("\n", " ")
-    assert "no confidence by pass" in text
-    assert "defines its confidence is not given" in text
+    assert PLOTS["final confidence only"] in text
+    assert "does not say how it defines confidence" in text
 
 
 def test_no_confidence_yet_says_so():

@@ -11,7 +11,8 @@ from matplotlib.colors import same_color
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
-from promptlift.plots.promises import NO_INTERVAL
+from promptlift.plots.simulated_vs_production import NO_INTERVAL
+from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import variants, versions
 
@@ -53,8 +54,8 @@ def test_the_rate_of_each_text_is_a_line_with_its_interval():
     assert [line.get_ydata()[0] for line in level(ax)] == pytest.approx(expected["rate"].tolist())
     texts = words(ax)
     assert f"3: variant applied (n = {expected['n'][2]:,})" in texts
-    assert f"4: edited, live (n = {expected['n'][3]:,})" in texts
-    assert any("observational" in text for text in texts)
+    assert f"4: edited, current (n = {expected['n'][3]:,})" in texts
+    assert any(PLOTS["observational"] in text for text in texts)
 
 
 def test_the_trend_under_it_is_the_completion_trend():
@@ -73,7 +74,7 @@ def test_a_text_that_went_live_at_the_last_minute_is_marked_at_any_hour_and_in_a
     table = small(started_at=[edited, applied], status=["completed"] * 2, task_completed=[False, True])
     ax = plots.prompt_timeline(table, versions=versions([edited, applied], origins=["updated", "applied"]),
                                freq=freq, tz=tz)  # fmt: skip
-    assert "2: variant applied, live (n = 1)" in words(ax)
+    assert "2: variant applied, current (n = 1)" in words(ax)
     dashed = [line for line in upright(ax) if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == pytest.approx([date2num(applied)])
     assert ax.get_xlim()[0] < date2num(applied) < ax.get_xlim()[1]
@@ -85,7 +86,7 @@ def test_a_text_that_went_live_after_the_last_period_is_counted_in_words():
         started_at=["2026-01-20", "2026-02-01"], status=["completed"] * 2, task_completed=[True] * 2
     )
     texts = words(plots.prompt_timeline(table, versions=later))
-    assert any("1 text not shown: live outside of the picture" in text for text in texts)
+    assert any(PLOTS["version not shown"] in text for text in texts)
 
 
 def test_many_texts_are_named_by_their_number_alone():
@@ -103,8 +104,8 @@ def test_few_or_no_conversations_or_texts_give_a_picture_too(n, texts):
 
 
 def test_promise_and_production_stand_side_by_side():
-    table = analysis.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS)
-    ax = plots.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS)
+    table = analysis.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
+    ax = plots.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
     row = table.iloc[0]
     assert marked(ax, "o")[0].get_xdata().tolist() == pytest.approx([row["predicted"]])
     assert marked(ax, "s")[0].get_xdata().tolist() == pytest.approx([row["difference"]])
@@ -122,12 +123,12 @@ def test_promise_and_production_stand_side_by_side():
     texts = words(ax)
     assert "in production (observational)" in texts
     assert "+11.3 measured · +9.5 expected · 150 pairs" in texts
-    assert any(text.endswith("after · cut at text 4") for text in texts)
+    assert any(text.endswith("after · until version 4") for text in texts)
 
 
 def test_without_sample_size_the_picture_says_why_there_is_no_interval():
     bare = {"optimization_id": "o1", "variant_id": "v1", "name": "Concise", "lift": 12.0}
-    ax = plots.simulated_against_production(variants([bare]), TABLE, versions=TEXTS)
+    ax = plots.simulated_vs_production(variants([bare]), TABLE, versions=TEXTS)
     (promise,) = marked(ax, "o")
     assert same_color(promise.get_markerfacecolor(), ax.get_facecolor())
     segments = [c.get_segments() for c in ax.collections if isinstance(c, LineCollection)]
@@ -137,18 +138,16 @@ def test_without_sample_size_the_picture_says_why_there_is_no_interval():
 
 
 def test_nothing_applied_is_said():
-    ax = plots.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS.iloc[-1:])
-    assert "No variant was applied" in words(ax)
+    ax = plots.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS.iloc[-1:])
+    assert "No variant was applied yet" in words(ax)
 
 
 def test_rehearsals_are_marked_on_the_picture():
-    texts = words(
-        plots.simulated_against_production(variants([PROMISED], rehearsal=True), TABLE, versions=TEXTS)
-    )
+    texts = words(plots.simulated_vs_production(variants([PROMISED], rehearsal=True), TABLE, versions=TEXTS))
     assert "REHEARSAL" in texts
-    assert any("Rehearsal: a built-in stand-in" in text for text in texts)
+    assert any(PLOTS["rehearsal"] in text for text in texts)
 
 
 def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.simulated_against_production(variants([PROMISED]), TABLE, versions=TEXTS)
-    assert marked(plots.simulated_against_production(answer), "s")
+    answer = analysis.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
+    assert marked(plots.simulated_vs_production(answer), "s")

@@ -44,6 +44,7 @@ def test_prompts_whose_intervals_overlap_may_differ_all_the_same(tmp_path):
     assert OVERLAPPING in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["md", "xlsx", "pdf"])
 def test_every_format_says_the_difference(tmp_path, ending):
     if ending == "pdf":

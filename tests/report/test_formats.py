@@ -192,6 +192,7 @@ def test_cells_are_printed_by_their_kind():
     assert printed(datetime(2026, 3, 1, 9, 5, tzinfo=UTC), "moment") == "1 Mar 2026, 09:05"
 
 
+@pytest.mark.slow
 @needs_pdf
 def test_a_pdf_has_pages_numbers_a_title_and_tags(tmp_path):
     reader = pypdf.PdfReader(

@@ -142,6 +142,7 @@ def test_no_cell_of_a_workbook_does_anything(payload):
     assert len(data) < 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
 def test_markdown_shows_a_payload_as_text(payload):
     text = rendered(payload, "md").decode("utf-8", "strict")
@@ -227,6 +228,7 @@ def pdf_can_be_written():
 needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
 
 
+@pytest.mark.slow
 @needs_pdf
 @pytest.mark.parametrize("part", range(4))
 def test_a_pdf_holds_payloads_as_text_within_its_pages(part, tmp_path):
@@ -293,6 +295,7 @@ def converted(path, to, folder, *more):
     return sorted((folder / "out").iterdir())
 
 
+@pytest.mark.slow
 @needs_spreadsheet
 def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(tmp_path):
     table = all_payloads(tmp_path)
@@ -309,6 +312,7 @@ def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(t
     assert texts == [text or "" for text in written]
 
 
+@pytest.mark.slow
 @needs_spreadsheet
 def test_a_spreadsheet_program_computes_nothing_of_csv(tmp_path):
     table = all_payloads(tmp_path)
@@ -329,6 +333,7 @@ def test_templates_in_texts_are_not_run(tmp_path):
     assert "{{ 7 * 191 }}" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")
 def test_a_browser_runs_nothing_of_it(tmp_path):
     table = all_payloads(tmp_path)
@@ -350,6 +355,7 @@ def test_a_browser_runs_nothing_of_it(tmp_path):
     assert not re.search(r"<(script|iframe|img|a|body on)\b", dom)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(ENCODABLE), 5))
 def test_names_of_variants_become_text(start, tmp_path):
     names = ENCODABLE[start : start + 5]

@@ -54,6 +54,7 @@ def everything_in(path):
     return "\n".join(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMATS)
 def test_nothing_that_was_said_is_in_the_file(tmp_path, ending):
     if ending == "pdf":

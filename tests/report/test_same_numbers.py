@@ -70,6 +70,7 @@ def pdf_can_be_written():
     return True
 
 
+@pytest.mark.slow
 def test_the_exact_numbers_are_those_of_analysis(written):
     table, ids, paths = written
     table = table.assign(prompt=table["prompt_id"])

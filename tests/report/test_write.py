@@ -67,6 +67,7 @@ def test_the_same_data_and_clock_give_the_same_bytes(tmp_path):
     assert write(table.sample(frac=1, random_state=1).sort_index(), tmp_path / "b.html").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_the_zone_of_the_clock_does_not_matter(tmp_path):
     table = conversations(20)
     first = write(table, tmp_path / "a.html").read_bytes()
@@ -281,6 +282,7 @@ def test_a_source_that_is_none_is_refused_in_words(tmp_path, source):
         write(source, tmp_path / "r.html")
 
 
+@pytest.mark.slow
 def test_rows_taken_out_after_reading_are_said(tmp_path):
     table = conversations(60)
     part = table[table["sentiment"] == "negative"]
@@ -323,6 +325,7 @@ def test_importing_the_room_is_free():
     assert out.strip() == "set()"
 
 
+@pytest.mark.slow
 def test_ten_thousand_conversations_stay_small(tmp_path):
     path = write(conversations(10_000), tmp_path / "r.html")
     assert path.stat().st_size < 1_000_000

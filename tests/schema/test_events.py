@@ -106,7 +106,7 @@ def test_a_confounded_deployment_has_no_reduction():
 def test_a_body_that_was_changed_is_refused():
     body = delivery("prompt.deleted")
     with pytest.raises(
-        TranscriptError, match="does not fit the body: check the secret, and pass the raw body"
+        TranscriptError, match="does not match the body: check the secret, and pass the raw body"
     ):
         events.parse(body + b" ", sign(body, SECRET), SECRET)
 

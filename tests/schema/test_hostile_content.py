@@ -127,6 +127,7 @@ def test_the_depth_is_never_taken_for_less_than_it_is(value, limit):
     assert bounded >= min(depth, limit + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["User:" + " " * 500_000, " " * 500_000, "\n" * 500_000, "User" * 100_000, "User: a\n" * 60_000]
 )

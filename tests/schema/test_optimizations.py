@@ -143,7 +143,7 @@ def test_a_simulation_has_its_pass_under_a_name_that_python_allows():
         "taskCompleted": None,
     }
     simulation = Simulation.from_wire(wire)
-    assert simulation.pass_ == 3
+    assert simulation.pass_number == 3
     assert simulation.to_wire() == wire
 
 

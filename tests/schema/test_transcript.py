@@ -230,6 +230,7 @@ transcripts = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(transcripts)
 @settings(deadline=None)
 def test_what_is_written_is_read_back_the_same(transcript):

@@ -81,6 +81,7 @@ def _all_conversations(wire: Wire) -> list[dict[str, Any]]:
             return found
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing_and_judges_nothing_twice(tmp_path: Path) -> None:
     moments = random.Random(SEED)
     service = ServiceProcess(tmp_path / "data", port=_free_port()).start()

@@ -64,6 +64,7 @@ def test_a_patience_that_is_no_time_is_told(text):
     assert str(caught.value) == f"{PATIENCE} must be a number from 0 to 86400, not {text!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), [(CONCURRENCY, "2.5"), (PATIENCE, "soon")])
 def test_a_service_with_such_a_value_does_not_start_and_says_which_in_one_line(tmp_path, name, text):
     command = [sys.executable, "-m", "promptlift", "serve", "--port", "0", "--data", str(tmp_path / "data")]

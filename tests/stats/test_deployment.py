@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, norm
 
-from promptlift.stats import (
+from promptlift.stats.deployment import (
     CHECKPOINTS,
     IssueCounts,
     checkpoint,
     deployment_verdict,
     failure_reduction,
-    look_multipliers,
 )
+from promptlift.stats.looks import look_multipliers
 
 
 def fix(before_fail, before_n, after_fail, after_n, **options):

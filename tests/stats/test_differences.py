@@ -10,7 +10,8 @@ from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from promptlift.stats import compare_paired, compare_unpaired, newcombe, sign_test_p
+from promptlift.stats import compare_paired, compare_unpaired
+from promptlift.stats.differences import newcombe, sign_test_p
 from support.shared_data import load, needs_shared
 
 

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from promptlift.stats import (
+from promptlift.stats import confidence, mcnemar_e_value
+from promptlift.stats.evidence import (
     CONFIDENCE_THRESHOLDS,
-    confidence,
     confidence_calibrated,
     e_threshold,
-    mcnemar_e_value,
+    log_e_values,
     mcnemar_log_e_value,
 )
-from promptlift.stats.evidence import log_e_values
 
 counts = st.integers(0, 10**6)
 

@@ -1,187 +1,18 @@
-"""The state machine: what it asks for, how it decides, and every way it can end."""
+"""How the state machine decides, every way it can end, and what it refuses."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
-from promptlift.stats import Experiment, Outcome, analyse_pairs, confirm_passes
+from promptlift.stats import Experiment, analyse_pairs
 from promptlift.stats.budget import is_futile
-
-
-def play(run, answer, *, most=10_000):
-    """Run to the end: ``answer(cell, arm)`` says who completes."""
-    while most and (step := run.next_pass()) is not None:
-        run.record(Outcome(cell.number, arm, answer(cell, arm)) for cell in step.cells for arm in step.arms)
-        most -= 1
-    return run.verdict()
-
-
-def chance(rates, seed):
-    """Answers with a completion rate for each arm."""
-    rng = np.random.default_rng(seed)
-    return lambda _cell, arm: bool(rng.random() < rates[arm])
-
-
-def same(_cell, _arm):
-    return True
-
-
-def only_variants(_cell, arm):
-    return arm > 0
-
-
-# What it asks for
-
-
-def test_no_cell_no_persona_and_no_scenario_is_used_twice():
-    run = Experiment(3, "validation", seed=4)
-    cells = []
-    answer = chance([0.7] * 4, 1)
-    while (step := run.next_pass()) is not None:
-        cells += step.cells
-        run.record(Outcome(c.number, a, answer(c, a)) for c in step.cells for a in step.arms)
-    assert [cell.number for cell in cells] == list(range(len(cells)))
-    assert len({cell.scenario for cell in cells}) == len(cells)
-    assert Counter(Counter(cell.persona for cell in cells).values()) == {3: len(cells) // 3}
-
-
-def test_a_panel_has_the_same_personas_with_new_scenarios_and_says_so():
-    run = Experiment(2, "exploratory", persona_count=4, scenarios_per_simulation=2, estimand="panel")
-    first = run.next_pass()
-    play(run, same, most=1)
-    second = run.next_pass()
-    assert [cell.persona for cell in first.cells] == [cell.persona for cell in second.cells]
-    assert {cell.persona for cell in first.cells} == {0, 1, 2, 3}
-    assert not {cell.scenario for cell in first.cells} & {cell.scenario for cell in second.cells}
-    assert run.verdict().estimand == "panel"
-    assert any("Fixed personas" in warning for warning in run.verdict().warnings)
-
-
-def test_a_pass_has_every_arm_on_every_cell_in_random_order():
-    step = Experiment(3, seed=9, persona_count=20, scenarios_per_simulation=20).next_pass()
-    assert step.arms == (0, 1, 2, 3)
-    assert len(step.cells) == 400
-    assert all(sorted(cell.order) == [0, 1, 2, 3] for cell in step.cells)
-    for place in range(4):
-        seen = Counter(cell.order[place] for cell in step.cells)
-        assert chisquare([seen[arm] for arm in range(4)]).pvalue > 1e-4
-
-
-def test_the_next_pass_is_the_same_until_it_is_recorded():
-    run = Experiment(3, seed=5)
-    assert run.next_pass() == run.next_pass() == Experiment(3, seed=5).next_pass()
-    assert run.next_pass() != Experiment(3, seed=6).next_pass()
-
-
-@pytest.mark.parametrize(
-    ("variants", "arms"),
-    [
-        (2, [3, 3]),
-        (3, [4, 4, 3, 3]),
-        (4, [5, 5, 3, 3]),
-        (5, [6, 6, 4, 4, 3, 3]),
-    ],
-)
-def test_validation_halves_as_listed(variants, arms):
-    run = Experiment(variants, "validation")
-    seen = []
-    answer = chance([0.6] * 6, 2)
-    while (step := run.next_pass()) is not None and step.stage == "screen":
-        seen.append(len(step.arms))
-        run.record(Outcome(c.number, a, answer(c, a)) for c in step.cells for a in step.arms)
-    assert seen == arms
-    assert len(run.next_pass().arms) == 2
-
-
-def test_one_variant_is_not_screened_and_exploratory_screens_once():
-    assert Experiment(1).next_pass().stage == "confirm"
-    run = Experiment(5)
-    assert run.next_pass().stage == "screen"
-    play(run, same, most=1)
-    assert run.next_pass().stage == "confirm"
-
-
-@pytest.mark.parametrize(
-    ("mode", "iterations", "passes"),
-    [
-        ("exploratory", 10, 6),
-        ("exploratory", 7, 6),
-        ("exploratory", 4, 3),
-        ("exploratory", 1, 1),
-        ("validation", 10, 16),
-        ("validation", 3, 2),
-        ("validation", 2, 2),
-        ("validation", 1, 1),
-        ("validation", 50, 96),
-    ],
-)
-def test_the_budget_of_the_confirmation(mode, iterations, passes):
-    assert confirm_passes(mode, iterations) == passes
-
-
-@pytest.mark.parametrize(("mode", "passes"), [("exploratory", 1), ("validation", 2)])
-@pytest.mark.parametrize("variants", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("iterations", range(1, 13))
-def test_an_iteration_never_takes_more_passes_than_its_mode_has(mode, passes, variants, iterations):
-    run = Experiment(variants, mode, max_iterations=iterations)
-    assert run.verdict().progress.passes_max <= passes * iterations
-    # A coin that always falls for the variant a little: the budget is used up or a winner found, never more.
-    play(run, lambda cell, arm: (cell.number + arm) % 2 == 0)
-    progress = run.verdict().progress
-    assert 1 <= progress.passes_done <= passes * iterations
-    assert run.verdict().analysis is not None
-
-
-def test_a_budget_of_one_pass_tests_one_variant_and_says_so():
-    tested = set()
-    for seed in range(40):
-        run = Experiment(3, "exploratory", max_iterations=1, seed=seed)
-        verdict = play(run, same)
-        assert verdict.progress.passes_done == 1
-        assert any("one of 3 variants was tested" in warning for warning in verdict.warnings)
-        assert sum(variant.n_pairs > 0 for variant in verdict.variants) == 1
-        tested.add(verdict.finalist)
-    assert tested == {1, 2, 3}
-
-
-# How it screens
-
-
-def test_the_variant_with_the_best_paired_difference_is_the_finalist():
-    run = Experiment(4, "exploratory")
-    verdict = play(run, lambda cell, arm: arm == 3 or cell.number % 2 == 0, most=1)
-    assert verdict.finalist == 3
-
-
-def test_screening_counts_all_its_passes_and_never_the_confirmation():
-    # Variant 1 is best in pass 2, but 2 is far better in passes 1 to 4 together.
-    run = Experiment(2, "validation")
-    verdict = play(run, lambda cell, arm: arm == 2 or (arm == 1 and cell.number >= 20), most=2)
-    assert verdict.finalist == 2
-    finished = play(run, same)
-    assert finished.analysis.n10 == 0
-    assert finished.analysis.confidence == 0.5
-    assert finished.variants[1].stage == "confirm"
-    assert finished.variants[1].analysis.n == finished.analysis.n
-
-
-def test_ties_favour_no_position():
-    finalists = Counter(play(Experiment(3, seed=seed), same, most=1).finalist for seed in range(1500))
-    assert chisquare([finalists[arm] for arm in (1, 2, 3)]).pvalue > 1e-4
-
-
-def test_a_variant_whose_pairs_are_all_lost_is_no_finalist():
-    run = Experiment(2, "exploratory", seed=1)
-    verdict = play(run, lambda _cell, arm: None if arm == 1 else arm == 0, most=1)
-    assert verdict.finalist == 2
-
+from promptlift.stats.passes import Outcome
+from support.experiments import chance, only_variants, outcomes, play, same
 
 # How it ends
 
@@ -387,7 +218,7 @@ def test_errors_that_hit_one_arm_more_are_a_warning():
     run = Experiment(1, persona_count=20, scenarios_per_simulation=10)
     play(run, lambda cell, arm: None if arm == 1 and cell.number < 6 else True, most=1)
     assert run.verdict().n_dropped == 6
-    assert [w for w in run.verdict().warnings if "differently: 6 pairs" in w]
+    assert [w for w in run.verdict().warnings if "uneven: 6 pairs" in w]
     even = Experiment(1, persona_count=20, scenarios_per_simulation=10)
     play(even, lambda cell, arm: None if arm == cell.number % 2 and cell.number < 6 else True, most=1)
     assert even.verdict().n_dropped == 6
@@ -409,10 +240,6 @@ def test_the_original_that_completes_nothing_leaves_the_relative_lift_undefined(
 
 
 # Bad input
-
-
-def outcomes(step, **changes):
-    return [Outcome(c.number, a, True)._replace(**changes) for c in step.cells for a in step.arms]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptlift.stats import Experiment, Outcome
+from promptlift.stats import Experiment
+from promptlift.stats.passes import Outcome
 
 
 def outcomes_of(step, seed):

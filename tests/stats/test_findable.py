@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact, norm
 
-from promptlift.stats import mcnemar_e_value, sign_test_p, smallest_findable_points
+from promptlift.stats import mcnemar_e_value, smallest_findable_points
+from promptlift.stats.differences import sign_test_p
 from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
 
 

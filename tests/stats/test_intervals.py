@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from promptlift.stats import mean_interval, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import mean_interval
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])

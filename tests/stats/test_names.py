@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 
@@ -13,6 +16,8 @@ from promptlift import stats
 def test_every_name_is_there_and_listed():
     assert len(set(stats.__all__)) == len(stats.__all__)
     assert dir(stats) == sorted(stats.__all__)
+    # What an analyst can keep in mind.
+    assert len(stats.__all__) <= 14
     for name in stats.__all__:
         assert getattr(stats, name) is not None
 
@@ -26,6 +31,12 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_a_function_or_class_comes_from_its_own_module(name):
     module = getattr(getattr(stats, name), "__module__", "promptlift.stats")
     assert module == "promptlift.stats" or module.startswith("promptlift.stats.")
+
+
+@pytest.mark.parametrize("module", [part.name for part in pkgutil.iter_modules(stats.__path__)])
+def test_importing_a_module_hides_no_name(module):
+    importlib.import_module(f"promptlift.stats.{module}")
+    assert not [name for name in stats.__all__ if inspect.ismodule(getattr(stats, name))]
 
 
 def test_deciding_what_runs_next_needs_no_scipy():

@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.meta_analysis import combine_effects
 
-from promptlift.stats import (
-    PRIOR_SD_POINTS,
-    analyse_pairs,
-    clustered_covariance,
-    expected_lift,
-    lift,
-    lift_interval,
-    lift_points,
-    prior_sd_from,
-)
-from promptlift.stats.effect import CLUSTER_RATIO, CompletedInCluster
+from promptlift.stats import analyse_pairs, expected_lift, lift_interval
+from promptlift.stats.effect import CLUSTER_RATIO, CompletedInCluster, clustered_covariance, lift, lift_points
+from promptlift.stats.shrinkage import PRIOR_SD_POINTS, prior_sd_from
 
 count = st.integers(0, 400)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from promptlift.stats import mcnemar_e_value, pairs_needed, power_of_pairs, smallest_findable_points
+from promptlift.stats import mcnemar_e_value, pairs_needed, smallest_findable_points
 from promptlift.stats.evidence import log_e_values
+from promptlift.stats.planning import power_of_pairs
 
 
 @pytest.mark.parametrize(

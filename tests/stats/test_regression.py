@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from promptlift.stats import ScenarioPairs, confidence, lift_interval, regression_test
+from promptlift.stats import confidence, lift_interval
+from promptlift.stats.regression import ScenarioPairs, regression_test
 
 FINE = [ScenarioPairs("refund", 30, 3, 2, 5), ScenarioPairs("change of seat", 25, 4, 4, 7)]
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 from statsmodels.stats.contingency_tables import Table
 
-from promptlift.stats import adjust_trends, change_point, trend_test
+from promptlift.stats import change_point, trend_test
+from promptlift.stats.trend import adjust_trends
 
 
 def days(seed=1, slope=0.0, count=30, per_day=20, rate=0.7):

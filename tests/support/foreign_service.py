@@ -17,6 +17,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 KEY = "sk-foreign-0123456789abcdef"
 
 
+def hang_up(handler):
+    """Close the connection without an answer.
+
+    Closing ``handler.connection`` would not: its files keep the socket open, and the client waits for its time limit.
+    """
+    handler.close_connection = True
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1

@@ -65,7 +65,7 @@ def simulations(
                     "variant_number": arm,
                     "is_original": arm == 0,
                     "stage": stage,
-                    "pass": cell // 15 + 1,
+                    "pass_number": cell // 15 + 1,
                     "cell": cell,
                     "persona_id": f"per_{who}",
                     "persona": f"Persona {who}",
@@ -75,7 +75,7 @@ def simulations(
                 }
             )
     columns = [
-        "optimization_id", "simulation_id", "variant_id", "variant_number", "is_original", "stage", "pass", "cell",
+        "optimization_id", "simulation_id", "variant_id", "variant_number", "is_original", "stage", "pass_number", "cell",
         "persona_id", "persona", "scenario", "status", "task_completed",
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=columns)
@@ -83,7 +83,7 @@ def simulations(
         {
             "variant_number": "Int64",
             "is_original": "boolean",
-            "pass": "Int64",
+            "pass_number": "Int64",
             "cell": "Int64",
             "task_completed": "boolean",
         }

@@ -97,8 +97,8 @@ def test_broken_trees_are_problems_and_the_rest_goes_in(written):
     reading = transcripts.read(written("a.jsonl", circle + good + lost + odd + nothing))
     assert [c.line for c in reading.conversations] == [2]
     assert [(p.line, p.message.split("; known")[0]) for p in reading.problems] == [
-        (1, "the mapping runs in a circle"),
-        (3, "current_node is not in the mapping; nobody knows which branch was shown"),
+        (1, "the mapping has a cycle"),
+        (3, "current_node is not in the mapping, so it is not known which branch was shown"),
         (4, "message u has the role 'ghost'"),
         (5, "the conversation has no messages; nothing to import"),
     ]

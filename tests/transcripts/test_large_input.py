@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptlift import transcripts
-from promptlift.transcripts.intake import Intake
+from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.lines import RECORD_CHARS
 from promptlift.transcripts.tables import _Feed, csv_records, parquet_records
@@ -65,6 +65,7 @@ def records(found):
     return [(record.line, record.fault if record.fault is not None else record.value) for record in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False])
 def test_an_endless_line_of_json_lines_costs_that_line_alone(tmp_path, first):
     good = f"{GOOD}\n".encode()
@@ -95,6 +96,7 @@ def test_a_packed_endless_line_is_bounded_too(tmp_path):
     assert [line for line, _ in problems(reading)] == [2]
 
 
+@pytest.mark.slow
 def test_a_packed_file_of_repeated_conversations_ends_before_it_fills_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(transcripts, "_UNPACKED_FREELY", MB)
     path = packed(tmp_path / "a.jsonl.gz", ((f"{GOOD}\n" * 1_000).encode(), 60))
@@ -102,14 +104,14 @@ def test_a_packed_file_of_repeated_conversations_ends_before_it_fills_the_memory
     assert 10_000 < len(reading.conversations) < 60_000
     ((line, message),) = problems(reading)
     assert line is None
-    assert "unpacks to much more than any export does; nothing after this is read" in message
+    assert "unpacks to far more than any export does; the rest is not read" in message
 
 
 def test_as_many_problems_as_lines_are_not_all_held(written):
     reading = transcripts.read(written("a.jsonl", f"{GOOD}\n{GOOD}\n" + "{\n" * 10_500))
     assert len(reading.conversations) == 2
     assert len(reading.problems) == 10_001
-    assert problems(reading)[-1] == (None, "500 more problems of the same file are not listed")
+    assert problems(reading)[-1] == (None, "500 more problems in this file are not listed")
 
 
 def test_plain_text_is_one_conversation_and_bounded(tmp_path):
@@ -121,6 +123,7 @@ def test_plain_text_is_one_conversation_and_bounded(tmp_path):
     assert message.startswith(f"the conversation (a file of plain text is one) {LONG}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("newline", ["\n", ""])
 def test_an_array_may_be_of_any_length_and_loses_only_what_is_too_long(tmp_path, newline):
     """An account export of ChatGPT is one array in one line, of any length."""
@@ -210,7 +213,7 @@ def test_the_lines_of_a_broken_cell_are_named_and_are_no_rows():
     found = csv_of(f'{ROWS}a,user,hi\nb,user,"one\ntwo\nthree" x\nc,user,hi\n')
     assert found == [
         (2, row("a")),
-        (3, "not a CSV row: ',' expected after '\"'; lines 4 to 5 are no row either and left out"),
+        (3, "not a CSV row: ',' expected after '\"'; lines 4 to 5 are not a row either and left out"),
         (6, row("c")),
     ]
 
@@ -235,6 +238,7 @@ def test_lines_that_never_close_their_quotes_are_read_a_few_times_at_most(monkey
     assert next(fed) < 6 * 20_000
 
 
+@pytest.mark.slow
 def test_a_600_mb_cell_of_a_csv_file_is_bounded(tmp_path):
     path = holes(
         tmp_path / "a.csv", f'{ROWS}a,user,hi\nb,user,"{"a" * 1_000}'.encode(), 600 * MB, b'"\nc,user,hi\n'
@@ -313,4 +317,4 @@ def test_a_packed_parquet_file_is_bounded(tmp_path, monkeypatch):
 
 def test_the_bound_of_a_record_is_far_above_a_conversation():
     assert RECORD_CHARS == 16 * MB
-    assert Intake("a").problems == []
+    assert Collector("a").problems == []

@@ -34,14 +34,14 @@ def test_only_the_pair_of_the_file_counts_as_labels(written, said):
         ("assistant", "The log says:\nAgent: hello\nuser: lower"),
         ("user", "ok"),
     ]
-    assert reading.notes == ["Lines without a label, added to the turn before them: 2."]
+    assert reading.notes == ["Lines without a label, added to the message before them: 2."]
 
 
 def test_lines_without_a_label_continue_the_turn(written, said):
     path = written("a.txt", "Human: two\r\nlines\r\n\r\nand a gap\r\nAI: fine\r\n")
     reading = transcripts.read(path)
     assert said(reading.conversations[0]) == [("user", "two\nlines\n\nand a gap"), ("assistant", "fine")]
-    assert reading.notes == ["Lines without a label, added to the turn before them: 2."]
+    assert reading.notes == ["Lines without a label, added to the message before them: 2."]
 
 
 def test_blank_lines_between_all_turns_only_set_them_apart(written, said):
@@ -67,7 +67,7 @@ def test_text_before_the_first_label_is_a_problem_with_its_line(written, said):
     assert [str(problem) for problem in reading.problems] == [
         (
             f"{path}:2: text before the first label is left out ('Transcript 7' and 1 more lines); "
-            "every turn starts with a label of one of the pairs User/Assistant, Human/AI, Customer/Agent"
+            "every message starts with a label of one of the pairs User/Assistant, Human/AI, Customer/Agent"
         )
     ]
 

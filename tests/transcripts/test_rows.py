@@ -67,7 +67,7 @@ def test_shuffled_rows_are_put_in_order(written, said, header, rows, noted):
     text = f"Thread ID,Speaker,Message,{header}\n" + "".join(f"t,user,{word},{key}\n" for key, word in rows)
     reading = transcripts.read(written("a.csv", text))
     assert [word for _, word in said(reading.conversations[0])] == ["a", "b", "c"]
-    note = "Conversations whose rows were out of order and were put in order: 1."
+    note = "Conversations whose rows were out of order and were sorted: 1."
     assert (note in reading.notes) is noted
 
 

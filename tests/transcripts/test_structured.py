@@ -86,7 +86,7 @@ def test_the_time_of_a_conversation_goes_to_its_first_message_when_no_message_ha
     messages = json.loads(reading.conversations[0].content)["messages"]
     assert [m.get("timestamp") for m in messages] == ["2026-02-03T04:05:06.000Z", None]
     assert reading.notes == [
-        "Conversations with a time of their own and none in their messages; the first message got it: 1."
+        "Conversations that have a time but none in their messages, so the first message was given it: 1."
     ]
 
 
@@ -108,7 +108,7 @@ def test_values_of_the_wrong_kind_are_dropped_and_counted(written):
         "messages[].tokens (not a count)": 1,
         "messages[].model (not text)": 1,
         "metadata.sessionId (not text)": 1,
-        "status ('resolved' is none of completed, abandoned, in_progress)": 1,
+        "status ('resolved' is not one of completed, abandoned, in_progress)": 1,
     }
 
 

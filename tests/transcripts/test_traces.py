@@ -29,10 +29,8 @@ SAID = [
     ("system", "[tool result] it"),
     ("assistant", "Here it is"),
 ]
-LAST_WORDS = "What the user said after the last model call is not in a trace; these conversations end with the last answer."
-PROMPT_LEFT_OUT = (
-    "The system prompt of the model calls was not said; conversations that it is left out of: 2."
-)
+LAST_WORDS = "Traces do not hold what the user said after the last model call; these conversations end with the last answer."
+PROMPT_LEFT_OUT = "The system prompt of the model calls is not a message; conversations without it: 2."
 
 
 def calls(chat=CHAT):

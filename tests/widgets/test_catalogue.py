@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from promptlift.errors import FrameError
-from promptlift.widgets.catalogue import Catalogue, Filters
+from promptlift.widgets.browser.catalogue import Catalogue, Filters
 from support.conversation_tables import browsable
 from support.hostile import PAYLOADS
 
@@ -30,7 +30,7 @@ def test_filters_hold_together():
     assert found(table, issue=0, text="parcel 3") == [3]
 
 
-def test_text_is_looked_for_in_what_was_said_and_not_in_how_it_is_written():
+def test_text_is_searched_in_what_was_said_and_not_in_its_json():
     quote = 'She said "très bien"\nand left, Straße 5'
     table = browsable(40, extra={7: [quote], 9: ["role timestamp"]})
     assert found(table, text='"très bien" STRASSE') == [7]
@@ -102,15 +102,15 @@ def test_missing_judgements_are_a_choice_of_their_own():
     assert catalogue.row(0).sentiment is None
 
 
-def test_blind_keeps_back_everything_the_judge_said():
+def test_blind_hides_every_verdict_of_the_judge():
     table = browsable(9)
     catalogue = Catalogue(table, blind=True)
     shown = json.dumps(
         [vars(catalogue.row(3)) if hasattr(catalogue.row(3), "__dict__") else str(catalogue.row(3))]
     )
-    told = shown + json.dumps(catalogue.facts(3)) + json.dumps(catalogue.choices())
+    sent = shown + json.dumps(catalogue.facts(3)) + json.dumps(catalogue.choices())
     for word in ("positive", "neutral", "negative", "Asked twice", "delivery", "Asks for", "yes", "score"):
-        assert word not in told
+        assert word not in sent
     assert found(table, blind=True, text="asked twice") == []
     assert found(table, blind=True, text="parcel 3") == [3]
 

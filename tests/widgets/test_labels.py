@@ -1,4 +1,4 @@
-"""Labels: kept in order, as a table, and in a file that survives everything."""
+"""Labels: in order, as a table, and in a file that is always whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from promptlift.errors import ConfigError, FrameError
-from promptlift.widgets.labels import COLUMNS, Labels, read_labels, write_labels
+from promptlift.widgets.browser.labels import COLUMNS, Labels, read_labels, write_labels
 from support.hostile import ENCODABLE
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -24,11 +24,11 @@ def ticking():
 
 def labelled(given=None):
     labels = Labels(given, clock=ticking())
-    labels.say("c1", "task_completed", True)
-    labels.say("c2", "sentiment", "negative")
-    labels.say("c1", "sentiment", "neutral")
-    labels.say("c3", "task_completed", False)
-    labels.say("c3", "both", None)
+    labels.record("c1", "task_completed", True)
+    labels.record("c2", "sentiment", "negative")
+    labels.record("c1", "sentiment", "neutral")
+    labels.record("c3", "task_completed", False)
+    labels.record("c3", "both", None)
     return labels
 
 
@@ -36,7 +36,7 @@ def test_labels_come_back_as_a_table_with_fixed_types():
     table = labelled().table()
     assert table.dtypes.to_dict() == {name: pd.Series([], dtype=kind).dtype for name, kind in COLUMNS.items()}
     assert table.dtypes.to_dict() == Labels().table().dtypes.to_dict()
-    assert table["conversation_id"].tolist() == ["c2", "c1"]  # last said, last in the table
+    assert table["conversation_id"].tolist() == ["c2", "c1"]  # the latest label is the last
     assert table["task_completed"].tolist() == [pd.NA, True]
     assert table["sentiment"].tolist() == ["negative", "neutral"]
     assert table["labelled_at"].tolist() == [START + timedelta(seconds=1), START + timedelta(seconds=2)]
@@ -44,9 +44,9 @@ def test_labels_come_back_as_a_table_with_fixed_types():
 
 def test_taking_one_answer_back_keeps_the_other():
     labels = labelled()
-    labels.say("c1", "task_completed", None)
+    labels.record("c1", "task_completed", None)
     assert labels.get("c1").sentiment == "neutral"
-    labels.say("c1", "sentiment", None)
+    labels.record("c1", "sentiment", None)
     assert labels.get("c1").empty
     assert len(labels) == 1
 
@@ -68,7 +68,7 @@ def test_any_id_survives_a_file_and_is_no_formula(tmp_path, suffix):
         | {"'=1", "''", "-1"}
     )
     for one in ids:
-        labels.say(one, "task_completed", True)
+        labels.record(one, "task_completed", True)
     assert sorted(Labels(path).table()["conversation_id"]) == ids
     if suffix == ".csv":
         import csv
@@ -80,19 +80,19 @@ def test_any_id_survives_a_file_and_is_no_formula(tmp_path, suffix):
 def test_what_somebody_else_wrote_meanwhile_is_not_lost(tmp_path):
     path = tmp_path / "labels.csv"
     here, there = Labels(path, clock=ticking()), Labels(path, clock=ticking())
-    here.say("c1", "task_completed", True)
-    there.say("c2", "task_completed", False)
-    here.say("c3", "sentiment", "positive")
+    here.record("c1", "task_completed", True)
+    there.record("c2", "task_completed", False)
+    here.record("c3", "sentiment", "positive")
     assert set(Labels(path).table()["conversation_id"]) == {"c1", "c2", "c3"}
 
 
 def test_a_file_that_was_broken_meanwhile_is_left_alone_and_the_label_is_kept(tmp_path):
     path = tmp_path / "labels.csv"
     labels = Labels(path, clock=ticking())
-    labels.say("c1", "task_completed", True)
+    labels.record("c1", "task_completed", True)
     path.write_text("conversation_id,task_completed\nc9,perhaps\n")
     with pytest.raises(ConfigError, match="neither true nor false"):
-        labels.say("c2", "task_completed", True)
+        labels.record("c2", "task_completed", True)
     assert "perhaps" in path.read_text()
     assert set(labels.table()["conversation_id"]) == {"c1", "c2"}
 
@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_label_is_kept(tmp_path)
     labels = Labels(tmp_path / "labels.csv", clock=ticking())
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigError, match="cannot be written"):
-        labels.say("c1", "task_completed", True)
+        labels.record("c1", "task_completed", True)
     tmp_path.chmod(0o700)
     assert len(labels) == 1
 
@@ -113,7 +113,7 @@ def test_a_folder_that_went_away_is_said_and_the_label_is_kept(tmp_path):
     labels = Labels(folder / "labels.csv", clock=ticking())
     folder.rmdir()
     with pytest.raises(ConfigError, match="no folder"):
-        labels.say("c1", "task_completed", True)
+        labels.record("c1", "task_completed", True)
     assert len(labels) == 1
 
 
@@ -137,7 +137,7 @@ def test_labels_by_hand_in_a_spreadsheet_can_be_read(tmp_path):
 def test_bad_labels_say_what_to_do(tmp_path):
     with pytest.raises(ConfigError, match=r"\.csv or \.parquet"):
         Labels(tmp_path / "labels.xlsx")
-    with pytest.raises(ConfigError, match="Make it first"):
+    with pytest.raises(ConfigError, match="Create it first"):
         Labels(tmp_path / "nowhere" / "labels.csv")
     with pytest.raises(FrameError, match="Labels need conversation_id"):
         Labels(pd.DataFrame({"conversation_id": ["a"]}))

@@ -1,4 +1,4 @@
-"""A review as the front end drives it: wishes in, views and dialogs out. Real services answer."""
+"""A review as the front end drives it: commands in, views and dialogs out. Real services answer."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ import pytest
 
 import promptlift
 from promptlift.errors import NotFound
-from promptlift.widgets import OptimizationMonitor, VariantReview
+from promptlift.widgets import VariantReview
 from support.deployed import ORIGINAL, TEXTS
+from support.front_end import CommandFrontEnd
 from support.hostile import PAYLOADS
-from support.reviewed_world import ReviewedWorld
+from support.request_log import requests_of
+from support.switched_workspace import SwitchedWorkspace
 
-
-@pytest.fixture
-def world(service):
-    made = ReviewedWorld.beside(service.data)
-    yield made
-    made.database.close()
-
-
-@pytest.fixture
-def lift(service, world):
-    with promptlift.connect(service.base_url, world.key, progress=False) as opened:
-        yield opened
+# What the widget says, in one place.
+SAID = {
+    "applied": "is now the current version",
+    "bad key": "does not accept the API key",
+    "current already": "This is the current version",
+    "not saved": "was not saved",
+    "nothing to stop": "there is nothing to stop",
+    "refresh": "press Refresh",
+    "refused": "Not done",
+    "restored": "The previous text is the current version again",
+}
 
 
 @pytest.fixture
@@ -34,158 +35,185 @@ def done(world):
     return made
 
 
-class Hand:
-    """What a person does: each wish has the next number."""
-
-    def __init__(self, widget):
-        self.widget = widget
-        self.number = 0
-
-    def __call__(self, kind, target="", text=""):
-        self.number += 1
-        self.widget._wishes = [
-            {"client": "t", "number": self.number, "kind": kind, "target": target, "text": text}
-        ]
-        return self.widget._dialog
-
-    def confirm(self, text=""):
-        return self("confirm", self.widget._dialog["token"], text)
-
-    @property
-    def notice(self):
-        return self.widget._notice.get("words", "")
-
-
 @pytest.fixture
-def review(lift, done):
-    return VariantReview(lift, done)
+def there(lift, done):
+    return CommandFrontEnd(VariantReview(lift, done))
 
 
-@pytest.fixture
-def hand(review):
-    return Hand(review)
-
-
-def test_opening_showing_and_opening_again_does_nothing(lift, review, done, world):
-    for one in (review, VariantReview(lift, done)):
+def test_opening_showing_and_opening_again_does_nothing(lift, there, done, world):
+    for one in (there.widget, VariantReview(lift, done)):
         one._repr_mimebundle_()
         assert "Review of prompt variants" in one._repr_html_()
     assert world.text == ORIGINAL
     assert lift.actions().empty
-    assert review._dialog == {}
+    assert there.dialog == {}
 
 
-def test_apply_asks_shows_what_changes_and_acts_once(lift, review, hand, done, world):
+def test_apply_asks_shows_what_changes_and_acts_once(lift, there, done, world):
     variant_id = world.variant(done, 1)
-    dialog = hand("apply", variant_id)
+    dialog = there.click("apply", variant_id)
     assert world.text == ORIGINAL
     assert "Support" in dialog["lines"][0]
-    assert dialog["texts"][0] == ["Live now: Support", ORIGINAL.strip()]
+    assert dialog["texts"][0] == ["Current version: Support", ORIGINAL.strip()]
     assert {line[0] for line in dialog["diff"]} >= {"+", "-"}
     token = dialog["token"]
-    assert hand("confirm", "another token") == dialog
-    hand("confirm", token, "because")
+    assert there.confirm(token="another token") == dialog
+    there.confirm("because")
     assert world.text == TEXTS[1]
-    assert "is live now" in hand.notice
-    hand("confirm", token, "because")
+    assert SAID["applied"] in there.notice
+    there.confirm("because", token=token)
     # The same message again, as a front end that comes back sends it.
-    review._wishes = [
-        {"client": "t", "number": n, "kind": "confirm", "target": token, "text": ""} for n in (2, 3)
-    ]
+    again = {"kind": "confirm", "target": token, "text": ""}
+    there.receive([there.command(number=number, **again) for number in (2, 3)])
     assert lift.actions()[["kind", "note"]].to_numpy().tolist() == [["apply", "because"]]
-    assert [mark for card in review._view["cards"] for mark in card["marks"] if "live now" in mark[0]]
+    assert "● current version" in there.badges()
 
 
-def test_an_undo_asks_too_and_only_the_newest_change_has_one(lift, review, hand, done, world):
+def test_an_undo_asks_too_and_only_the_newest_change_has_one(lift, there, done, world):
     for number in (1, 2):
-        hand("apply", world.variant(done, number))
-        hand.confirm()
-    assert [row["undo"] for row in review._view["actions"]] == [True, False]
-    dialog = hand("undo", review._view["actions"][0]["id"])
-    assert dialog["texts"][1][0] == "From before"
-    hand.confirm("no")
+        there.click("apply", world.variant(done, number))
+        there.confirm()
+    assert [row["undo"] for row in there.view["actions"]] == [True, False]
+    dialog = there.click("undo", there.view["actions"][0]["id"])
+    assert dialog["texts"][1][0] == "Previous text"
+    there.confirm("no")
+    assert SAID["restored"] in there.notice
     assert world.text == TEXTS[1]
     assert lift.actions()["kind"].tolist() == ["undo", "apply", "apply"]
 
 
-def test_somebody_elses_change_is_refused_and_both_texts_are_shown(lift, hand, done, world):
+def test_somebody_elses_change_is_refused_and_both_texts_are_shown(lift, there, done, world):
     lift.client.prompts.update(world.prompt_id, content="Theirs.")
-    dialog = hand("apply", world.variant(done, 1))
-    assert dialog["texts"] == [["When this review was opened", ORIGINAL.strip()], ["Live now", "Theirs."]]
+    dialog = there.click("apply", world.variant(done, 1))
+    assert dialog["texts"] == [
+        ["When this review was opened", ORIGINAL.strip()],
+        ["Current version", "Theirs."],
+    ]
     assert dialog["token"] == ""
-    hand("refresh")
-    hand("apply", world.variant(done, 1))
+    there.click("refresh")
+    there.click("apply", world.variant(done, 1))
     # The same text again, by somebody else: another version all the same.
     lift.client.prompts.update(world.prompt_id, content="x")
     lift.client.prompts.update(world.prompt_id, content="Theirs.")
-    assert hand.confirm()["title"].startswith("Not done")
+    assert there.confirm()["title"].startswith(SAID["refused"])
     assert world.text == "Theirs."
     assert lift.actions().empty
 
 
-def test_failures_are_said_and_the_widget_goes_on(lift, review, hand, done, world, service):
+def test_failures_are_explained_and_the_widget_goes_on(lift, done, world, service):
+    switched = SwitchedWorkspace(lift)
+    there = CommandFrontEnd(VariantReview(switched, done))
     with promptlift.connect(service.base_url, "wrong_0123456789abcdef", progress=False) as wrong:
-        hand("apply", world.variant(done, 1))
-        review._lift = wrong
-        hand.confirm()
-        assert "does not accept the API key" in hand.notice
-        hand("note", world.variant(done, 1), "kept?")
-        assert "was not kept" in hand.notice
-        hand("refresh")
-        assert "does not accept" in hand.notice
-    review._lift = lift
-    hand("undo", "act_none")
-    hand("apply", "nothing")
-    assert "press Refresh" in hand.notice
-    hand("apply", world.variant(done, 0))
-    assert "This text is live" in hand.notice
+        there.click("apply", world.variant(done, 1))
+        switched.to(wrong)
+        there.confirm()
+        assert SAID["bad key"] in there.notice
+        there.click("note", world.variant(done, 1), "kept?")
+        assert SAID["not saved"] in there.notice
+        there.click("refresh")
+        assert SAID["bad key"] in there.notice
+    switched.to(lift)
+    there.click("undo", "act_none")
+    there.click("apply", "nothing")
+    assert SAID["refresh"] in there.notice
+    there.click("apply", world.variant(done, 0))
+    assert SAID["current already"] in there.notice
     assert world.text == ORIGINAL
-    hand("apply", world.variant(done, 1))
-    hand.confirm()
+    there.click("apply", world.variant(done, 1))
+    there.confirm()
     assert world.text == TEXTS[1]
+
+
+def test_an_apply_is_reported_also_when_nothing_can_be_read_after_it(lift, done, world):
+    switched = SwitchedWorkspace(lift)
+    there = CommandFrontEnd(VariantReview(switched, done))
+    there.click("apply", world.variant(done, 1))
+    with promptlift.connect("http://127.0.0.1:9", "nobody_0123456789abcdef", progress=False) as nowhere:
+        switched.after("apply", nowhere)
+        there.confirm()
+    assert world.text == TEXTS[1]
+    assert SAID["applied"] in there.notice
+    assert "out of date" in there.notice
+    # What this review knew of the prompt is old by its own doing, so it asks for a Refresh and blames nobody.
+    switched.to(lift)
+    there.click("apply", world.variant(done, 2))
+    assert SAID["refresh"] in there.notice
+    there.click("refresh")
+    assert there.click("apply", world.variant(done, 2))["title"] == "Apply Variant 2?"
 
 
 def test_an_optimization_that_runs_can_be_stopped_with_a_reason(lift, world):
     running = world.optimization(status="queued", winner=None)
-    review = VariantReview(lift, running)
-    hand = Hand(review)
-    assert review._view["can_stop"]
-    hand("stop")
-    hand.confirm("too dear")
+    there = CommandFrontEnd(VariantReview(lift, running))
+    assert there.view["can_stop"]
+    there.click("stop")
+    there.confirm("too dear")
     assert lift.optimization(running).stop_reason == "too dear"
-    assert not review._view["can_stop"]
-    hand("stop")
-    assert "nothing to stop" in hand.notice
+    assert not there.view["can_stop"]
+    assert [row["kind"] for row in there.view["actions"]] == ["stop"]
+    there.click("stop")
+    assert SAID["nothing to stop"] in there.notice
 
 
-def test_notes_and_verdicts_are_there_again(lift, review, hand, done, world):
+def test_notes_and_verdicts_are_there_again(lift, there, done, world):
     variant_id = world.variant(done, 2)
-    hand("note", variant_id, "Too long.\nReally.")
-    hand("verdict", variant_id, "reject")
-    hand("verdict", variant_id, "no such verdict")
-    assert "was not kept" in hand.notice
-    again = VariantReview(lift, done)
-    assert again._said[variant_id] == ["reject", "Too long.\nReally."]
-    assert "Too long. Really." in again._repr_html_()
-    hand("verdict", variant_id, "")
-    assert review._said[variant_id][0] == ""
+    there.click("note", variant_id, "Too long.\nReally.")
+    there.click("verdict", variant_id, "reject")
+    there.click("verdict", variant_id, "no such verdict")
+    assert SAID["not saved"] in there.notice
+    assert there.reviews[variant_id] == ["reject", "Too long.\nReally."]
+    again = CommandFrontEnd(VariantReview(lift, done))
+    assert again.reviews[variant_id] == ["reject", "Too long.\nReally."]
+    assert "Too long. Really." in again.html
+    there.click("verdict", variant_id, "")
+    assert there.reviews[variant_id] == ["", "Too long.\nReally."]
 
 
-def test_examples_are_listed_filtered_and_opened(review, hand, done, world):
-    listed = review._examples
-    assert (listed["found"], listed["outcome"]) == (3, "disagree")
-    hand("pair", "confirm:1")
-    sides = review._examples["opened"]["sides"]
+def test_a_click_makes_few_requests(lift, there, done, world):
+    """Both clicks of an apply make 5 requests together; a note or a verdict makes one."""
+    variant_id = world.variant(done, 1)
+    with requests_of(lift) as made:
+        there.click("apply", variant_id)
+        there.confirm()
+        assert SAID["applied"] in there.notice
+        assert len(made) <= 5, made
+        made.clear()
+        there.click("note", variant_id, "short")
+        there.click("verdict", variant_id, "keep")
+        assert len(made) <= 2, made
+        made.clear()
+        there.click("undo", there.view["actions"][0]["id"])
+        there.confirm()
+        assert SAID["restored"] in there.notice
+        assert len(made) <= 6, made
+    assert there.reviews[variant_id] == ["keep", "short"]
+    assert [row["kind"] for row in there.view["actions"]] == ["undo", "apply"]
+
+
+def test_a_stop_reads_neither_the_prompt_nor_the_notes_again(lift, world):
+    running = world.optimization(status="queued", winner=None)
+    there = CommandFrontEnd(VariantReview(lift, running))
+    with requests_of(lift) as made:
+        there.click("stop")
+        there.confirm()
+    assert len(made) <= 7, made
+    assert not [one for one in made if "/prompts/" in one or one.endswith("/review")]
+
+
+def test_examples_are_listed_filtered_and_opened(there, done, world):
+    assert (there.examples["found"], there.examples["outcome"]) == (3, "disagree")
+    there.click("pair", "confirm:1")
+    sides = there.examples["opened"]["sides"]
     assert [side["completed"] for side in sides] == ["not completed", "completed"]
     assert sides[1]["turns"][0]["content"] == "b"
-    hand("examples", world.variant(done, 1), json.dumps({"outcome": "lost"}))
-    assert review._examples["found"] == 0
-    hand("examples", world.variant(done, 1), json.dumps({"persona": "c"}))
-    assert review._examples["found"] == 1
+    there.click("examples", world.variant(done, 1), json.dumps({"outcome": "lost"}))
+    assert there.examples["found"] == 0
+    there.click("examples", world.variant(done, 1), json.dumps({"persona": "c"}))
+    assert there.examples["found"] == 1
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "message",
     [
         None, 7, {}, {"number": 1}, {"client": "t", "number": True, "kind": "apply"},
         {"client": "t", "number": 1, "kind": "confirm", "target": None},
@@ -197,19 +225,19 @@ def test_examples_are_listed_filtered_and_opened(review, hand, done, world):
         {"client": 3, "number": 1, "kind": "apply"},
     ],
 )  # fmt: skip
-def test_a_wish_that_is_none_does_nothing(lift, review, world, wish):
-    review._wishes = [wish]
+def test_what_is_no_command_does_nothing(lift, there, world, message):
+    there.receive([message])
     assert world.text == ORIGINAL
-    assert review._dialog == {}
+    assert there.dialog == {}
     assert lift.actions().empty
 
 
-def test_what_is_typed_is_no_way_in(lift, hand, done, world):
+def test_what_is_typed_is_no_way_in(lift, there, done, world):
     for text in [one for one in PAYLOADS if one.strip()][::6]:
-        hand("note", text, text)
-        hand("apply", text)
-        hand("confirm", text, text)
-        hand(text, text, text)
+        there.click("note", text, text)
+        there.click("apply", text)
+        there.confirm(text, token=text)
+        there.click(text, text, text)
     assert world.text == ORIGINAL
     assert lift.actions().empty
 
@@ -217,53 +245,3 @@ def test_what_is_typed_is_no_way_in(lift, hand, done, world):
 def test_an_optimization_that_is_not_there_is_an_error_at_once(lift):
     with pytest.raises(NotFound):
         VariantReview(lift, "opt_none")
-
-
-def test_the_monitor_looks_at_its_pace_stops_at_the_end_and_can_stop(lift, world):
-    running = world.optimization(status="queued", winner=None)
-    now = [0.0]
-    monitor = OptimizationMonitor(lift, running, clock=lambda: now[0])
-    hand = Hand(monitor)
-    transport = lift.client.transport
-    asked = []
-    send = transport.send
-    transport.send = lambda call, *rest, **more: asked.append(call.label) or send(call, *rest, **more)
-    hand("look")  # too early: another view asked a moment ago
-    assert asked == []
-    now[0] = 5.0
-    hand("look")
-    assert len(asked) == 1
-    assert monitor._view["pause"] == pytest.approx(0.5)
-    now[0] = 80.0
-    hand("look")
-    assert monitor._view["pause"] == pytest.approx(8.0)
-    hand("stop")
-    hand.confirm("enough")
-    assert monitor._view["ended"]
-    assert "enough" in monitor._view["words"]
-    before = len(asked)
-    now[0] = 500.0
-    hand("look")
-    assert len(asked) == before
-    assert "was stopped" in monitor._repr_html_()
-    transport.send = send
-
-
-def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
-    running = world.optimization(status="queued", winner=None)
-    now = [0.0]
-    monitor = OptimizationMonitor(lift, running, clock=lambda: now[0])
-    hand = Hand(monitor)
-    with promptlift.connect("http://127.0.0.1:9", "nobody_0123456789abcdef", progress=False) as nowhere:
-        monitor._lift = nowhere
-        pauses = []
-        for step in range(1, 5):
-            now[0] += 100.0 * step
-            hand("look")
-            pauses.append(monitor._view["pause"])
-        assert "cannot be reached" in hand.notice
-        assert pauses == sorted(pauses)
-        assert pauses[-1] == 60.0
-    monitor._lift = lift
-    hand("refresh")
-    assert hand.notice == ""

@@ -1,4 +1,4 @@
-"""What differs between two texts, lines first and then words."""
+"""The differences between two texts, by line and then by word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from promptlift.schema.inert import visible
-from promptlift.widgets.word_diff import diff_lines, what_differs
+from promptlift.widgets.word_diff import describe_difference, diff_lines
 from support.hostile import PAYLOADS
 
 
@@ -15,7 +15,7 @@ def shown(lines):
     return [(line.mark, [(kind[0], text) for kind, text in line.parts]) for line in lines]
 
 
-def test_words_of_lines_that_are_alike_are_compared():
+def test_words_of_similar_lines_are_compared():
     lines = diff_lines("One line.\nBe very brief today.\nLast.", "One line.\nBe brief and kind today.\nLast.")
     assert [line.mark for line in lines] == [" ", "-", "+", " "]
     removed = "".join(text for kind, text in lines[1].parts if kind == "removed")
@@ -23,14 +23,14 @@ def test_words_of_lines_that_are_alike_are_compared():
     assert (removed.split(), added.split()) == (["very"], ["and", "kind"])
 
 
-def test_lines_that_are_not_alike_stand_whole():
+def test_dissimilar_lines_are_replaced_whole():
     assert shown(diff_lines("alpha beta", "12345 67890 !!")) == [
         ("-", [("r", "alpha beta")]),
         ("+", [("a", "12345 67890 !!")]),
     ]
 
 
-def test_what_is_far_from_a_change_is_left_out_and_counted():
+def test_lines_far_from_a_change_are_omitted_and_counted():
     before = "\n".join(f"line {n}" for n in range(20))
     lines = diff_lines(before, before + "\nnew")
     assert [line.mark for line in lines] == ["…", " ", " ", "+"]
@@ -41,12 +41,12 @@ def test_what_is_far_from_a_change_is_left_out_and_counted():
 @pytest.mark.parametrize("text", ["", "same", "a\nb\r\nc"])
 def test_the_same_text_has_no_diff(text):
     assert diff_lines(text, text) == []
-    assert "byte for byte" in what_differs(text, text)
+    assert "identical" in describe_difference(text, text)
 
 
-def test_a_difference_that_cannot_be_seen_is_said():
+def test_an_invisible_difference_is_reported():
     assert diff_lines("a\nb", "a\r\nb ") == []
-    assert "not seen" in what_differs("a\nb", "a\r\nb ")
+    assert "invisible" in describe_difference("a\nb", "a\r\nb ")
 
 
 def test_both_texts_can_be_put_together_from_a_whole_diff():

@@ -83,6 +83,6 @@ def test_a_service_that_keeps_no_mark_is_said_to_optimize_what_stands_in(service
     said = imported(None)
     stand_in = "(The text of Support is not known yet.)"
     assert [one["content"] for one in service.prompts.values()] == [stand_in]
-    assert f"does not mark that, and would optimize what stands in for it: {stand_in!r}" in said
+    assert f"does not know that, and would optimize the placeholder: {stand_in!r}" in said
     imported("First.")
     assert [one["content"] for one in service.prompts.values()] == ["First."]

@@ -26,9 +26,9 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.workspace import OptimizationFailed, OptimizationStopped, StillRunning
-from promptlift.workspace.waiting import pause_before_next_look
+from promptlift.workspace.waiting import pause_before_next_request
 from support.foreign_optimizations import OptimizationService
-from support.foreign_service import KEY
+from support.foreign_service import KEY, hang_up
 
 
 class SkippingClock(SystemClock):
@@ -63,11 +63,6 @@ def lift(service, clock):
     with promptlift.connect(service.base_url, KEY, progress=False) as opened:
         opened.client.transport.clock = clock
         yield opened
-
-
-def hang_up(handler):
-    """Close the connection without an answer."""
-    handler.close_connection = True
 
 
 RESULTS = {"winnerSelected": True, "winningVariantId": "va", "lift": 12.5, "confidence": 0.92}
@@ -159,7 +154,7 @@ def test_looks_come_often_at_first_and_then_rarely(service, lift, clock):
     [(0, None, 0.5), (30, None, 3), (5000, None, 10), (0, 60, 4), (30, 300, 3), (5000, 60, 10), (0, 1, 240)],
 )
 def test_a_look_takes_at_most_a_quarter_of_the_pace(elapsed, per_minute, pause):
-    assert pause_before_next_look(elapsed, per_minute) == pytest.approx(pause)
+    assert pause_before_next_request(elapsed, per_minute) == pytest.approx(pause)
 
 
 def test_a_network_that_fails_for_minutes_is_survived(service, lift, clock):
@@ -369,4 +364,4 @@ def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service,
 def test_ctrl_c_while_it_is_triggered_says_that_it_may_have_been(service):
     service.fault = lambda *_: lambda _handler: time.sleep(20)
     out = interrupted(service, "lift.optimize('p1')")
-    assert "It may have been triggered all the same; lift.optimizations('p1') tells." in out
+    assert "It may have been triggered all the same: see lift.optimizations('p1')." in out

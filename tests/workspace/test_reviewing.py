@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import secrets
 import subprocess
@@ -11,19 +12,18 @@ from pathlib import Path
 import pytest
 
 import promptlift
+from promptlift.client.retry import RetryPolicy
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
+from promptlift.workspace.file_review_store import FileReviewStore
+from promptlift.workspace.review_store import ReviewStore, ServiceReviewStore
 from support.deployed import ORIGINAL, TEXTS, World
-from support.foreign_service import KEY
+from support.foreign_service import KEY, hang_up
 from support.hostile import PAYLOADS
 from support.reviewed_service import ReviewedService
 
 FILE = Path("promptlift-review.json")
-
-
-def hang_up(handler):
-    handler.connection.close()
 
 
 @pytest.fixture
@@ -132,6 +132,7 @@ def test_a_foreign_text_that_was_changed_meanwhile_is_not_written_over(foreign, 
         abroad.undo("act_none")
 
 
+@pytest.mark.slow
 def test_what_was_refused_leaves_no_row_and_what_got_no_answer_an_unsure_one(foreign, abroad):
     foreign.add(1, status="running")
     with pytest.raises(InvalidState):
@@ -160,7 +161,7 @@ def test_notes_on_a_foreign_optimization_are_there_again(foreign, abroad):
         table = again.review("o00001")
     assert table[["variant_id", "verdict"]].to_numpy().tolist() == [["va", "reject"], ["vb", "keep"]]
     with promptlift.connect("http://127.0.0.1:9/api/v1", KEY, progress=False) as other:
-        other._service_keeps = False
+        other._review_store = FileReviewStore(other.client)
         assert other.review("o00001").empty
 
 
@@ -170,10 +171,11 @@ from pathlib import Path
 from promptlift.workspace.review_file import ReviewFile
 file = ReviewFile("http://127.0.0.1:1", Path(sys.argv[1]))
 for n in range(25):
-    file.say("o", f"{sys.argv[2]}-{n}", {"note": "n" * 2000})
+    file.update_review("o", f"{sys.argv[2]}-{n}", {"note": "n" * 2000})
 """
 
 
+@pytest.mark.slow
 def test_two_notebooks_at_once_lose_nothing(tmp_path):
     started = [
         subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / FILE, name]) for name in ("a", "b", "c")
@@ -181,7 +183,7 @@ def test_two_notebooks_at_once_lose_nothing(tmp_path):
     assert [one.wait(timeout=120) for one in started] == [0, 0, 0]
     said = json.loads((tmp_path / FILE).read_text())["services"]["http://127.0.0.1:1"]["reviews"]["o"]
     assert sorted(said) == sorted(f"{name}-{n}" for name in "abc" for n in range(25))
-    assert not [one for one in tmp_path.iterdir() if one.name.startswith(".promptlift-review-")]
+    assert not [one for one in tmp_path.iterdir() if one.name.endswith(".part")]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 7}', '{"format": 1, "services": 3}', "\x00"])
@@ -197,3 +199,23 @@ def test_bad_words_are_refused_before_anything_is_asked(abroad):
         abroad.review_variant("o00001", "va", verdict="maybe")
     with pytest.raises(ConfigError, match="note must be a text"):
         abroad.review_variant("o00001", "va", note=7)
+
+
+@pytest.mark.parametrize("down", ["/actions", "/optimizations/o00001"])
+def test_what_failed_before_an_apply_does_not_say_that_the_variant_may_be_live(foreign, abroad, down):
+    foreign.fault = lambda _method, path, _count: hang_up if path == down else None
+    abroad.client.transport.policy = RetryPolicy(patience=0.0, first_patience=0.0)
+    with pytest.raises(ConnectionFailed) as caught:
+        abroad.apply("o00001")
+    assert "may be live" not in str(caught.value)
+    assert ("POST", "/optimizations/o00001/apply") not in [(method, path) for method, path, _ in foreign.seen]
+
+
+@pytest.mark.parametrize("store", [ServiceReviewStore, FileReviewStore])
+def test_both_stores_offer_what_the_protocol_says(store):
+    methods = {name for name in vars(ReviewStore) if not name.startswith("_")}
+    for name in methods:
+        expected, found = (inspect.signature(getattr(one, name)) for one in (ReviewStore, store))
+        assert found.parameters == expected.parameters, name
+    assert methods >= {"apply", "stop", "undo", "actions", "reviews", "review_variant", "version_text"}
+    assert store.kept in ("service", "file")

@@ -1,4 +1,4 @@
-"""The arms of a comparison: which rows belong to which variant, what came out of them, and which items pair up."""
+"""The arms of a comparison: the variant of each row, its outcome, and the items that form pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import collect, group_rows, names_of, require
-from promptlift.analysis.sentiments import SENTIMENTS
+from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +22,13 @@ __all__ = ["CONTROL_NAMES", "Arms", "Kind", "Repeats", "items_of", "read_arms"]
 Kind = Literal["completion", "score", "label"]
 Repeats = Literal["refuse", "mean"]
 
-# Names that say themselves that they are the control, the first found counts.
+# Names of a control, the first found counts.
 CONTROL_NAMES = ("control", "original", "baseline")
 _LABELS_MAX = 20
 _NUMERIC = ("boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty")
 _HINT = (
-    "by names the column that says the variant, outcome the one that says how it went, pair the one that says "
-    "which item (task, persona, question) it was."
+    "by is the column of the variant, outcome the column of the result, and pair the column of the item "
+    "(task, persona, question)."
 )
 
 
@@ -87,12 +87,12 @@ def read_arms(
     """Read a table of any engine for a comparison; see ``compare`` for the parameters."""
     pairs = _pair_columns(pair)
     if by is None:
-        raise ValueError("by must be the name of the column that says the variant, not None.")
+        raise ValueError("by must be the name of the column of the variant, not None.")
     wanted = [by, outcome, *pairs]
     if len(set(wanted)) < len(wanted):
         raise ValueError(f"by, outcome and pair must be different columns, not {', '.join(wanted)}.")
     columns = require(data, [outcome, *pairs], by=by, hint=_HINT)
-    # Conversations in progress count neither way, as in every rate of task completion.
+    # Conversations in progress are not counted, as in every rate of task completion.
     if outcome == "task_completed" and "status" in names_of(data) and "status" not in columns:
         columns.append("status")
     frame = collect(data, columns)
@@ -126,7 +126,7 @@ def _pair_columns(pair: str | Sequence[str] | None) -> list[str]:
 
 
 def _items(frame: pd.DataFrame, pairs: list[str]) -> NDArray[np.intp]:
-    """Number the items; -1 where a part of their name is missing."""
+    """Assign each row to an item; -1 where a part of an item's name is missing."""
     codes = np.zeros(len(frame), np.intp)
     for name in pairs:
         try:
@@ -186,7 +186,7 @@ def _outcome(
     if kind == "completion":
         if not np.isin(numbers[~np.isnan(numbers)], (0.0, 1.0)).all():
             raise ValueError(
-                f"Column {name} holds other numbers than 0 and 1, so it is no completion. Use kind='score'."
+                f"Column {name} holds numbers other than 0 and 1, so it is not a completion. Use kind='score'."
             )
         if name == "task_completed" and "status" in frame:
             running = outcome_codes(frame.assign(task_completed=pd.array(numbers == 1.0))) == 0
@@ -195,7 +195,7 @@ def _outcome(
 
 
 def _numbers(column: pd.Series[Any]) -> NDArray[np.float64] | None:
-    """Give the column as float64 with NaN, or None where it holds something else."""
+    """Return the column as float64 with NaN, or None where it holds something else."""
     dtype: Any = column.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype):
         raise ValueError(
@@ -227,7 +227,7 @@ def _labels(column: pd.Series[Any], name: str) -> tuple[NDArray[np.float64], tup
     try:
         codes, values = pd.factorize(column)
     except TypeError:
-        raise ValueError(f"Column {name} holds lists or other values that are no outcome.") from None
+        raise ValueError(f"Column {name} holds lists or other values that are not an outcome.") from None
     texts = [str(value) for value in values]
     if len(texts) > _LABELS_MAX:
         raise ValueError(
@@ -242,7 +242,7 @@ def _labels(column: pd.Series[Any], name: str) -> tuple[NDArray[np.float64], tup
 def items_of(
     arms: Arms, place: int, *, repeats: Repeats, by: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Outcome of each item in one variant, and which items it has at all.
+    """Return the outcome of each item in one variant, and which items it has at all.
 
     Parameters
     ----------
@@ -270,9 +270,9 @@ def items_of(
         often = int((counts > 1).sum())
         raise ValueError(
             f"{often} of {int(there.sum())} items have more than one outcome in {by} {arms.names.iloc[place]!r} "
-            f"(up to {int(counts.max())}). Repeats of one item are no independent pairs. Give all columns that "
-            "make an item, such as pair=['persona', 'scenario']; or keep one trial of each; or compare the "
-            "means of the items with repeats='mean'."
+            f"(up to {int(counts.max())}). Repeats of one item are not independent pairs. Name all columns that "
+            "make an item, such as pair=['persona', 'scenario'], keep one trial of each, or compare the means of "
+            "the items with repeats='mean'."
         )
     sums = np.bincount(item[known], weights=arms.value[known], minlength=arms.n_items)
     return np.divide(sums, counts, out=np.full(arms.n_items, np.nan), where=counts > 0), there

@@ -11,7 +11,9 @@ from promptlift.analysis.mentions import SEVERITIES, check_top, find_mentions, j
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, names_of, provenance, require
 from promptlift.analysis.spans import Span, two_spans
-from promptlift.stats import check_level, compare_unpaired, holm, wilson
+from promptlift.stats import compare_unpaired, wilson
+from promptlift.stats.holm import holm
+from promptlift.stats.intervals import check_level
 
 __all__ = ["issue_changes", "topic_changes"]
 
@@ -25,20 +27,20 @@ def issue_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How the share of conversations with each issue changed, with Newcombe's interval.
+    """Compute how the share of conversations with each issue changed, with Newcombe's interval.
 
-    It says that something changed between two spans of time, not why: whoever wrote in may have changed too.
+    This shows that something changed between two spans of time, not why: the users may have changed too.
 
     Parameters
     ----------
     conversations
         Table with ``conversation_id``, ``issues`` and ``started_at`` or ``created_at``.
     at
-        An instant, such as the time of an apply: before it is compared with from it on. Times without a zone
+        A time, such as that of an apply: what came before is compared with what came after. Times without a zone
         are UTC.
     window
-        How long each span is, such as ``"30D"``. With ``at``, so long before and after it; alone, the last 30
-        days with the 30 before them.
+        How long each span is, such as ``"30D"``: with ``at``, before and after it; alone, the last 30 days are
+        compared with the 30 before them.
     periods
         Instead, two pairs of times, ``((from, to), (from, to))``; an end does not belong to its span.
     top
@@ -75,7 +77,7 @@ def topic_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How the share of conversations about each topic changed, with Newcombe's interval.
+    """Compute how the share of conversations about each topic changed, with Newcombe's interval.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def _changes(
     at, window, periods = spans
     earlier, later = two_spans(began[dated], at=at, window=window, periods=periods)
     judged = judged_rows(frame, column) & dated
-    side = np.where(earlier.holds(began), 0, np.where(later.holds(began), 1, -1))
+    side = np.where(earlier.contains(began), 0, np.where(later.contains(began), 1, -1))
     kept = judged & (side >= 0)
     order = np.argsort(began[kept], kind="stable")
     frame, side = frame[kept].iloc[order], side[kept][order]
@@ -149,8 +151,8 @@ def _changes(
         "n_before": int(totals[0]),
         "n_after": int(totals[1]),
         "n_undated": int((~dated).sum()),
-        **_told("before", earlier),
-        **_told("after", later),
+        **_span_facts("before", earlier),
+        **_span_facts("after", later),
     }
     table.attrs.update(provenance(conversations, f"{label}_changes", **facts))
     return table
@@ -183,6 +185,6 @@ def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float
     return columns
 
 
-def _told(name: str, span: Span) -> dict[str, str | None]:
+def _span_facts(name: str, span: Span) -> dict[str, str | None]:
     low, high = (None if end is None else end.isoformat() for end in span.ends)
     return {f"{name}_from": low, f"{name}_to": high}

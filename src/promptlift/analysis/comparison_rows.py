@@ -8,22 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from promptlift.stats import (
-    compare_paired,
-    compare_unpaired,
-    e_threshold,
-    holm,
-    label_test,
-    mcnemar_e_value,
-    mean_interval,
-    newcombe,
-    score_test,
-    sign_test_p,
-    wilson,
-)
-from promptlift.stats.evidence import confidence
+from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
+from promptlift.stats.differences import newcombe, sign_test_p
+from promptlift.stats.evidence import confidence, e_threshold
 from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
+from promptlift.stats.holm import holm
+from promptlift.stats.intervals import mean_interval
 from promptlift.stats.paired_scores import paired_score_test
+from promptlift.stats.sentiment import label_test, score_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +131,7 @@ class Rule:
 
 
 def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
-    """Pairs of true and false: McNemar's exact p, e-value, confidence, paired interval, lift by Fieller."""
+    """Compare pairs of true and false: McNemar's exact p, e-value, confidence, paired interval, lift by Fieller."""
     both, one = sample.variant * sample.control, sample.variant + sample.control
     n, n11 = len(one), int(both.sum())
     n10 = int((sample.variant > sample.control).sum())
@@ -176,7 +168,7 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 
 def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
-    """Independent groups of true and false: Fisher's exact p and Newcombe's interval."""
+    """Compare independent groups of true and false: Fisher's exact p and Newcombe's interval."""
     x1, n1, x0, n0 = _counts(sample.variant == 1.0, sample.control == 1.0)
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
     return {
@@ -197,7 +189,7 @@ def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 
 def paired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
-    """Pairs of scores: Wilcoxon's signed ranks, and the t interval of the mean difference."""
+    """Compare pairs of scores: Wilcoxon's signed ranks, and the t interval of the mean difference."""
     result = paired_score_test(sample.variant, sample.control, level=rule.level)
     sizes = score_test(sample.variant, sample.control, level=rule.level)
     spread = float((sample.variant - sample.control).std(ddof=1)) if result.n > 1 else 0.0
@@ -220,7 +212,7 @@ def paired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 
 def unpaired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
-    """Independent groups of scores: Mann-Whitney with Cliff's delta, and Welch's interval of the means."""
+    """Compare independent groups of scores: Mann-Whitney with Cliff's delta, and Welch's interval of the means."""
     result = score_test(sample.variant, sample.control, level=rule.level)
     return {
         **_means(sample, rule.level),
@@ -238,7 +230,7 @@ def unpaired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 
 def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: bool) -> dict[str, Any]:
-    """Independent groups of labels: chi² or permutation; the last label's share where they have an order."""
+    """Compare independent groups of labels: chi² or permutation; the last label's share where they have an order."""
     counts = np.stack(
         [
             np.bincount(values.astype(int), minlength=len(labels))
@@ -335,17 +327,17 @@ def _welch_error(sample: Sample) -> float:
 
 
 def _agreement(ranks: float, difference: float | None) -> dict[str, Any]:
-    """Direction that ranks and means share, or a warning that they do not."""
+    """Return the direction that ranks and means share, or a warning that they do not."""
     if difference is None or ranks * difference >= 0.0:
         return {"direction": ranks}
     return {
         "direction": 0,
-        "disagree": "Means and ranks point different ways: a few extreme scores carry the mean.",
+        "disagree": "Means and ranks disagree in direction: a few extreme scores dominate the mean.",
     }
 
 
 def _losses(sample: Sample, asked: int) -> dict[str, Any]:
-    """What was left out, and the warnings about it."""
+    """Count what was left out, and warn about it."""
     warnings = []
     if not sample.comparable:
         warnings.append(_nothing_to_compare(sample))
@@ -357,7 +349,7 @@ def _losses(sample: Sample, asked: int) -> dict[str, Any]:
     if _uneven(sample):
         warnings.append(
             f"Outcomes are missing unevenly: {sample.missing} of the variant, {sample.missing_control} of the "
-            "control. Find out why before trusting the difference."
+            "control. Find out why before you trust the difference."
         )
     return {
         "n_dropped": sample.n_dropped,

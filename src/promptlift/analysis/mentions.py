@@ -12,7 +12,8 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import Groups, collect, group_rows, names_of, provenance, require
-from promptlift.stats import check_level, wilson
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,10 +37,10 @@ _COLUMNS = (
 def issues(
     conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
 ) -> pd.DataFrame:
-    """Issues that conversations had, the most frequent first, with Wilson's intervals.
+    """Count the issues that conversations had, the most frequent first, with Wilson's intervals.
 
-    A conversation counts once for an issue, however often it names it. That tasks fail more often with an issue
-    does not say that the issue is why.
+    A conversation counts once for an issue, however often it names it. Tasks that fail more often with an issue
+    do not prove that the issue is the cause.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def issues(
     by
         Column that names groups, such as ``"prompt_id"``. Each issue then has a row for every group.
     top
-        How many issues to give; None gives all.
+        How many issues to return; None returns all.
     level
         Coverage of each interval.
 
@@ -76,7 +77,7 @@ def issues(
 def topics(
     conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
 ) -> pd.DataFrame:
-    """Topics that conversations were about, the most frequent first, with Wilson's intervals.
+    """Count the topics that conversations were about, the most frequent first, with Wilson's intervals.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def _mentions(
 
 
 def check_top(top: int | None) -> None:
-    """Refuse a number of titles that is none.
+    """Check that ``top`` is a number of titles.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def check_top(top: int | None) -> None:
 
 
 def judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
-    """Tell which conversations have insights."""
+    """Return a mask of the conversations that have insights."""
     judged = frame[column].notna().to_numpy(dtype=bool)
     if "has_insights" in frame:
         judged = judged & frame["has_insights"].astype("boolean").fillna(True).to_numpy(dtype=bool)
@@ -165,7 +166,7 @@ def judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
 
 
 def find_mentions(cells: pd.Series[Any], column: str) -> Found:
-    """Find what each conversation mentions: every title once, with the worst severity that it is named with.
+    """Find what each conversation mentions: every title once, with the worst severity given to it.
 
     Raises
     ------
@@ -206,7 +207,7 @@ def _check_cell(cell: Any, column: str) -> None:
 
 
 def _spelling(item: Any) -> Any:
-    """Key under which the same item is found again; None where it must be read anew."""
+    """Return a key under which the same item is found again; None where it must be read each time."""
     kind = type(item)
     if kind is dict:
         title, severity = item.get("title"), item.get("severity")
@@ -218,7 +219,7 @@ def _spelling(item: Any) -> Any:
 
 
 def _once_a_row(found: Found) -> Found:
-    """Keep each title of a row once, where it stands first, with its worst severity."""
+    """Keep each title of a row once, at its first place, with its worst severity."""
     if not len(found.row):
         return found
     key = found.row * len(found.titles) + found.title
@@ -232,7 +233,7 @@ def _once_a_row(found: Found) -> Found:
 
 
 def _title(item: Any) -> tuple[str, int]:
-    """Title and severity of one issue or topic; the API leaves the shape of an issue open."""
+    """Return title and severity of one issue or topic; the API leaves the shape of an issue open."""
     if not isinstance(item, Mapping):
         return " ".join(str(item).split()) if item is not None else "", -1
     title = next((item[name] for name in ("title", "issue", "name", "description") if item.get(name)), "")

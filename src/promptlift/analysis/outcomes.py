@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import count_rows, group_rows, provenance, require, tally
-from promptlift.stats import check_level, wilson
+from promptlift.analysis.reading import count_by_key, count_rows, group_rows, provenance, require
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ RATE_COLUMNS = ("n", "completed", "rate", "rate_low", "rate_high", "n_missing", 
 
 
 def completion(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
-    """Completion rate of ended conversations, with Wilson's interval.
+    """Compute the completion rate of ended conversations, with Wilson's interval.
 
     Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
     failures, and ``n_missing`` says how many there are.
@@ -66,7 +67,7 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
     counted = count_rows(conversations, columns)
     groups = group_rows(counted.frame, by)
     key = groups.codes * len(OUTCOMES) + outcome_codes(counted.frame)
-    counts = tally(key, groups.count * len(OUTCOMES), counted.weight)
+    counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     if groups.names is not None:
         result.insert(0, str(by), groups.names)
@@ -75,7 +76,7 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
 
 
 def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:
-    """Code of each row's outcome: its place in ``OUTCOMES``. Without a status, a conversation has ended."""
+    """Return each row's outcome as its place in ``OUTCOMES``. Without a status, a conversation has ended."""
     task = frame["task_completed"]
     if task.dtype != bool:
         try:
@@ -102,7 +103,7 @@ def _equals(column: pd.Series[Any], label: str) -> NDArray[np.bool_]:
 
 
 def rate_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
-    """Columns of a rate table from counts, one row of outcomes each."""
+    """Compute the columns of a rate table from counts, one row of outcomes each."""
     n = counts[:, 2] + counts[:, 3]
     completed = counts[:, 3]
     low, high = wilson(completed, n, level=level)

@@ -13,12 +13,12 @@ from promptlift.analysis.reading import (
     TICK,
     TIMES,
     Groups,
+    count_by_key,
     count_rows,
     group_rows,
     instants,
     names_of,
     score_parts,
-    tally,
 )
 from promptlift.errors import FrameError
 
@@ -121,7 +121,7 @@ def count_periods(
         freq = choice
         starts, row = _rows(place, ticks, groups.count, freq=freq, zone=zone)
         cells = len(starts) * groups.count
-        counts = tally(row * size + key, cells * size, weight).reshape(-1, size)
+        counts = count_by_key(row * size + key, cells * size, weight).reshape(-1, size)
         if np.median(counts[:, judged].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
             break
     scores: NDArray[np.float64] | None = None
@@ -142,7 +142,7 @@ def period_table(found: PeriodCounts, by: str | None, columns: dict[str, Any]) -
 
 
 def times_of(table: Any) -> list[str]:
-    """Time columns of a table of conversations, the better one first.
+    """Return the time columns of a table of conversations, the better one first.
 
     Raises
     ------
@@ -152,12 +152,12 @@ def times_of(table: Any) -> list[str]:
     present = names_of(table)
     times = [name for name in TIMES if name in present]
     if not times:
-        raise FrameError(list(TIMES), present, hint="One of the two must be there.")
+        raise FrameError(list(TIMES), present, hint="One of the two is needed.")
     return times
 
 
 def started(frame: pd.DataFrame, times: Sequence[str]) -> NDArray[np.int64]:
-    """Microseconds since 1970 UTC at which each conversation began; ``NO_TIME`` where nothing says."""
+    """Return when each conversation began, in microseconds since 1970 UTC; ``NO_TIME`` where that is unknown."""
     found = instants(frame[times[0]])
     if len(times) > 1:
         unknown = found == NO_TIME
@@ -174,7 +174,7 @@ def _choices(freq: str, ticks: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def _ticks(at: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Place of each row's tick, and the ticks: every multiple of ``span`` in the range, or those that occur."""
+    """Return the place of each row's tick, and the ticks: every multiple of ``span``, or those that occur."""
     if len(at) == 0:
         return np.zeros(0, np.intp), np.zeros(0, np.int64)
     number = at // span
@@ -189,7 +189,7 @@ def _ticks(at: NDArray[np.int64], span: int) -> tuple[NDArray[np.intp], NDArray[
 def _rows(
     place: NDArray[np.intp], ticks: NDArray[np.int64], groups: int, *, freq: str, zone: tzinfo
 ) -> tuple[pd.DatetimeIndex, NDArray[np.intp]]:
-    """Start of every period, and for each row of the table the first row of its period in the result."""
+    """Return the start of every period, and for each row of the table the first row of its period in the result."""
     starts, index = periods(ticks, freq, zone)
     if len(starts) * groups > _MAX_CELLS:
         raise ValueError(

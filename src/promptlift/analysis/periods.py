@@ -25,7 +25,7 @@ _SPELLINGS = {"h": "h", "H": "h", "D": "D", "d": "D", "W": "W", "w": "W", "MS": 
 
 
 def check_freq(freq: str) -> str:
-    """Give the one spelling of a frequency: ``h``, ``D``, ``W``, ``MS`` or ``auto``.
+    """Return the standard spelling of a frequency: ``h``, ``D``, ``W``, ``MS`` or ``auto``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def check_freq(freq: str) -> str:
 
 
 def check_zone(tz: str | tzinfo) -> tzinfo:
-    """Time zone of a name.
+    """Return the time zone of a name.
 
     Raises
     ------
@@ -57,13 +57,13 @@ def check_zone(tz: str | tzinfo) -> tzinfo:
 
 
 def zone_name(zone: tzinfo) -> str:
-    """Name of a time zone for people."""
+    """Return the name of a time zone as people write it."""
     return "UTC" if zone is UTC else str(getattr(zone, "key", None) or zone)
 
 
 @lru_cache(maxsize=32)
 def grain(zone: tzinfo, freq: str) -> int:
-    """Longest span, in microseconds, that no border of a period cuts: a day, an hour, or less.
+    """Return the longest span, in microseconds, that no border of a period cuts: a day, an hour, or less.
 
     Every border of a local day lies at a whole multiple of it since 1970 UTC. Offsets are looked up month by
     month; before 1973 some zones had offsets of odd seconds, which no log has.

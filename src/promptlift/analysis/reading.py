@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.errors import FrameError
+from promptlift.frames.columns import dtype_of
+from promptlift.frames.layouts import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,7 @@ __all__ = [
     "Groups",
     "check_prompts",
     "collect",
+    "count_by_key",
     "count_rows",
     "distinct",
     "group_rows",
@@ -32,7 +35,6 @@ __all__ = [
     "provenance",
     "require",
     "score_parts",
-    "tally",
 ]
 
 TIMES = ("started_at", "created_at")
@@ -40,7 +42,14 @@ TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
-_HINT = "Read the table with lift.conversations(prompt_id=…, insights=True)."
+# How to read each table, for messages about a missing column.
+_CALLS = {
+    "conversations": "lift.conversations(prompt_id=…, insights=True)",
+    "variants": "lift.variants(optimization_id)",
+    "simulations": "lift.simulations(optimization_id)",
+    "versions": "lift.versions(prompt_id)",
+    "usage": "lift.usage()",
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class Groups:
 
 
 def names_of(table: Any) -> list[str]:
-    """Column names of any table that narwhals accepts."""
+    """Return the column names of any table that narwhals accepts."""
     if isinstance(table, pd.DataFrame):
         return [str(name) for name in table.columns]
     try:
@@ -73,15 +82,21 @@ def names_of(table: Any) -> list[str]:
     except TypeError:
         raise TypeError(
             f"This needs a table (pandas, Polars, PyArrow or another that narwhals accepts), not "
-            f"{type(table).__name__}. {_HINT}"
+            f"{type(table).__name__}. Read one with {_CALLS['conversations']}."
         ) from None
     return list(frame.collect_schema().names())
 
 
 def require(
-    table: Any, columns: Sequence[str], *, by: str | None = None, taken: Sequence[str] = (), hint: str = _HINT
+    table: Any,
+    columns: Sequence[str],
+    *,
+    of: str = "conversations",
+    by: str | None = None,
+    taken: Sequence[str] = (),
+    hint: str | None = None,
 ) -> list[str]:
-    """Check that a table has the columns that are needed, and that ``by`` can stand beside the results.
+    """Check that a table has the columns that are needed, and that ``by`` can be a column of the result.
 
     Parameters
     ----------
@@ -89,12 +104,14 @@ def require(
         Any table that narwhals accepts.
     columns
         Columns that must be there.
+    of
+        The table of the workspace that has them.
     by
         Column that names the groups, or None.
     taken
         Names of the result's own columns, which ``by`` must not be.
     hint
-        What to do when a column is missing.
+        What to do when a column is missing; by default which call reads it, and what it holds.
 
     Returns
     -------
@@ -113,7 +130,7 @@ def require(
         raise ValueError(f"by must be the name of one column, such as 'prompt_id', not {by!r}.")
     missing = [name for name in columns if name not in present]
     if missing:
-        raise FrameError(missing, present, hint=hint)
+        raise FrameError(missing, present, hint=_how_to_read(missing, of) if hint is None else hint)
     if by is None:
         return list(columns)
     if by not in present:
@@ -125,8 +142,15 @@ def require(
     return [*columns, *([] if by in columns else [by])]
 
 
+def _how_to_read(missing: Sequence[str], table: str) -> str:
+    """Say which call returns missing columns, and what a table of one's own must have in them."""
+    known = {column.name: column for column in TABLES[table]}
+    held = [f"{name} ({dtype_of(known[name])}): {known[name].meaning}" for name in missing if name in known]
+    return " ".join([f"Read the table with {_CALLS[table]}.", *held])
+
+
 def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of any table as a pandas DataFrame, all rows."""
+    """Return columns of any table as a pandas DataFrame, all rows."""
     if isinstance(table, pd.DataFrame):
         return table[list(columns)]
     frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
@@ -142,7 +166,7 @@ def distinct(table: Any, column: str) -> list[Any]:
 
 
 def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
-    """Refuse prompts of which a table has no row, unless it has no rows at all.
+    """Check that a table has rows of the given prompts, unless it has no rows at all.
 
     Raises
     ------
@@ -156,8 +180,8 @@ def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
     near = difflib.get_close_matches(prompt_ids[0], present, n=3) or present[:_MOST_LISTED]
     more = " and others" if len(near) == _MOST_LISTED < len(present) else ""
     raise ValueError(
-        f"The table has no row of prompt {asked}. A table knows prompts by their ids, and it has: "
-        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) gives the id of a name."
+        f"The table has no row of prompt {asked}. Tables identify prompts by id, and this one has: "
+        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) returns the id of a name."
     )
 
 
@@ -171,8 +195,8 @@ def count_rows(
 ) -> Counted:
     """Count the rows of a table by the values of some columns, where the table lives.
 
-    A pandas table is given back as it is: counting its rows in numpy is faster than grouping them. Any other
-    table is grouped by its own engine, and only the groups come over.
+    A pandas table is returned as it is: counting its rows in NumPy is faster than grouping them. Any other
+    table is grouped by its own engine, and only the groups are transferred.
 
     Parameters
     ----------
@@ -183,9 +207,9 @@ def count_rows(
     times
         Time columns; the first that is not null counts, cut to the hour or the minute, as column ``_tick``.
     whole_hours
-        Whether the hour is fine enough.
+        Whether whole hours are precise enough.
     score
-        Column of a number that `score_parts` shall sum.
+        Column of numbers that `score_parts` sums.
     """
     if isinstance(table, pd.DataFrame):
         return Counted(table, None)
@@ -209,7 +233,7 @@ def count_rows(
 
 
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
-    """How many numbers of a column each counted row stands for, their sum and the sum of their squares."""
+    """Return for each counted row the count of its numbers, their sum and the sum of their squares."""
     if counted.weight is not None:
         return np.asarray(counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T)
     value = counted.frame[score].to_numpy(np.float64, na_value=np.nan)
@@ -227,7 +251,7 @@ _HOUR_SAFE = (
 
 
 def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
-    """Number the groups of a table, in the order of their values; rows without a value are the last group."""
+    """Assign each row to a group, in the order of the groups' values; rows without a value are the last group."""
     if by is None:
         return Groups(np.zeros(len(frame), np.intp), None)
     column = frame[by]
@@ -247,13 +271,13 @@ def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
     return Groups(rank[codes], names.reindex(positions).reset_index(drop=True))
 
 
-def tally(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def count_by_key(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Count rows by key; each row counts ``weight`` times."""
     return np.bincount(key, weights=weight, minlength=size).astype(np.int64, copy=False)
 
 
 def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
-    """Microseconds since 1970 UTC of a time column; the smallest integer where it is null.
+    """Return a time column in microseconds since 1970 UTC; the smallest integer where it is null.
 
     Times without a zone are UTC, as all times of the API are.
 
@@ -273,7 +297,7 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
 
 
 def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
-    """Attributes of a result: its name, how it was made, and which analyser judged the conversations.
+    """Return the attributes of a result: its name, how it was made, and which analyser judged the conversations.
 
     ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says. ``rehearsal``
     is there, and true, when some of it comes from the built-in stand-in for a language model.
@@ -283,7 +307,7 @@ def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
 
 
 def is_rehearsal(*sources: Any) -> bool:
-    """Whether attributes or the column ``rehearsal`` of any of the tables say that a stand-in spoke."""
+    """Whether any of the tables comes from a rehearsal, by its attributes or its column ``rehearsal``."""
     for source in sources:
         attrs = getattr(source, "attrs", None)
         said = attrs.get("promptlift") if isinstance(attrs, dict) else None

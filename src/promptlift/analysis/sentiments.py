@@ -1,4 +1,4 @@
-"""How the sentiment labels are spread, in all and over time."""
+"""The distribution of the sentiment labels, in total and over time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pandas as pd
 
 from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone, zone_name
-from promptlift.analysis.reading import count_rows, group_rows, names_of, provenance, require, tally
-from promptlift.stats import check_level, mean_interval, wilson
+from promptlift.analysis.reading import count_by_key, count_rows, group_rows, names_of, provenance, require
+from promptlift.schema.insights import SENTIMENTS
+from promptlift.stats import wilson
+from promptlift.stats.intervals import check_level, mean_interval
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORE",
-    "SENTIMENTS",
     "SHARES",
     "score_columns",
     "sentiment_codes",
@@ -28,14 +29,13 @@ __all__ = [
     "share_columns",
 ]
 
-SENTIMENTS = ("negative", "neutral", "positive")
 SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
 SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
 _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_missing")
 
 
 def sentiment_distribution(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
-    """Share of conversations with each sentiment label, with Wilson's interval.
+    """Compute the share of conversations with each sentiment label, with Wilson's interval.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
     key = sentiment_codes(counted.frame["sentiment"])
     if groups.names is not None:
         key = groups.codes * 4 + key
-    counts = tally(key, groups.count * 4, counted.weight).reshape(-1, 4)
+    counts = count_by_key(key, groups.count * 4, counted.weight).reshape(-1, 4)
     n = counts[:, :3].ravel()
     total = np.repeat(counts[:, :3].sum(axis=1), 3)
     low, high = wilson(n, total, level=level)
@@ -98,7 +98,7 @@ def sentiment_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Shares of the sentiment labels and the mean score by period, with intervals.
+    """Compute the shares of the sentiment labels and the mean score by period, with intervals.
 
     The time of a conversation is ``started_at``, or ``created_at`` where that is not known.
 
@@ -169,7 +169,7 @@ def sentiment_trend(
 
 
 def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
-    """Columns of the labels from their counts, one row of counts each: count, share and Wilson's interval."""
+    """Compute count, share and Wilson's interval of each label from rows of counts."""
     total = counts.sum(axis=1)
     columns: dict[str, NDArray[Any]] = {}
     for place, name in enumerate(SENTIMENTS):
@@ -181,7 +181,7 @@ def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[
 
 
 def score_columns(n: ArrayLike, mean: ArrayLike, sd: ArrayLike, level: float) -> dict[str, NDArray[Any]]:
-    """Columns of the mean score with its t interval, cut to the range of scores."""
+    """Compute the columns of the mean score with its t interval, cut to the range of scores."""
     count = np.asarray(n, np.int64)
     low, high = mean_interval(mean, sd, count, level=level)
     values = (np.asarray(mean, np.float64), np.clip(low, -1, 1), np.clip(high, -1, 1))
@@ -198,7 +198,7 @@ def _scores(parts: NDArray[np.float64] | None, size: int, level: float) -> dict[
 
 
 def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:
-    """Place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
+    """Return the place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype("str")
     if not isinstance(column.dtype, pd.CategoricalDtype):

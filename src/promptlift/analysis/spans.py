@@ -1,4 +1,4 @@
-"""Spans of time to compare: before and after an instant, the last days and those before, or two of one's own."""
+"""Spans of time to compare: before and after a time, the last days and those before, or any two."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Span:
     low: int = _START
     high: int = _END
 
-    def holds(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which instants lie in it."""
+    def contains(self, at: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return a mask of the instants that lie in the span."""
         return np.asarray((at >= self.low) & (at < self.high))
 
     def shortened(self, *, low: int | None = None, high: int | None = None) -> Span:
-        """Cut it at the given ends, where they lie inside."""
+        """Return the span cut at the given ends, where they lie inside."""
         return Span(
             max(self.low, self.low if low is None else low),
             min(self.high, self.high if high is None else high),
@@ -49,7 +49,7 @@ def _time(microseconds: int) -> pd.Timestamp | None:
 
 
 def instant(value: Any, name: str) -> int:
-    """Microseconds since 1970 UTC of anything that pandas reads as a time; without a zone it is UTC.
+    """Return anything that pandas reads as a time in microseconds since 1970 UTC; without a zone it is UTC.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def instant(value: Any, name: str) -> int:
 
 
 def length(value: Any, name: str) -> int:
-    """Microseconds of anything that pandas reads as a length of time.
+    """Return anything that pandas reads as a length of time in microseconds.
 
     Raises
     ------
@@ -98,11 +98,11 @@ def two_spans(started: NDArray[np.int64], *, at: Any, window: Any, periods: Any)
     Raises
     ------
     ValueError
-        When nothing, or two different things, say what to compare.
+        When the arguments do not determine what to compare, or contradict each other.
     """
     if periods is not None:
         if at is not None or window is not None:
-            raise ValueError("Give either periods or at and window, not both.")
+            raise ValueError("Pass either periods, or at and window, not both.")
         try:
             (a, b), (c, d) = periods
         except (TypeError, ValueError):

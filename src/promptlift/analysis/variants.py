@@ -1,4 +1,4 @@
-"""What variants of an optimization gained, and how sure that is: as the service said it, nothing guessed."""
+"""The lift of an optimization's variants and its confidence, as the service reported them, nothing guessed."""
 
 from __future__ import annotations
 
@@ -9,35 +9,14 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.frames.columns import dtype_of
+from promptlift.frames.layouts import VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["variant_confidence", "variant_lift"]
 
-_HINT: Final = "Read the table with lift.variants(optimization_id)."
-_TEXTS: Final = (
-    "optimization_id",
-    "variant_id",
-    "name",
-    "stage",
-    "lift_basis",
-    "uncertainty_source",
-    "warnings",
-)
-_FLAGS: Final = ("is_original", "is_winner", "rehearsal")
-_COUNTS: Final = ("n", "n_pairs", "n_dropped", "n_variants_tested")
-_FLOATS: Final = (
-    "lift",
-    "lift_low",
-    "lift_high",
-    "interval_level",
-    "lift_expected",
-    "lift_points",
-    "confidence",
-    "task_completion",
-    "original_task_completion",
-)
 _COLUMNS: Final = (
     "optimization_id",
     "variant_id",
@@ -65,9 +44,14 @@ _COLUMNS: Final = (
     "rehearsal",
     "warnings",
 )
+_DTYPES: Final[dict[str, Any]] = {
+    column.name: "str" if column.kind == "category" else dtype_of(column)
+    for column in VARIANTS
+    if column.name == "is_original" or column.name in _COLUMNS
+}
 _STAGES: Final = ("confirm", "screen")
 _EQUIVALENCE: Final = ("better", "equivalent", "worse", "unclear")
-# What a result says about the optimization, taken over from the table of variants.
+# Facts about the optimization, taken from the table of variants.
 _FACTS: Final = (
     "optimization_id",
     "prompt_id",
@@ -88,16 +72,16 @@ _FACTS: Final = (
 
 
 def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataFrame:
-    """Give the lift of each variant with its interval, where the service sent one.
+    """Return the lift of each variant with its interval, where the service sent one.
 
     Nothing is made up: without an interval from the service the ends are missing, whatever the metrics are. Variants
-    of the screening and of the confirmation talked in different situations; their lifts cannot be compared, and only a
-    confirmed one was judged on conversations that had no part in choosing it.
+    of the screening and of the confirmation ran on different cells, so their lifts cannot be compared, and only a
+    confirmed one was tested on conversations that had no part in choosing it.
 
     Parameters
     ----------
     variants
-        What ``lift.variants`` gives, or any table with its columns ``name`` and ``lift``.
+        A table from ``lift.variants``, or any table with its columns ``name`` and ``lift``.
     equivalence
         Percent: a lift between minus and plus this makes no practical difference. ``None`` judges nothing.
 
@@ -113,7 +97,7 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
         ``equivalence`` (``better``, ``equivalent``, ``worse`` or ``unclear``: where the interval lies beside the
         band; missing without a band or an interval), ``rehearsal``, ``warnings``.
 
-        ``attrs["promptlift"]`` says what the table of variants said about the optimization.
+        ``attrs["promptlift"]`` repeats what the table of variants says about the optimization.
 
     Raises
     ------
@@ -148,12 +132,12 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
 
 
 def variant_confidence(variants: Any) -> pd.DataFrame:
-    """Give the confidence after each pass of the confirmation, or, without a trace, as it was reported at the end.
+    """Return the confidence after each pass of the confirmation, or, without a trace, the final one.
 
     Parameters
     ----------
     variants
-        What ``lift.variants`` gives: the trace is in its ``attrs``. Of other tables only the columns ``name`` and
+        A table from ``lift.variants``, whose ``attrs`` have the trace. Of other tables only the columns ``name`` and
         ``confidence`` are used.
 
     Returns
@@ -214,22 +198,15 @@ def variant_confidence(variants: Any) -> pd.DataFrame:
 
 def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
     """Read the columns that are there; the others are missing throughout."""
-    require(variants, needed, hint=_HINT)
-    wanted = (*_TEXTS, *_FLAGS, *_COUNTS, *_FLOATS)
-    present = [name for name in names_of(variants) if name in wanted]
+    require(variants, needed, of="variants")
+    present = [name for name in names_of(variants) if name in _DTYPES]
     table = collect(variants, present).reset_index(drop=True)
-    dtypes = {
-        **dict.fromkeys(_TEXTS, "str"),
-        **dict.fromkeys(_FLAGS, "boolean"),
-        **dict.fromkeys(_COUNTS, "Int64"),
-        **dict.fromkeys(_FLOATS, "float64"),
-    }
     columns = {}
-    for name in wanted:
+    for name, dtype in _DTYPES.items():
         column = table[name] if name in table else pd.Series([None] * len(table), dtype="object")
         if isinstance(column.dtype, pd.CategoricalDtype):
             column = column.astype("object")
-        columns[name] = column.astype(dtypes[name])  # type: ignore[call-overload]  # names of dtypes
+        columns[name] = column.astype(dtype)
     read = pd.DataFrame(columns)
     if "uncertainty_source" not in present:
         ends = read[["lift_low", "lift_high"]].notna().any(axis=1)
@@ -241,7 +218,7 @@ def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
 
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    """By optimization in the table's order, then stage, then the largest lift."""
+    """Sort by optimization in the table's order, then stage, then the largest lift."""
     run, _ = pd.factorize(rows["optimization_id"], use_na_sentinel=False)
     stage = rows["stage"].map({name: place for place, name in enumerate(_STAGES)}).astype("float64")
     keys = pd.DataFrame({"run": run, "stage": stage.fillna(len(_STAGES)), "lift": -rows["lift"]})
@@ -250,7 +227,7 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _beside_band(rows: pd.DataFrame, sent: pd.Series[bool], equivalence: float | None) -> pd.Series[Any]:
-    """Where each interval lies beside the band of practical equivalence."""
+    """Return where each interval lies beside the band of practical equivalence."""
     dtype = pd.CategoricalDtype(list(_EQUIVALENCE))
     if equivalence is None:
         return pd.Series([None] * len(rows), dtype=dtype)
@@ -286,7 +263,7 @@ def _facts(variants: Any, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _by_optimization(variants: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Facts of each optimization; of a table that says nothing, the confidence of its winner or its surest variant."""
+    """Return the facts of each optimization; without attributes, the confidence of its winner or best variant."""
     said = _said(variants)
     several = said.get("optimizations")
     if isinstance(several, dict) and several:

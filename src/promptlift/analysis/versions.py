@@ -1,4 +1,4 @@
-"""What conversations show under each text of a prompt, and whether an applied variant kept its promise."""
+"""What conversations show under each text of a prompt."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, distinct, instants, names_of, provenance, require
 from promptlift.analysis.spans import Span
-from promptlift.stats import check_level, newcombe
+from promptlift.stats.differences import newcombe
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "VERSION_HINT",
     "Outcomes",
     "Versions",
     "difference_columns",
@@ -29,7 +29,6 @@ __all__ = [
     "read_versions",
 ]
 
-VERSION_HINT = "Read the table with lift.versions(prompt_id)."
 _OPTIONAL = ("version_id", "number", "origin", "is_live", "optimization_id", "variant_id")
 
 
@@ -59,13 +58,13 @@ class Outcomes:
 
     def counts(self, span: Span) -> NDArray[np.int64]:
         """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
-        return np.bincount(self.outcome[span.holds(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
+        return np.bincount(self.outcome[span.contains(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
 
 
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
-    """Completion rate under each text of a prompt, and its difference to the text before.
+    """Compute the completion rate under each text of a prompt, and its difference from the text before.
 
-    The comparison is observational: whoever wrote in, and what about, may have changed with the text. The rate
+    The comparison is observational: users and their requests may have changed with the text. The rate
     by period, which the picture shows too, is ``completion_trend``.
 
     Parameters
@@ -122,7 +121,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
 
 
 def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
-    """Difference of completion in percentage points with Newcombe's interval, from rows of outcome counts."""
+    """Compute differences of completion in percentage points, with Newcombe's interval, from rows of outcome counts."""
     x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
     x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
     both = (n0 > 0) & (n1 > 0)
@@ -146,7 +145,7 @@ def read_versions(versions: Any) -> Versions:
     ValueError
         When the texts are of several prompts, or have no times.
     """
-    require(versions, ["created_at"], hint=VERSION_HINT)
+    require(versions, ["created_at"], of="versions")
     present = names_of(versions)
     if "prompt_id" in present and len(distinct(versions, "prompt_id")) > 1:
         raise ValueError("versions are of several prompts. Read those of one: lift.versions(prompt_id).")
@@ -188,7 +187,7 @@ def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
 
 
 def of_one_prompt(conversations: Any, *others: Any) -> Any:
-    """Conversations of the prompt that other tables belong to.
+    """Return the conversations of the prompt that other tables belong to.
 
     Parameters
     ----------
@@ -213,14 +212,14 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
     found = distinct(conversations, "prompt_id")
     if len(found) > 1:
         raise ValueError(
-            f"The conversations are of {len(found):,} prompts, the texts of one. Take those of one prompt: "
+            f"The conversations are of {len(found):,} prompts, the texts of one. Select those of one prompt: "
             "conversations[conversations['prompt_id'] == '…']."
         )
     return conversations
 
 
 def _prompt_of(table: Any) -> str | None:
-    """The one prompt that a table belongs to, as its column or its attributes say."""
+    """Return the one prompt that a table belongs to, by its column or its attributes."""
     if table is None:
         return None
     if "prompt_id" in names_of(table):

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from promptlift.cli.leaving import leave_if_told, listen
+from promptlift.cli.termination import exit_if_terminated, exit_on_sigterm
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -23,14 +23,14 @@ def main() -> None:
     from promptlift.cli.commands import app  # noqa: PLC0415  after the interpreter is known to be ours
     from promptlift.errors import PromptliftError  # noqa: PLC0415
 
-    listen()
-    # Conversations are in what is written here, in reports and in the notebooks of JupyterLab too.
+    exit_on_sigterm()
+    # What a command writes holds conversations: only its owner may read it.
     os.umask(0o077)
     warnings.showwarning = _show_warning
     try:
         app(prog_name="promptlift")
     except SystemExit:
-        leave_if_told()
+        exit_if_terminated()
         raise
     except KeyboardInterrupt:
         sys.exit(130)
@@ -52,7 +52,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Write our own warnings as a line for the user, and others as Python does."""
+    """Write our own warnings as one line for the user, and others as Python does."""
     stream = file or sys.stderr
     if category.__module__.startswith("promptlift."):
         stream.write(f"promptlift: {message}\n")

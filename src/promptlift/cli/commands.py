@@ -1,4 +1,4 @@
-"""Every command and its options; what a command does stands in a module of its own."""
+"""Every command and its options; what a command does is in a module of its own."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Annotated
 
 import typer
 
-import promptlift
+from promptlift._version import __version__
 
 app = typer.Typer(
-    help="Explore how LLM prompts perform: run the service, log conversations, see and report how prompts do.",
+    help="Explore how LLM prompts perform: run the service, import conversations, write reports.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-keys_app = typer.Typer(help="API keys of a service.", no_args_is_help=True, rich_markup_mode=None)
+keys_app = typer.Typer(help="Manage the API keys of a service.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys_app, name="keys")
 
 
 class Plan(StrEnum):
-    """Plans whose limits a service can keep."""
+    """The plans of an account."""
 
     FREE = "free"
     PRO = "pro"
@@ -31,23 +31,31 @@ class Plan(StrEnum):
 
 Data = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="Data folder. [PROMPTLIFT_DATA, else the user's data folder]"),
+    typer.Option(
+        "--data", metavar="DIR", help="Data folder. [default: PROMPTLIFT_DATA, else the user's data folder]"
+    ),
 ]
 Database = Annotated[
     str | None,
-    typer.Option("--database", metavar="URL", help="Database. [PROMPTLIFT_DATABASE_URL, else SQLite in DIR]"),
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="Database. [default: PROMPTLIFT_DATABASE_URL, else SQLite in the data folder]",
+    ),
 ]
 BaseUrl = Annotated[
     str | None,
     typer.Option(
-        "--base-url", metavar="URL", help="Service to use. [PROMPTLIFT_BASE_URL, else the embedded one]"
+        "--base-url",
+        metavar="URL",
+        help="Service to use. [default: PROMPTLIFT_BASE_URL, else the embedded service]",
     ),
 ]
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
     if wanted:
-        typer.echo(f"promptlift {promptlift.__version__}")
+        typer.echo(f"promptlift {__version__}")
         raise typer.Exit
 
 
@@ -65,10 +73,14 @@ def _options(
 def serve(
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8000,
     data: Data = None,
     database: Database = None,
-    plan: Annotated[Plan, typer.Option(help="Plan whose limits hold for new accounts.")] = Plan.ENTERPRISE,
+    plan: Annotated[
+        Plan, typer.Option(help="Plan of new accounts, which sets their limits.")
+    ] = Plan.ENTERPRISE,
     worker: Annotated[
         bool,
         typer.Option(
@@ -78,7 +90,7 @@ def serve(
     ] = True,
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
-    """Run the service until Ctrl-C. The first start prints a new API key, once."""
+    """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
     from promptlift.cli.serving import run_service  # noqa: PLC0415
 
     run_service(
@@ -110,7 +122,7 @@ def keys_create(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make an API key and print it, once: only its hash is kept."""
+    """Create an API key and print it. Only its hash is stored, so it cannot be shown again."""
     from promptlift.cli.keys import create  # noqa: PLC0415
 
     create(name, data=data, database=database)
@@ -118,7 +130,7 @@ def keys_create(
 
 @keys_app.command("list")
 def keys_list(data: Data = None, database: Database = None) -> None:
-    """List the API keys by their shown prefix."""
+    """List the API keys with their prefixes and ids."""
     from promptlift.cli.keys import show  # noqa: PLC0415
 
     show(data=data, database=database)
@@ -126,11 +138,11 @@ def keys_list(data: Data = None, database: Database = None) -> None:
 
 @keys_app.command("revoke")
 def keys_revoke(
-    key: Annotated[str, typer.Argument(help="Prefix or id of the key, as `keys list` shows them.")],
+    key: Annotated[str, typer.Argument(help="Prefix or id of the key, as shown by `keys list`.")],
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make an API key invalid, at once and for ever."""
+    """Revoke an API key, immediately and permanently."""
     from promptlift.cli.keys import revoke  # noqa: PLC0415
 
     revoke(key, data=data, database=database)
@@ -143,10 +155,11 @@ def demo(
         Path, typer.Option("--out", metavar="DIR", help="Folder for the report and the picture.")
     ] = Path("promptlift-report"),
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Data folder to keep. [a temporary one]")
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Data folder to keep. [default: a temporary one]"),
     ] = None,
 ) -> None:
-    """Show everything on sample conversations: log them, derive insights, write a report."""
+    """Try promptlift on sample conversations: log them, wait for insights, write a report and a picture."""
     from promptlift.cli.demo import run_demo  # noqa: PLC0415
 
     run_demo(out=out, data=data)
@@ -174,37 +187,49 @@ def import_files(
         list[Path] | None, typer.Argument(metavar="FILE…", help="Exports of conversations.")
     ] = None,
     prompt: Annotated[
-        str, typer.Option("--prompt", metavar="NAME", help="Prompt that was behind them, by name or id.")
+        str,
+        typer.Option(
+            "--prompt",
+            metavar="NAME",
+            help="Prompt that the conversations were held with, by name or id; created if there is none.",
+        ),
     ],
     model: Annotated[
         str | None,
-        typer.Option(metavar="M", help="Model of a new prompt. [the one that most conversations name]"),
+        typer.Option(
+            metavar="M", help="Model of a new prompt. [default: the one that most conversations name]"
+        ),
     ] = None,
     text: Annotated[
         Path | None,
         typer.Option(
             "--text",
             metavar="FILE",
-            help="Text of the prompt. [the system prompt that the conversations begin with]",
+            help="File with the text of the prompt. [default: the system prompt of the conversations]",
         ),
     ] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", metavar="F", help="Format of the files. [recognised]")
+        str | None,
+        typer.Option(
+            "--format", metavar="F", help="Format of the files. [default: recognised from the content]"
+        ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and tell, log nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read the files and report what would be imported; log nothing.")
+    ] = False,
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Log conversations from other tools' exports. A second run of the same import adds nothing.
+    """Import conversations from other tools' exports. Importing the same file again adds nothing.
 
-    A new prompt gets the system prompt of the exports as its text. Without FILE, --text alone gives a prompt its text.
-    Exit code 1 when something was not logged; the rest is in.
+    A new prompt gets the system prompt of the exports as its text. Without FILE, --text alone sets the text of a prompt.
+    The exit code is 1 when something could not be imported; the rest is imported.
     """
     from promptlift.cli.imports import run_import  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
     if not files and text is None:
-        raise typer.BadParameter("Missing argument: give the exports to import.", param_hint="FILE…")
+        raise typer.BadParameter("Give at least one file to import, or --text.", param_hint="FILE…")
     run_import(
         files or [],
         prompt=prompt,
@@ -218,7 +243,7 @@ def import_files(
 
 @app.command()
 def report(
-    prompts: Annotated[list[str], typer.Argument(metavar="PROMPT...", help="Names or ids of the prompts.")],
+    prompts: Annotated[list[str], typer.Argument(metavar="PROMPT...", help="Names or ids of prompts.")],
     out: Annotated[
         Path,
         typer.Option(
@@ -229,20 +254,25 @@ def report(
     ],
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,
     logo: Annotated[
-        Path | None, typer.Option("--logo", metavar="FILE", help="A PNG or JPEG picture.")
+        Path | None,
+        typer.Option("--logo", metavar="FILE", help="PNG or JPEG picture to show beside the title."),
     ] = None,
     period: Annotated[
         str | None,
         typer.Option(
-            "--period", metavar="DAYS", help="Days up to now, or FIRST..LAST such as 2026-01-01..2026-01-31."
+            "--period",
+            metavar="DAYS",
+            help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31.",
         ),
     ] = None,
-    examples: Annotated[int, typer.Option("--examples", metavar="N", help="Conversations to show.")] = 6,
-    redact: Annotated[bool, typer.Option("--redact", help="Leave out everything that was said.")] = False,  # noqa: FBT002
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", help="Number of example conversations.")
+    ] = 6,
+    redact: Annotated[bool, typer.Option("--redact", help="Leave out all text of conversations.")] = False,  # noqa: FBT002
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Write the report of a prompt, or of several side by side, in the format that the file's ending says."""
+    """Write a report on one prompt, or on several side by side. The file's extension sets the format."""
     from promptlift.cli.reporting import write_report  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 

@@ -1,19 +1,22 @@
-"""``promptlift demo``: the whole way on the sample conversations, from logging to the report."""
+"""``promptlift demo``: the sample conversations from logging to the report."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlift.cli.leaving import leave_if_told
+from promptlift.atomic_write import atomic_write
+from promptlift.cli.termination import exit_if_terminated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _DOTS = 120
 
@@ -24,7 +27,7 @@ def run_demo(*, out: Path, data: Path | None) -> None:
     Parameters
     ----------
     out
-        Folder for ``report.html`` and ``overview.png``; it is made when missing.
+        Folder for ``report.html`` and ``overview.png``; it is created when missing.
     data
         Data folder of the service; ``None`` is a temporary one, removed at the end.
     """
@@ -35,19 +38,25 @@ def run_demo(*, out: Path, data: Path | None) -> None:
     page, picture = out / "report.html", out / "overview.png"
     progress = sys.stderr.isatty()
     with _folder(data) as folder, local(folder, progress=progress) as lift:
-        _say("The service is ready. Logging the sample conversations …")
+        _print("The service is ready. Logging the sample conversations …")
         prompts = log_samples(lift)
-        leave_if_told()
+        exit_if_terminated()
         count = wait_for_insights(lift, prompts.values(), progress=progress)
-        _say(f"{count} conversations are logged and have insights.\n")
+        _print(f"{count} conversations are logged and have insights.\n")
         ids = list(prompts.values())
         conversations = lift.conversations(insights=True)
         ours = conversations[conversations["prompt_id"].isin(ids)]
-        _say(_summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
-        plots.prompt_overview(lift, ids[-1]).savefig(picture, dpi=_DOTS)
+        _print(_summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
+        _save(plots.prompt_overview(lift, ids[-1]), picture)
         report.write(lift, ids, page)
-    _say(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
-    _say("Your own conversations: promptlift import FILE --prompt NAME, or promptlift lab.")
+    _print(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
+    _print("To use your own conversations: promptlift import FILE --prompt NAME, or promptlift lab.")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png", dpi=_DOTS)
+    atomic_write(path, drawn.getvalue())
 
 
 @contextlib.contextmanager
@@ -60,7 +69,7 @@ def _folder(data: Path | None) -> Iterator[Path]:
 
 
 def _summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
-    """Write one line a prompt, the older first; the intervals are at 95 %."""
+    """Return one line for each prompt, the older first, with 95 % intervals."""
     rows = overview.set_index("prompt_id")
     lines = [("prompt", "conversations", "task completion", "mean sentiment", "negative")]
     for name, prompt_id in prompts.items():
@@ -85,7 +94,7 @@ def _summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
     )
 
 
-def _say(line: str) -> None:
-    leave_if_told()
+def _print(line: str) -> None:
+    exit_if_terminated()
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""``promptlift keys``: make, list and revoke API keys."""
+"""``promptlift keys``: create, list and revoke API keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def create(name: str, *, data: Path | None, database: str | None) -> None:
-    """Make a key and print it.
+    """Create a key and print it.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ def create(name: str, *, data: Path | None, database: str | None) -> None:
     """
     made = keys.create_key(_settings(data, database), name=name)
     sys.stdout.write(f"{made.key}\n")
-    sys.stderr.write("Keep it now: only its hash is stored, and it is not shown again.\n")
+    sys.stderr.write("Copy it now: only its hash is stored, and it is not shown again.\n")
 
 
 def show(*, data: Path | None, database: str | None) -> None:
-    """Print one line a key.
+    """Print one line for each key.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def show(*, data: Path | None, database: str | None) -> None:
     """
     known = keys.list_keys(_settings(data, database))
     if not known:
-        sys.stdout.write("There are no keys yet: `promptlift keys create` makes one.\n")
+        sys.stdout.write("There are no keys yet. `promptlift keys create` creates one.\n")
         return
     rows = [("prefix", "id", "name", "account", "created", "last used", "state")]
     rows += [
@@ -46,8 +46,8 @@ def show(*, data: Path | None, database: str | None) -> None:
             key.id,
             key.name,
             key.account,
-            _day(key.created_at),
-            _day(key.last_used_at),
+            _minute(key.created_at),
+            _minute(key.last_used_at),
             "revoked" if key.revoked_at else "valid",
         )
         for key in known
@@ -71,7 +71,7 @@ def revoke(key: str, *, data: Path | None, database: str | None) -> None:
     Raises
     ------
     ConfigError
-        No valid key is meant, or several are.
+        The name matches no valid key, or several.
     """
     prefix = keys.revoke_key(_settings(data, database), key)
     sys.stdout.write(f"The key {prefix} is revoked.\n")
@@ -81,5 +81,5 @@ def _settings(data: Path | None, database: str | None) -> ServiceSettings:
     return ServiceSettings.from_env(data=data, database_url=database)
 
 
-def _day(moment: str | None) -> str:
-    return "never" if moment is None else moment[:16].replace("T", " ")
+def _minute(time: str | None) -> str:
+    return "never" if time is None else time[:16].replace("T", " ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import typer
 
 import promptlift
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, MissingExtra
 from promptlift.local import DataFolder, ServiceUse
 from promptlift.local.privacy import warn_when_open
@@ -25,7 +25,7 @@ def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
     Parameters
     ----------
     folder
-        Folder for the copies; what is there already stays as it is.
+        Folder for the copies; files that are there already stay as they are.
     data
         Data folder of the service.
     browser
@@ -66,7 +66,7 @@ def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for JupyterLab, which asks about Ctrl-C itself; the second Ctrl-C ends both."""
+    """Wait for JupyterLab, which handles the first Ctrl-C itself; the second one ends both."""
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -74,12 +74,12 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def copy_notebooks(folder: Path) -> list[Path]:
-    """Copy the notebooks and their data, never over a file that is there.
+    """Copy the notebooks and their data; existing files are never overwritten.
 
     Parameters
     ----------
     folder
-        Where to; it is made when missing.
+        Where to; it is created when missing.
 
     Returns
     -------
@@ -96,15 +96,15 @@ def copy_notebooks(folder: Path) -> list[Path]:
         to = folder / part
         if not to.exists():
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, to)
+            atomic_write(to, file.read_bytes())
             copied.append(to)
     return copied
 
 
 def notebooks_folder() -> Path:
-    """Folder of the notebooks: beside the package when installed, else in the source tree."""
+    """Return the folder of the notebooks: beside the package when installed, else in the source tree."""
     package = Path(promptlift.__file__).parent
     for folder in (package / "notebooks", package.parents[1] / "notebooks"):
         if (folder / "01-first-look.ipynb").exists():
             return folder
-    raise ConfigError("This installation has no notebooks: install promptlift again.")
+    raise ConfigError("This installation has no notebooks. Reinstall promptlift.")

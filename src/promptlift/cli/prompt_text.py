@@ -1,10 +1,11 @@
 """The text of the prompt that conversations are imported for: their system prompts, or a file.
 
-What becomes of several system prompts:
+Several system prompts are handled so:
 
-- Up to five are versions of one text, in the order in which they came into use, each live from its first conversation.
+- Up to five become versions of one text, in the order in which they came into use, each live from its first
+  conversation.
 - More are taken for one template that was filled in for each conversation (a name, the time). The prompt gets the text
-  of most conversations, of several the newest, and is told to be given the template.
+  of most conversations, of equal ones the newest, and the user is asked for the template.
 - A text that is known already is never replaced by that of an export.
 """
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts import Reading, SystemPrompts
     from promptlift.workspace import Workspace
 
-# More different texts than a prompt gets versions in the time of an export.
+# With more different texts than this it is a template rather than versions of one text.
 MOST_VERSIONS: Final = 5
 _VERSIONS_READ: Final = 100
 
@@ -34,7 +35,7 @@ def read_text(file: Path) -> str:
     Raises
     ------
     ConfigError
-        When it is no text.
+        When it is not UTF-8 text, or empty.
     """
     try:
         text = file.read_bytes().decode("utf-8-sig")
@@ -47,14 +48,14 @@ def read_text(file: Path) -> str:
     return text
 
 
-def stand_in(name: str) -> str:
-    """Give what stands in for a text that is not known: the specification wants one."""
+def placeholder_text(name: str) -> str:
+    """Return the placeholder of a text that is not known; the specification requires a text."""
     return f"(The text of {name} is not known yet.)"
 
 
 @dataclass
 class PromptText:
-    """What is known of the text of a prompt from an import.
+    """What an import knows about the text of its prompt.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class PromptText:
     given
         Text that the user gave.
     conversations
-        How many there are, those without a system prompt too.
+        Number of conversations, including those without a system prompt.
     """
 
     found: SystemPrompts
@@ -71,54 +72,54 @@ class PromptText:
     conversations: int = 0
 
     def add(self, reading: Reading) -> None:
-        """Take what a file says, before or after its conversations are logged."""
+        """Add the system prompts of a file, before or after its conversations are logged."""
         self.found.merge(reading.system_prompts)
         self.conversations += len(reading.conversations)
 
-    def described(self) -> list[str]:
-        """Say what an import would make of the text."""
+    def describe(self) -> list[str]:
+        """Describe what an import would do with the text."""
         if self.given is not None:
-            return ["The text of the prompt would be the one that --text names."]
+            return ["The text of the prompt would be that of --text."]
         if not self.found:
             return ["The conversations have no system prompt: the text of a new prompt would not be known."]
         if len(self.found) > MOST_VERSIONS:
             return [f"{self._many()}."]
         return [f"System prompts of the conversations: {len(self.found)}{self._first_days()}"]
 
-    def give_to(self, lift: Workspace, prompt_id: str) -> list[str]:
-        """Give a prompt its text, unless it has one.
+    def set_on(self, lift: Workspace, prompt_id: str) -> list[str]:
+        """Set the text of a prompt, unless it has one.
 
         Returns
         -------
         list of str
-            What is to be said of it.
+            Lines to print about it.
         """
         prompt = lift.client.prompts.get(prompt_id)
-        # A service that is not ours keeps no mark.
+        # A foreign service does not mark placeholders.
         unknown = prompt.content_known is False or (
-            prompt.content_known is None and prompt.content == stand_in(prompt.name)
+            prompt.content_known is None and prompt.content == placeholder_text(prompt.name)
         )
         if self.given is not None:
-            return self._give_given(lift, prompt, unknown=unknown)
+            return self._set_given(lift, prompt, unknown=unknown)
         if not unknown:
             return self._compared(lift, prompt)
         if not self.found:
-            return _said_unknown(prompt)
+            return _unknown_text(prompt)
         if len(self.found) > MOST_VERSIONS:
-            return self._give_one_of_many(lift, prompt)
-        return self._give_versions(lift, prompt)
+            return self._set_one_of_many(lift, prompt)
+        return self._set_versions(lift, prompt)
 
-    def _give_given(self, lift: Workspace, prompt: Prompt, *, unknown: bool) -> list[str]:
-        assert self.given is not None  # noqa: S101 - whoever calls this has looked
-        said = []
+    def _set_given(self, lift: Workspace, prompt: Prompt, *, unknown: bool) -> list[str]:
+        assert self.given is not None  # noqa: S101 - the caller has checked
+        lines = []
         if unknown or prompt.content != self.given:
             lift.client.prompts.update(prompt.id, content=self.given)
-            said.append(f"The text of {prompt.name!r} is the one that --text names now.")
+            lines.append(f"The text of {prompt.name!r} is now that of --text.")
         if any(one.text != self.given for one in self.found):
-            said.append("The conversations begin with another system prompt than that; it was left aside.")
-        return said
+            lines.append("The conversations begin with a different system prompt, which was not used.")
+        return lines
 
-    def _give_versions(self, lift: Workspace, prompt: Prompt) -> list[str]:
+    def _set_versions(self, lift: Workspace, prompt: Prompt) -> list[str]:
         timed = self._timed
         for one in self.found:
             _update(lift, prompt.id, one.text, one.first_at if timed else None)
@@ -127,55 +128,55 @@ class PromptText:
         numbers = _version_numbers(lift, prompt.id)
         which = [numbers[one.text] for one in self.found if one.text in numbers]
         became = f"versions {_listed(which)}" if len(which) == len(self.found) else "one text after the other"
-        said = [
+        lines = [
             f"{self._many()}. They became {became} of {prompt.name!r}{self._first_days()}; the last one is live."
         ]
         if not timed:
-            said.append(
-                "The times of the conversations do not say when each came into use: they are in the order of the files, "
-                "and all of them live from now."
+            lines.append(
+                "The conversations have no usable times, so the versions are in the order of the files and "
+                "all of them start now."
             )
         if self.found.overlapping:
-            said.append(
-                "An earlier one was still in use after a later one had begun, so time alone does not tell which text a "
-                "conversation had. If these are different prompts, import each under a name of its own."
+            lines.append(
+                "Their times overlap, so time alone does not tell which text a conversation had. If these are different "
+                "prompts, import each under its own name."
             )
-        return said
+        return lines
 
-    def _give_one_of_many(self, lift: Workspace, prompt: Prompt) -> list[str]:
+    def _set_one_of_many(self, lift: Workspace, prompt: Prompt) -> list[str]:
         main = self.found.main
         assert main is not None  # noqa: S101 - there are many
         _update(lift, prompt.id, main.text, None)
         which = (
             "the newest of them"
             if main.conversations == 1
-            else f"the one of most conversations ({main.conversations} of {self.found.conversations})"
+            else f"the one with the most conversations ({main.conversations} of {self.found.conversations})"
         )
-        said = (
-            f"{self._many()}, too many for versions of one text: probably a template that was filled in for each. The "
-            f"text of {prompt.name!r} is {which}. Give it the template before you optimize: {_way_out(prompt)}"
+        line = (
+            f"{self._many()}, too many to be versions of one text: probably a template that was filled in for each. The "
+            f"text of {prompt.name!r} is {which}. Set the template before you optimize: {_how_to_set(prompt)}"
         )
-        return [said]
+        return [line]
 
     def _compared(self, lift: Workspace, prompt: Prompt) -> list[str]:
-        """Say where the prompt has another text than the conversations, which is kept."""
+        """Warn where the conversations have a different text than the prompt, which keeps its own."""
         others = [one for one in self.found if one.text != prompt.content]
         if not others or (len(self.found) > MOST_VERSIONS and len(others) < len(list(self.found))):
             return []
         versions = _version_numbers(lift, prompt.id)
-        strange = [one for one in others if one.text not in versions]
-        if not strange:
+        different = [one for one in others if one.text not in versions]
+        if not different:
             return []
-        which = "" if len(self.found) == 1 else f" in {len(strange)} of {len(self.found)} cases"
-        said = (
-            f"Warning: {prompt.name!r} keeps its text, but the conversations begin with another system prompt{which}. "
-            f"To take that: lift.client.prompts.update({prompt.id!r}, content=…), or {_way_out(prompt)}"
+        which = "" if len(self.found) == 1 else f" in {len(different)} of {len(self.found)} cases"
+        line = (
+            f"Warning: {prompt.name!r} keeps its text, but the conversations begin with a different system prompt{which}. "
+            f"To use that one: lift.client.prompts.update({prompt.id!r}, content=…), or {_how_to_set(prompt)}"
         )
-        return [said]
+        return [line]
 
     @property
     def _timed(self) -> bool:
-        """Whether times say when each text came into use; those of the future cannot be right."""
+        """Whether times say when each text came into use; times in the future cannot be right."""
         now = datetime.now(UTC)
         return self.found.timed and all(one.first_at is None or one.first_at <= now for one in self.found)
 
@@ -198,7 +199,7 @@ class PromptText:
 
 
 def _update(lift: Workspace, prompt_id: str, text: str, live_from: datetime | None) -> None:
-    """Give a prompt a text that was in use since a time, where that fits in with its other versions."""
+    """Set a text that was in use since a time, if that fits in with the other versions."""
     if live_from is not None:
         try:
             lift.client.prompts.update(prompt_id, content=text, live_from=live_from)
@@ -211,7 +212,7 @@ def _update(lift: Workspace, prompt_id: str, text: str, live_from: datetime | No
 
 
 def _version_numbers(lift: Workspace, prompt_id: str) -> dict[str, int]:
-    """Give the numbers of the newest versions by their texts; none where the service has no versions."""
+    """Return the numbers of the newest versions by their texts; none where the service has no versions."""
     try:
         versions = lift.client.prompts.versions(prompt_id, limit=_VERSIONS_READ).data
     except NotFound:
@@ -219,17 +220,17 @@ def _version_numbers(lift: Workspace, prompt_id: str) -> dict[str, int]:
     return {one.content: one.number for one in versions if one.content is not None}
 
 
-def _said_unknown(prompt: Prompt) -> list[str]:
+def _unknown_text(prompt: Prompt) -> list[str]:
     nothing = f"The conversations have no system prompt, so the text of {prompt.name!r} is not known."
-    said = [f"{nothing} Give it before you optimize: {_way_out(prompt)}"]
+    lines = [f"{nothing} Set it before you optimize: {_how_to_set(prompt)}"]
     if prompt.content_known is None:
-        said.append(
-            f"This service does not mark that, and would optimize what stands in for it: {prompt.content!r}"
+        lines.append(
+            f"This service does not know that, and would optimize the placeholder: {prompt.content!r}"
         )
-    return said
+    return lines
 
 
-def _way_out(prompt: Prompt) -> str:
+def _how_to_set(prompt: Prompt) -> str:
     return f"promptlift import --prompt {prompt.id} --text FILE"
 
 

@@ -1,4 +1,4 @@
-"""``promptlift report``: one file about a prompt, or about several side by side."""
+"""``promptlift report``: a report on one prompt, or on several side by side."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def write_report(
     period: str | None = None,
     examples: int = 6,
 ) -> None:
-    """Write the report and say where it is.
+    """Write the report and print where it is.
 
-    What cannot be is refused before the service is asked or started.
+    Options are checked before the service is asked or started.
 
     Parameters
     ----------
     prompts
         Names or ids.
     out
-        File to write; its ending says the format.
+        File to write; its extension sets the format.
     target
         Service to read from.
     title
@@ -44,11 +44,11 @@ def write_report(
     logo
         PNG or JPEG picture beside the title.
     redact
-        Leave out everything that was said.
+        Leave out all text of conversations.
     period
         A number of days, or ``FIRST..LAST``.
     examples
-        How many conversations to show.
+        Number of example conversations.
 
     Raises
     ------

@@ -8,23 +8,26 @@ import os
 import signal
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
+from promptlift.file_lock import file_lock, try_acquire
+from promptlift.local.end_when_unused import end_when_unused
 from promptlift.local.folder import DataFolder, ServiceRecord
-from promptlift.local.locks import FileLock
+from promptlift.local.platform import check_platform
 from promptlift.local.privacy import readable_by_others
-from promptlift.local.watch import end_when_unused
 from promptlift.service.settings import DATABASE_NAME, ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
+
+    from filelock import FileLock
 
     from promptlift.service.server import Ready
 
-# A look whether a service lives takes its lock for a moment, so one refusal proves nothing.
+# Checking whether a service lives takes its lock for a moment, so one refusal proves nothing.
 _LOCK_SECONDS = 2.0
 
 
@@ -38,7 +41,7 @@ def run_service(
     while_used: bool,
     work: bool = True,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, and say on standard output when ready.
+    """Serve until SIGINT or SIGTERM, and print a line when ready.
 
     Parameters
     ----------
@@ -51,10 +54,11 @@ def run_service(
     plan
         Plan of new accounts.
     while_used
-        Whether to end with the last user of the folder, and to keep the key off the output.
+        Whether to end with the last user of the folder, and not to print the key.
     work
         Whether to do the background work too.
     """
+    check_platform()
     serve = _load_server()
     settings = ServiceSettings.from_env(
         host=host, port=port, data=data, database_url=database, plan=plan, work=work
@@ -66,7 +70,7 @@ def run_service(
         started = datetime.now(UTC).isoformat()
         served.record(ServiceRecord(os.getpid(), ready.base_url, started, plan, while_used))
         if ready.new_key and not while_used:
-            sys.stdout.write(f"New API key, shown this once: {ready.new_key}\n")
+            sys.stdout.write(f"New API key, shown only this once: {ready.new_key}\n")
         sys.stdout.write(f"promptlift is ready at {ready.base_url}\n")
         sys.stdout.flush()
         if not while_used:
@@ -74,7 +78,7 @@ def run_service(
 
     if while_used:
         end_when_unused(DataFolder(settings.data))
-    # Being told to end is no failure of a service.
+    # SIGTERM is not a failure of the service.
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
     try:
         serve(settings, on_ready=on_ready)
@@ -83,7 +87,7 @@ def run_service(
 
 
 def _load_server() -> Callable[..., None]:
-    """Load the server, which no other command needs, and look for no garbage while nothing but code is made."""
+    """Load the server, which no other command needs, without garbage collection while modules are created."""
     gc.disable()
     from promptlift.service.server import serve  # noqa: PLC0415
 
@@ -93,9 +97,9 @@ def _load_server() -> Callable[..., None]:
 
 
 class _Served:
-    """What no other service process may serve at the same time: nothing where the database is a server.
+    """What only one service process may serve at a time: a SQLite file. Nothing, where the database is a server.
 
-    SQLite takes one service process a file, however the file is named: by its data folder or by its address.
+    The file may be named by its data folder or by its address.
 
     Parameters
     ----------
@@ -111,17 +115,19 @@ class _Served:
             self._folder = DataFolder(self._file.parent)
             self._lock = self._folder.service_lock()
         elif self._file is not None:
-            self._lock = FileLock(self._file.with_name(f"{self._file.name}.lock"))
+            self._lock = file_lock(self._file.with_name(f"{self._file.name}.lock"))
 
     def lock(self) -> None:
-        """Keep other services away; raise when there is one already."""
+        """Lock out other services; raises when one runs already."""
         if self._lock is None:
             return
         try:
-            if self._lock.acquire(timeout=_LOCK_SECONDS):
+            if try_acquire(self._lock, timeout=_LOCK_SECONDS):
                 return
         except FileNotFoundError as error:
-            raise ServiceStartError(f"There is no folder {self._lock.path.parent}: make it first.") from error
+            raise ServiceStartError(
+                f"There is no folder {Path(self._lock.lock_file).parent}. Create it first."
+            ) from error
         record = self._folder.read_record() if self._folder else None
         who = f" (pid {record.pid}, at {record.base_url})" if record else ""
         what = self._folder.path if self._folder else self._file
@@ -130,19 +136,19 @@ class _Served:
         )
 
     def record(self, record: ServiceRecord) -> None:
-        """Say that the service is ready."""
+        """Record that the service is ready."""
         if self._folder is not None:
             self._folder.write_record(record)
 
     def release(self) -> None:
-        """Let others serve it."""
+        """Allow others to serve it."""
         if self._folder is not None:
             self._folder.remove_record()
         if self._lock is not None:
             self._lock.release()
 
     def open_to_others(self) -> list[str | None]:
-        """Say what other users of the machine may read of it."""
+        """Return warnings about files that other users of the machine may read."""
         if self._folder is not None:
             return [readable_by_others(self._folder.path)]
         return [readable_by_others(self._file)] if self._file is not None else []
@@ -153,8 +159,8 @@ def _plain_http(base_url: str) -> str | None:
     if ipaddress.ip_address(host).is_loopback:
         return None
     return (
-        f"Listening on {host} is open to the network, and speaks plain HTTP: whoever is on the way can read the keys "
-        "and the conversations. Put a server that speaks TLS before it, or listen on 127.0.0.1."
+        f"Listening on {host} opens the service to the network over plain HTTP: anybody on the way can read the keys "
+        "and the conversations. Put a TLS proxy in front of it, or listen on 127.0.0.1."
     )
 
 

@@ -1,4 +1,4 @@
-"""Which service a command speaks to."""
+"""Which service a command uses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Target:
         import promptlift  # noqa: PLC0415  help and usage errors need no tables
 
         if self.base_url is not None and self.data is not None:
-            raise ConfigError("--base-url and --data name two services: give one of them.")
+            raise ConfigError("--base-url and --data name two different services: give only one of them.")
         if self.data is None and (self.base_url or os.environ.get("PROMPTLIFT_BASE_URL")):
             return promptlift.connect(self.base_url)
         return promptlift.local(self.data)

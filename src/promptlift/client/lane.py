@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from promptlift import __version__
+from promptlift._version import __version__
 from promptlift.client.config import is_loopback
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
+from promptlift.retry import backoff
 
 # These two say that the service will never be able to.
 _FINAL_STATUSES = frozenset({501, 505})
@@ -78,8 +79,7 @@ class RetryPolicy:
             )
         if not _passing(error):
             return None
-        pause = min(self.longest_pause, self.first_pause * 2 ** min(attempt.number - 1, 20))
-        pause *= 0.75 + 0.5 * jitter
+        pause = backoff(attempt.number, first=self.first_pause, longest=self.longest_pause, jitter=jitter)
         patience = self.patience if attempt.reached else self.first_patience
         return pause if attempt.elapsed + pause <= patience else None
 

@@ -9,8 +9,6 @@ import time
 import weakref
 from collections import deque
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlencode
 
@@ -20,6 +18,7 @@ from promptlift.client.lane import Lane, LineFactory, LineFailed, RawAnswer
 from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
+from promptlift.retry import read_retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -301,7 +300,7 @@ def _outcome(raw: RawAnswer, call: Call) -> Answer | ApiError:
             raw.status,
             data[0] if data else None,
             request=call.label,
-            retry_after=_retry_after(raw.headers.get("retry-after")),
+            retry_after=read_retry_after(raw.headers.get("retry-after")),
         )
     return Answer(raw.status, raw.body, call)
 
@@ -342,21 +341,6 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if value is not None and 0 <= value < 1e12 else None
-
-
-def _retry_after(text: str | None) -> float | None:
-    if text is None:
-        return None
-    seconds = _number(text)
-    if seconds is not None:
-        return seconds
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def query(**values: Any) -> dict[str, str]:

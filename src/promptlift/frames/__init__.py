@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from promptlift.frames.columns import Parts
-from promptlift.frames.optimizations import (
+from promptlift.frames.layouts import (
+    CONTENT,
+    CONVERSATIONS,
+    INSIGHT_VALUES,
+    INSIGHTS,
+    MESSAGES,
     OPTIMIZATIONS,
     PERSONAS,
+    PROMPTS,
     SIMULATIONS,
+    VARIANTS,
     VERSIONS,
+    describe_columns,
+)
+from promptlift.frames.optimizations import (
     optimizations_table,
     personas_table,
     simulations_table,
@@ -15,12 +25,6 @@ from promptlift.frames.optimizations import (
 )
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
-    CONTENT,
-    CONVERSATIONS,
-    INSIGHT_VALUES,
-    INSIGHTS,
-    MESSAGES,
-    PROMPTS,
     analyser_of,
     conversations_table,
     insights_errors,
@@ -29,7 +33,7 @@ from promptlift.frames.tables import (
     prompts_table,
     usage_table,
 )
-from promptlift.frames.variants import VARIANTS, facts_of, variants_table
+from promptlift.frames.variants import facts_of, variants_table
 
 __all__ = [
     "CONTENT",
@@ -46,6 +50,7 @@ __all__ = [
     "Parts",
     "analyser_of",
     "conversations_table",
+    "describe_columns",
     "facts_of",
     "insights_errors",
     "insights_table",

@@ -1,42 +1,30 @@
-"""The columns of every table and their dtypes, once; columns built from plain values."""
+"""From columns to tables: the dtype of each column, its values out of decoded JSON, and the DataFrame of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from promptlift.schema.naming import LINKS, link_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
+    from promptlift.schema.columns import TableColumn
+
+Row = dict[str, Any]
 
 PART_ROWS: Final = 5_000
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
 _STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)  # the dtype "str"
 _WIRE_TIME: Final = pa.timestamp("us", "UTC")
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: its name, what it holds and, for categories, which."""
-
-    name: str
-    kind: Kind
-    categories: tuple[str, ...] = ()
-
-    @property
-    def dtype(self) -> Any:
-        """The pandas dtype, the same when the table is empty."""
-        if self.kind == "category":
-            return pd.CategoricalDtype(list(self.categories))
-        return _DTYPES[self.kind]
 
 
 _DTYPES: Final[dict[str, Any]] = {
@@ -50,20 +38,96 @@ _DTYPES: Final[dict[str, Any]] = {
 }
 
 
+def dtype_of(column: TableColumn) -> Any:
+    """Return the pandas dtype of a column, which is the same when the table is empty."""
+    if column.kind == "category":
+        return pd.CategoricalDtype(list(column.categories))
+    return _DTYPES[column.kind]
+
+
+def values_of(columns: Sequence[TableColumn], rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Take the values of columns out of decoded JSON.
+
+    Parameters
+    ----------
+    columns
+        Columns of a table; those without a path are left out.
+    rows
+        One object a row.
+
+    Returns
+    -------
+    dict
+        Column name to a list with one value a row, ``None`` where there is none.
+    """
+    objects: dict[tuple[str, ...], Sequence[Row]] = {(): rows}
+    values: dict[str, list[Any]] = {}
+    for column in columns:
+        if column.path == _LINK:
+            values[column.name] = _links(rows)
+        elif column.path:
+            *parents, name = column.path
+            values[column.name] = [one.get(name) for one in _objects_at(tuple(parents), objects)]
+    return values
+
+
+_LINK: Final = (LINKS[0],)
+_NOTHING: Final[Row] = {}
+
+
+def _objects_at(path: tuple[str, ...], known: dict[tuple[str, ...], Sequence[Row]]) -> Sequence[Row]:
+    """Take the nested object of each row; objects that several columns share are taken once."""
+    if path not in known:
+        found = [one.get(path[-1]) for one in _objects_at(path[:-1], known)]
+        known[path] = [one if isinstance(one, dict) else _NOTHING for one in found]
+    return known[path]
+
+
+def _links(rows: Sequence[Row]) -> list[Any]:
+    links = [row.get(LINKS[0]) for row in rows]
+    return [link_of(row) for row in rows] if None in links else links
+
+
+def read_table(
+    columns: Sequence[TableColumn], rows: Sequence[Row], **computed: list[Any]
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make a table of decoded JSON.
+
+    Parameters
+    ----------
+    columns
+        Columns of the table, in order.
+    rows
+        One object a row.
+    **computed
+        Values of columns that are not taken from the rows, a list each.
+
+    Returns
+    -------
+    tuple
+        The table, and counts of unusable values by column.
+    """
+    invalid = InvalidCounts()
+    given = [column for column in columns if column.name not in computed]
+    return build(columns, values_of(given, rows) | computed, invalid), invalid.as_dict()
+
+
 @dataclass(slots=True)
-class Doubts:
+class InvalidCounts:
     """Counts of values that could not be used and became missing, by column."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
-        """Column to count, only where there are any."""
+        """Return the count of each column that has any."""
         return {name: count for name, count in self.counts.items() if count}
 
 
-def build(columns: Sequence[Column], values: Mapping[str, list[Any]], doubts: Doubts) -> pd.DataFrame:
-    """Make a table from a list a column; a value of the wrong type becomes missing and is counted."""
-    data = {column.name: series(column, values[column.name], doubts) for column in columns}
+def build(
+    columns: Sequence[TableColumn], values: Mapping[str, list[Any]], invalid: InvalidCounts
+) -> pd.DataFrame:
+    """Make a table of one list for each column; a value of the wrong type becomes missing and is counted."""
+    data = {column.name: series(column, values[column.name], invalid) for column in columns}
     return pd.DataFrame(data, copy=False)
 
 
@@ -82,39 +146,39 @@ class Parts:
         self._counts: Counter[str] = Counter()
 
     def add(self, rows: list[Any]) -> None:
-        """Make the table of some more rows."""
+        """Make the table of further rows."""
         for start in range(0, max(1, len(rows)), PART_ROWS):
             frame, counts = self._make(rows[start : start + PART_ROWS])
             self._parts.append(frame)
             self._counts.update(counts)
 
     def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
-        """Give the table of all rows, and the counts."""
+        """Return the table of all rows, and the counts."""
         parts = [part for part in self._parts if len(part)] or self._parts[:1]
         frame = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
         return frame, {name: count for name, count in self._counts.items() if count}
 
 
-def series(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     """Make one column."""
     if column.kind == "category":
-        return _category(column, values, doubts)
+        return _category(column, values, invalid)
     array, bad = _MAKERS[column.kind](values)
-    doubts.counts[column.name] += bad
+    invalid.counts[column.name] += bad
     made: pd.Series[Any] = pd.Series(array, dtype=_DTYPES[column.kind], copy=False)
     return made
 
 
-def _category(column: Column, values: list[Any], doubts: Doubts) -> pd.Series[Any]:
+def _category(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     codes: dict[Any, int] = {name: code for code, name in enumerate(column.categories)} | {None: -1}
     if set(map(type, values)) <= _TEXT:
         kept = [codes.get(value, -2) for value in values]
     else:
         kept = [codes.get(value, -2) if value is None or type(value) is str else -2 for value in values]
     found = np.array(kept, dtype=np.int8)
-    doubts.counts[column.name] += int((found == -2).sum())
+    invalid.counts[column.name] += int((found == -2).sum())
     found[found < 0] = -1
-    return pd.Series(pd.Categorical.from_codes(found, dtype=column.dtype), copy=False)
+    return pd.Series(pd.Categorical.from_codes(found, dtype=dtype_of(column)), copy=False)
 
 
 # The types that JSON gives, and nothing is a subclass of them.
@@ -125,7 +189,7 @@ _LIST: Final[frozenset[type]] = frozenset({list, type(None)})
 
 
 def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]:
-    """Make values of other types ``None`` and count them. Whole columns are nearly always right, so that is looked at first."""
+    """Make values of other types ``None`` and count them; columns are nearly always right as a whole."""
     if set(map(type, values)) <= allowed:
         return values, 0
     kept = [value if type(value) in allowed else None for value in values]
@@ -134,7 +198,7 @@ def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]
 
 def _texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
-    # Arrow's own allocator keeps for itself what long texts needed for a moment; the system's gives it back.
+    # Arrow's own allocator keeps the memory that long texts needed briefly; the system's returns it.
     made = pa.array(kept, pa.large_string(), memory_pool=pa.system_memory_pool())
     return _STR.__from_arrow__(made), bad
 
@@ -163,7 +227,7 @@ def _is_integer(value: float) -> bool:
 def _times(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
     try:
-        # Three times as fast as pandas, and as strict as it is fast: one odd text, and pandas reads them all.
+        # Three times as fast as pandas, but strict: with one unusual text pandas reads them all.
         exact = pa.array(kept, pa.string()).cast(_WIRE_TIME)
     except (pa.ArrowInvalid, UnicodeEncodeError):
         pass

@@ -1,4 +1,4 @@
-"""What is inside the content of conversations: messages as rows, and the time of the first one."""
+"""The content of conversations: messages as rows, and the time of the first one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptlift.schema.transcript import looks_structured, parse_content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from promptlift.frames.columns import Doubts
+    from promptlift.frames.columns import InvalidCounts
 
 Row = dict[str, Any]
 
 
 def messages_of(content: str) -> list[Row]:
-    """Give the messages of a content as decoded JSON.
+    """Return the messages of a conversation's content as decoded JSON.
 
     Raises
     ------
@@ -45,18 +45,18 @@ def _is_message(message: Any) -> bool:
 
 
 def _plain(message: Any) -> Row:
-    moment = message.timestamp
+    time = message.timestamp
     return {
         "role": message.role,
         "content": message.content,
-        "timestamp": None if moment is None else to_wire_time(moment),
+        "timestamp": None if time is None else to_wire_time(time),
         "model": message.model,
         "tokens": message.tokens,
     }
 
 
-def message_values(rows: Iterable[Row], doubts: Doubts) -> dict[str, list[Any]]:
-    """Give the columns of the messages table as lists."""
+def message_values(rows: Iterable[Row], invalid: InvalidCounts) -> dict[str, list[Any]]:
+    """Return the columns of the messages table as lists."""
     ids: list[Any] = []
     turns: list[int] = []
     messages: list[Row] = []
@@ -67,7 +67,7 @@ def message_values(rows: Iterable[Row], doubts: Doubts) -> dict[str, list[Any]]:
         except TranscriptError:
             found = None
         if found is None:
-            doubts.counts["unreadable_content"] += 1
+            invalid.counts["unreadable_content"] += 1
             continue
         ids += [row.get("id")] * len(found)
         turns += range(len(found))
@@ -93,14 +93,14 @@ def _first_time(content: Any) -> str | None:
         texts = [message.get("timestamp") for message in messages_of(content)]
     except TranscriptError:
         return None
-    moments = []
+    times = []
     for text in texts:
         try:
-            moments.append(from_wire_time(text))
+            times.append(from_wire_time(text))
         except (ValueError, OverflowError):
             continue
-    moments = [moment for moment in moments if hasattr(moment, "tzinfo")]
-    return to_wire_time(min(moments)) if moments else None
+    times = [time for time in times if hasattr(time, "tzinfo")]
+    return to_wire_time(min(times)) if times else None
 
 
 def source_ids(rows: Sequence[Row], known: list[Any]) -> list[Any]:

@@ -36,7 +36,7 @@ class _Range:
 
 
 def _half_a_digit(value: float) -> float:
-    """Half of the last digit that was printed: 73.3 stands for 73.25 to 73.35."""
+    """Return half of the last digit that was printed: 73.3 stands for 73.25 to 73.35."""
     mantissa, _, exponent = repr(float(value)).partition("e")
     decimals = len(mantissa.rpartition(".")[2]) if not mantissa.endswith(".0") else 0
     # Numbers with all their digits are exact up to the rounding of arithmetic.
@@ -68,7 +68,7 @@ def basis_of(lift: float | None, rate: float | None, original: float | None, *, 
     if given.meets(relative):
         return Basis(RELATIVE, "")
     if given.meets(points):
-        return Basis(POINTS, "The lift is given in percentage points, not in percent of the original.")
+        return Basis(POINTS, "The lift is in percentage points, not in percent of the original.")
     measured = 100.0 * (rate / original - 1)
     hundredth = _Range.of(100.0 * lift)
     if lift and hundredth.meets(relative):

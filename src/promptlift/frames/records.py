@@ -1,4 +1,4 @@
-"""Tables on their way into the service: one row a conversation, or one row a message, to records."""
+"""Records to log, from tables with one row a conversation or one row a message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         raise FrameError(
             missing,
             [str(name) for name in frame.columns],
-            hint="Give one row a conversation with content, or one row a message with conversation_id, role and content.",
+            hint="Pass one row a conversation with content, or one row a message with conversation_id, role and content.",
         )
 
 
@@ -73,8 +73,8 @@ def _from_messages(frame: pd.DataFrame) -> list[Record]:
     messages = _rows(frame, names)
     for column in _TIME_COLUMNS:
         if column in frame.columns:
-            for message, moment in zip(messages, frame[column], strict=True):
-                message["timestamp"] = _wire_time(moment)
+            for message, time in zip(messages, frame[column], strict=True):
+                message["timestamp"] = _wire_time(time)
             break
     found: dict[str, Record] = {}
     extra = [name for name in _CONVERSATION_FIELDS if name in frame.columns]
@@ -89,11 +89,11 @@ def _from_messages(frame: pd.DataFrame) -> list[Record]:
     return sorted(found.values(), key=lambda record: order[record["source_id"]])
 
 
-def _wire_time(moment: Any) -> str | None:
-    if pd.isna(moment):
+def _wire_time(time: Any) -> str | None:
+    if pd.isna(time):
         return None
-    if isinstance(moment, str):
-        return moment
-    stamp = pd.Timestamp(moment)
+    if isinstance(time, str):
+        return time
+    stamp = pd.Timestamp(time)
     stamp = stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
     return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")

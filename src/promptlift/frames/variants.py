@@ -1,12 +1,13 @@
-"""The table of variants: units recognised, lifts recomputed, and what can be said of each number's source."""
+"""The table of variants: units recognised, lifts recomputed, and the source of each number."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.frames.columns import Column, Doubts, build
-from promptlift.frames.lift_basis import LIFT_BASES, basis_of
+from promptlift.frames.columns import read_table
+from promptlift.frames.layouts import VARIANTS
+from promptlift.frames.lift_basis import basis_of
 from promptlift.frames.optimizations import is_rehearsal, value_at
 from promptlift.schema.naming import link_of
 
@@ -17,80 +18,24 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-VARIANTS: Final = (
-    Column("optimization_id", "text"),
-    Column("variant_id", "text"),
-    Column("name", "text"),
-    Column("is_original", "boolean"),
-    Column("is_winner", "boolean"),
-    Column("stage", "category", ("screen", "confirm")),
-    Column("task_completion", "float"),
-    Column("sentiment", "float"),
-    Column("quality", "float"),
-    Column("lift", "float"),
-    Column("lift_points", "float"),
-    Column("lift_low", "float"),
-    Column("lift_high", "float"),
-    Column("interval_level", "float"),
-    Column("lift_expected", "float"),
-    Column("confidence", "float"),
-    Column("n", "integer"),
-    Column("n_pairs", "integer"),
-    Column("n_dropped", "integer"),
-    Column("n11", "integer"),
-    Column("n10", "integer"),
-    Column("n01", "integer"),
-    Column("n00", "integer"),
-    Column("look", "integer"),
-    Column("max_looks", "integer"),
-    Column("n_variants_tested", "integer"),
-    Column("lift_basis", "category", LIFT_BASES),
-    Column("uncertainty_source", "category", ("service", "none")),
-    Column("warnings", "text"),
-    Column("content", "text"),
-    Column("number", "integer"),
-    Column("original_task_completion", "float"),
-    Column("rehearsal", "boolean"),
-)
-UNITS: Final = {
-    "task_completion": "fraction",
-    "original_task_completion": "fraction",
-    "sentiment": "-1 to 1",
-    "quality": "0 to 100",
-    "lift": "percent of the original's task completion",
-    "lift_low": "percent",
-    "lift_high": "percent",
-    "lift_expected": "percent",
-    "lift_points": "percentage points",
-    "confidence": "0 to 1",
-}
-# A rate above this is no fraction, whatever rounding did.
+UNITS: Final = {column.name: column.unit for column in VARIANTS if column.unit}
+# A rate above this is not a fraction, whatever the rounding.
 _FRACTION_MOST: Final = 1.5
-
-_PATHS: Final = {
-    "variant_id": "id",
-    "name": "name",
-    "stage": "stage",
-    "sentiment": "metrics.sentiment",
-    "quality": "metrics.quality",
-    "lift": "lift",
-    "lift_points": "liftPoints",
-    "lift_low": "liftLow",
-    "lift_high": "liftHigh",
-    "interval_level": "intervalLevel",
-    "lift_expected": "liftExpected",
-    "n": "n",
-    "n_pairs": "pairs.n",
-    "n_dropped": "pairs.dropped",
-    "n11": "pairs.n11",
-    "n10": "pairs.n10",
-    "n01": "pairs.n01",
-    "n00": "pairs.n00",
-    "look": "look",
-    "max_looks": "maxLooks",
-    "content": "content",
-    "number": "number",
-}
+# Columns that are worked out for each row below; the others are taken from it as they are.
+_WORKED_OUT: Final = (
+    "optimization_id",
+    "is_original",
+    "is_winner",
+    "task_completion",
+    "original_task_completion",
+    "confidence",
+    "n",
+    "n_variants_tested",
+    "lift_basis",
+    "uncertainty_source",
+    "warnings",
+    "rehearsal",
+)
 
 
 def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], dict[str, Any]]:
@@ -107,7 +52,6 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
         The table; counts of unusable values by column; what the table says about itself: units, and by optimization its
         status, threshold, trace of confidence and whether it was a rehearsal.
     """
-    doubts = Doubts()
     rates = [
         rate
         for item in items
@@ -115,10 +59,10 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
         for rate in (value_at(row, "metrics.taskCompletion"), row.get("originalTaskCompletion"))
     ]
     percent, recognised = _recognise(rates, [row for item in items for row in item["variants"]])
-    values: dict[str, list[Any]] = {column.name: [] for column in VARIANTS}
+    computed: dict[str, list[Any]] = {name: [] for name in _WORKED_OUT}
     for item in items:
-        _add(values, item, 100.0 if percent else 1.0)
-    frame = build(VARIANTS, values, doubts)
+        _add(computed, item, 100.0 if percent else 1.0)
+    frame, invalid = read_table(VARIANTS, [row for item in items for row in item["variants"]], **computed)
     facts = {item["id"]: facts_of(item["optimization"]) for item in items}
     about = {
         "units": UNITS,
@@ -127,11 +71,11 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
         "optimizations": facts,
         **(next(iter(facts.values())) if len(facts) == 1 else {"rehearsal": _any_rehearsal(facts)}),
     }
-    return frame, doubts.as_dict(), about
+    return frame, invalid, about
 
 
 def facts_of(optimization: Row) -> Row:
-    """Tell what a table of variants says about their optimization."""
+    """Return what a table of variants says about their optimization."""
     results = optimization.get("results")
     results = results if isinstance(results, dict) else {}
     trace = results.get("trace")
@@ -161,7 +105,7 @@ def _any_rehearsal(facts: dict[str, Row]) -> bool | None:
 
 
 def _recognise(rates: list[Any], rows: list[Row]) -> tuple[bool | None, str]:
-    """Tell whether rates are percent, and how that is known."""
+    """Decide whether rates are percent, and say how that is known."""
     known = [abs(rate) for rate in map(_number, rates) if rate is not None]
     if any("originalTaskCompletion" in row or "pairs" in row for row in rows):
         return True, "fields that only our service sends"
@@ -180,10 +124,7 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
     tested = value_at(optimization, "results.variantsTested")
     if tested is None:
         tested = sum(row.get("isOriginal") is not True for row in rows)
-    rehearsal = facts["rehearsal"]
     for row in rows:
-        for column, path in _PATHS.items():
-            values[column].append(value_at(row, path))
         winner = _is_winner(row, facts)
         rate, other = _rates(row, original)
         lift = None if row.get("isOriginal") is True else _number(row.get("lift"))
@@ -196,18 +137,17 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
         values["task_completion"].append(None if rate is None else rate / scale)
         values["original_task_completion"].append(None if other is None else other / scale)
         values["confidence"].append(_confidence(row, facts, winner=winner))
+        n = row.get("n")
+        values["n"].append(value_at(row, "pairs.n") if n is None else n)
         values["n_variants_tested"].append(tested)
         values["lift_basis"].append(basis.name)
         values["uncertainty_source"].append("service" if _has_interval(row) else "none")
         values["warnings"].append(" ".join([*warnings, *([basis.warning] if basis.warning else [])]))
-        values["rehearsal"].append(own if isinstance(own, bool) else rehearsal)
-    for place in range(len(values["n"]) - len(rows), len(values["n"])):
-        if values["n"][place] is None:
-            values["n"][place] = values["n_pairs"][place]
+        values["rehearsal"].append(own if isinstance(own, bool) else facts["rehearsal"])
 
 
 def _rates(row: Row, original: Row) -> tuple[float | None, float | None]:
-    """Task completion of a variant, and of the original on the same pairs, as given."""
+    """Return task completion of a variant, and of the original on the same pairs, as given."""
     rate = _number(value_at(row, "metrics.taskCompletion"))
     if row.get("isOriginal") is True:
         return rate, None
@@ -224,7 +164,7 @@ def _is_winner(row: Row, facts: Row) -> bool:
 
 
 def _confidence(row: Row, facts: Row, *, winner: bool) -> float | None:
-    """The variant's own confidence; of a service that gives one to the optimization only, the winner's."""
+    """Return the variant's own confidence, or the optimization's for its winner where a service gives only that."""
     own = _number(row.get("confidence"))
     return facts["confidence"] if own is None and winner else own
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import ConfigError
 from promptlift.local.folder import DataFolder
-from promptlift.local.process import ServiceUse
-from promptlift.local.sampling import InsightsMissing, log_samples, wait_for_insights
+from promptlift.local.samples import InsightsMissing, log_samples, wait_for_insights
+from promptlift.local.service_use import ServiceUse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ PLANS = ("free", "pro", "enterprise")
 
 
 def local(data: str | Path | None = None, *, plan: str | None = None, progress: bool = True) -> Workspace:
-    """Start the embedded service, or join it where it runs, and give a workspace on it.
+    """Start the embedded service, or join it if it runs already, and return a workspace on it.
 
     Parameters
     ----------
@@ -43,17 +43,17 @@ def local(data: str | Path | None = None, *, plan: str | None = None, progress: 
     Returns
     -------
     Workspace
-        Its ``close`` gives the service back: the last user's ends it.
+        Closing it releases the service; the service ends with its last user.
 
     Raises
     ------
     ServiceStartError
-        The service did not start; the message has the end of its log and says what to do.
+        The service did not start; the message has the end of its log and says what to do next.
     """
     if plan is not None and plan not in PLANS:
         raise ConfigError(f"There is no plan {plan!r}: choose one of {', '.join(PLANS)}.")
     folder = DataFolder(data)
-    from promptlift.local.session import LocalWorkspace  # noqa: PLC0415  what only starts a service needs no tables
+    from promptlift.local.workspace import LocalWorkspace  # noqa: PLC0415  what only starts a service needs no tables
 
     return LocalWorkspace(folder, plan=plan, progress=progress)
 

@@ -1,4 +1,4 @@
-"""The data folder of an embedded service: what lies in it, who uses it, and the key to it."""
+"""The data folder of an embedded service: its files, its users and its key."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ServiceStartError
-from promptlift.local.locks import FileLock, is_held
+from promptlift.file_lock import file_lock, is_held, try_acquire
 from promptlift.service.identifiers import new_key
 from promptlift.service.settings import default_data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from filelock import FileLock
 
 _LOG_BYTES = 5 * 1024 * 1024
 _LOG_END_BYTES = 16 * 1024
@@ -24,7 +25,7 @@ _LOG_END_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class ServiceRecord:
-    """What a running service says about itself in ``service.json``.
+    """What a running service writes about itself to ``service.json``.
 
     Attributes
     ----------
@@ -35,7 +36,7 @@ class ServiceRecord:
     started
         ISO 8601 time at which it was ready.
     plan
-        Plan of the accounts it makes.
+        Plan of the accounts it creates.
     embedded
         Whether it ends with its last user; a service started by hand does not.
     """
@@ -59,12 +60,12 @@ class DataFolder:
         service.log     what the service printed
         process.lock    held by the service process as long as it lives
         start.lock      held while a process starts, joins or ends the service
-        users/          one lock file a process that uses the service
+        users/          one lock file for each process that uses the service
 
     Parameters
     ----------
     path
-        The folder; it is made when missing, readable by its owner only. ``None`` is ``PROMPTLIFT_DATA``,
+        The folder; it is created when missing, readable by its owner only. ``None`` is ``PROMPTLIFT_DATA``,
         else the user's data folder.
     """
 
@@ -78,28 +79,28 @@ class DataFolder:
 
     @property
     def users(self) -> Path:
-        """Folder with one lock file a user."""
+        """Folder with one lock file for each user."""
         return self.path / "users"
 
     @property
     def log(self) -> Path:
-        """File that takes what the service prints."""
+        """File that the output of the service goes to."""
         return self.path / "service.log"
 
     def start_lock(self) -> FileLock:
-        """Make the lock that decides who starts or ends the service."""
-        return FileLock(self.path / "start.lock")
+        """Return the lock that decides who starts or ends the service."""
+        return file_lock(self.path / "start.lock")
 
     def service_lock(self) -> FileLock:
-        """Make the lock that the service process holds as long as it lives."""
-        return FileLock(self.path / "process.lock")
+        """Return the lock that the service process holds as long as it lives."""
+        return file_lock(self.path / "process.lock")
 
     def service_lives(self) -> bool:
-        """Say whether a process serves this folder."""
+        """Whether a process serves this folder."""
         return is_held(self.path / "process.lock")
 
     def key(self) -> str:
-        """Read the key of the embedded service; the first call makes it."""
+        """Read the key of the embedded service; the first call creates it."""
         path = self.path / "local.key"
         try:
             with contextlib.suppress(FileExistsError):
@@ -111,60 +112,48 @@ class DataFolder:
         except (OSError, UnicodeDecodeError) as error:
             raise ServiceStartError(_cannot_write(path, error)) from error
         if not key:
-            raise ServiceStartError(f"{path} is empty. Remove it: the next start makes a new key.")
+            raise ServiceStartError(f"{path} is empty. Remove it; the next start creates a new key.")
         return key
 
     def read_record(self) -> ServiceRecord | None:
-        """Read what the running service says about itself; ``None`` when there is nothing to read."""
+        """Read what the running service wrote about itself; ``None`` when there is nothing to read."""
         try:
             return ServiceRecord(**json.loads((self.path / "service.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def write_record(self, record: ServiceRecord) -> None:
-        """Say that the service is ready; a reader sees the whole record or none.
+        """Record that the service is ready; a reader sees the whole record or none.
 
         Parameters
         ----------
         record
-            What the service says about itself.
+            Process id, address and plan of the service.
         """
-        made = self.path / f"service.json.{os.getpid()}"
-        made.write_text(json.dumps(asdict(record)), encoding="utf-8")
-        made.replace(self.path / "service.json")
+        atomic_write(self.path / "service.json", json.dumps(asdict(record)).encode())
 
     def remove_record(self) -> None:
-        """Say that the service is going."""
+        """Record that the service is about to end."""
         (self.path / "service.json").unlink(missing_ok=True)
 
-    def new_lease(self) -> FileLock:
-        """Make the lock that marks this process as a user. Call it with the start lock held."""
-        lease = FileLock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
-        lease.try_acquire()
-        return lease
+    def new_user_lock(self) -> FileLock:
+        """Acquire the lock that marks this process as a user. Call it with the start lock held."""
+        user_lock = file_lock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
+        try_acquire(user_lock)
+        return user_lock
 
-    def in_use(self, *, own: Path | None = None) -> bool:
-        """Say whether a living process uses the service. Call it with the start lock held.
-
-        Parameters
-        ----------
-        own
-            Lease of this process, which does not count.
-        """
+    def in_use(self) -> bool:
+        """Whether a living process uses the service. Call it with the start lock held."""
         used = False
-        for path in self._leases(own):
+        for path in sorted(self.users.iterdir()):
             if is_held(path):
                 used = True
             else:
                 path.unlink(missing_ok=True)
         return used
 
-    def _leases(self, own: Path | None) -> Iterator[Path]:
-        # Opening and closing our own lock file would release it, so it is left alone.
-        return (path for path in sorted(self.users.iterdir()) if path != own)
-
     def open_log(self) -> int:
-        """Open the log for a new service process and give its descriptor; an old long log is put aside."""
+        """Open the log for a new service process and return its descriptor; a long old log is set aside."""
         with contextlib.suppress(FileNotFoundError):
             if self.log.stat().st_size > _LOG_BYTES:
                 self.log.replace(self.log.with_suffix(".log.1"))
@@ -176,9 +165,9 @@ class DataFolder:
         Parameters
         ----------
         since
-            Byte at which what is wanted begins.
+            Byte to begin at.
         lines
-            How many at most.
+            Lines at most.
         """
         try:
             with self.log.open("rb") as file:
@@ -193,5 +182,5 @@ class DataFolder:
 def _cannot_write(path: Path, error: Exception) -> str:
     return (
         f"The data folder cannot be used: {path}: {error}. "
-        "Name another with data=, --data or PROMPTLIFT_DATA, or mend the permissions."
+        "Name another with data=, --data or PROMPTLIFT_DATA, or correct its permissions."
     )

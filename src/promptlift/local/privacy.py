@@ -18,7 +18,7 @@ class OpenFolderWarning(UserWarning):
 
 
 def readable_by_others(path: Path) -> str | None:
-    """Say who may read a folder or file, and how to close it; ``None`` when only its owner may, or it is not there.
+    """Return a warning when others may read a folder or file; ``None`` when only its owner may, or it does not exist.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def readable_by_others(path: Path) -> str | None:
     kind, closed = ("folder", "700") if is_folder else ("file", "600")
     return (
         f"Other users of this machine may read the {kind} {path} (mode {stat.S_IMODE(mode):o}), and conversations "
-        f"are kept there. `chmod {closed} {path}` closes it."
+        f"are kept there. Make it private: chmod {closed} {path}"
     )
 
 

@@ -1,27 +1,28 @@
-"""One function a picture, named like the analysis that gives its numbers.
+"""One function per plot, with the name of the analysis that computes its numbers.
 
-Every function draws on ``ax`` or on a new figure, never shows it and never changes matplotlib's settings. An
-interval stands at every estimate; estimates from fewer than 5 conversations are hollow, and where there are
-none, there is a gap.
+Every function draws on ``ax`` or on a new figure, never shows it and never changes matplotlib's settings. Every
+estimate has an interval; estimates from fewer than 5 conversations are hollow, and periods without any are gaps.
 """
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptlift.plots.cells import persona_scenario_heatmap
     from promptlift.plots.changes import issue_changes, topic_changes
-    from promptlift.plots.comparison import compare
-    from promptlift.plots.consumption import usage
+    from promptlift.plots.compare import compare
+    from promptlift.plots.completion_trend import completion_trend
     from promptlift.plots.mentions import issues, topics
-    from promptlift.plots.overview import prompt_overview
-    from promptlift.plots.promises import simulated_against_production
+    from promptlift.plots.persona_scenario_heatmap import persona_scenario_heatmap
+    from promptlift.plots.prompt_overview import prompt_overview
+    from promptlift.plots.prompt_timeline import prompt_timeline
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
-    from promptlift.plots.trend import completion_trend
+    from promptlift.plots.simulated_vs_production import simulated_vs_production
+    from promptlift.plots.usage import usage
     from promptlift.plots.variants import variant_confidence, variant_lift
-    from promptlift.plots.versions import prompt_timeline
 
 __all__ = [
     "compare",
@@ -33,7 +34,7 @@ __all__ = [
     "prompt_timeline",
     "sentiment_distribution",
     "sentiment_trend",
-    "simulated_against_production",
+    "simulated_vs_production",
     "topic_changes",
     "topics",
     "usage",
@@ -41,33 +42,38 @@ __all__ = [
     "variant_lift",
 ]
 
-_HOMES = {
-    "compare": "comparison",
-    "completion_trend": "trend",
+# Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.
+_MODULES = {
     "issue_changes": "changes",
     "issues": "mentions",
-    "persona_scenario_heatmap": "cells",
-    "prompt_overview": "overview",
-    "prompt_timeline": "versions",
     "sentiment_distribution": "sentiment",
     "sentiment_trend": "sentiment",
-    "simulated_against_production": "promises",
     "topic_changes": "changes",
     "topics": "mentions",
-    "usage": "consumption",
     "variant_confidence": "variants",
     "variant_lift": "variants",
 }
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, name)}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Plots(ModuleType):
+    """Importing a submodule binds its name in this package; where a function has the same name, it wins."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in __all__ and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Plots

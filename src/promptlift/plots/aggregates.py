@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
-from promptlift.plots import style as look
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_view", "write_headlines"]
 
-_NOTE = "As reported by the service, without sample sizes: no interval can be known."
+_NOTE = "As reported by the service, without sample sizes, so there are no intervals."
 
 
 def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
-    """Write each headline number large, with what it is, and how sure, beside it."""
-    for place, (number, what, sure) in enumerate(lines):
+    """Write each headline number in large type, with its meaning and interval next to it."""
+    for place, (number, meaning, interval) in enumerate(lines):
         y = 0.86 - 0.36 * place
         ax.text(
             0.3,
@@ -33,12 +33,12 @@ def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
             fontsize=22,
             fontweight="bold",
         )
-        ax.text(0.35, y + 0.06, what, transform=ax.transAxes, va="center", fontsize=10.5)
-        ax.text(0.35, y - 0.01, sure, transform=ax.transAxes, va="top", fontsize=8, alpha=0.85)
+        ax.text(0.35, y + 0.06, meaning, transform=ax.transAxes, va="center", fontsize=10.5)
+        ax.text(0.35, y - 0.01, interval, transform=ax.transAxes, va="top", fontsize=8, alpha=0.85)
 
 
 def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
-    """Draw the insights view of a prompt on the four axes of the overview, and give its notes.
+    """Draw the insights view of a prompt on the four axes of the overview, and return its notes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
         How many issues to show.
     """
     data = view.model_dump(by_alias=True) if hasattr(view, "model_dump") else view
-    rate, mood = (
+    rate, sentiment = (
         _number(data, "metrics", "taskCompletion", "rate"),
         _number(data, "metrics", "sentiment", "average"),
     )
@@ -67,38 +67,38 @@ def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
                 f"last {days:.0f} days" if days else "",
             ),
             ("–" if percent is None else f"{percent:.0f}%", "completed their task", "as reported"),
-            ("–" if mood is None else f"{mood:+.2f}", "mean sentiment, −1 to 1", "as reported"),
+            ("–" if sentiment is None else f"{sentiment:+.2f}", "mean sentiment, −1 to 1", "as reported"),
         ],
     )
     trend = _at(data, "metrics", "taskCompletion", "trend")
     axes[1].axis("off")
-    look.say_empty(axes[1], f"Trend as reported: {look.plain(trend)}" if trend else "No trend reported")
+    theme.show_empty(axes[1], f"Trend as reported: {theme.plain(trend)}" if trend else "No trend reported")
     _draw_sentiment(axes[2], data)
     _draw_issues(axes[3], _at(data, "topIssues") or [], top)
     return [_NOTE]
 
 
 def _draw_sentiment(ax: Axes, data: Any) -> None:
-    labels = list(look.SENTIMENT_COLORS)
+    labels = list(theme.SENTIMENT_COLORS)
     values = np.array(
         [_number(data, "metrics", "sentiment", "distribution", label) or 0.0 for label in labels]
     )
-    look.frame_axes(ax, "x")
+    theme.frame_axes(ax, "x")
     ax.set_xlim(0, 1)
     ax.set_ylim(-0.6, 2.6)
     ax.set_yticks(range(3), labels)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlabel("Share of conversations, as reported")
     if values.sum() <= 0:
-        look.say_empty(ax, "Not reported")
+        theme.show_empty(ax, "Not reported")
         return
     for place, (label, value) in enumerate(zip(labels, values / values.sum(), strict=True)):
-        color = look.SENTIMENT_COLORS[label]
+        color = theme.SENTIMENT_COLORS[label]
         ax.plot(value, place, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
 
 
 def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
-    look.frame_axes(ax, "x")
+    theme.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
     ax.set_xlabel("Frequency, as reported")
@@ -107,7 +107,7 @@ def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
     ]
     if not found:
         ax.set_xticks([])
-        look.say_empty(ax, "No issues")
+        theme.show_empty(ax, "No issues")
         return
     ax.set_ylim(-0.35, len(found) - 0.2)
     ax.set_xlim(0, 1.08 * max([frequency for _, frequency, _ in found if frequency] or [1.0]))
@@ -116,21 +116,28 @@ def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
         ax.text(
             0,
             y + 0.3,
-            look.plain(title, 50),
+            theme.plain(title, 50),
             transform=ax.get_yaxis_transform(),
             va="bottom",
             fontsize="small",
         )
-        said = " · ".join(
+        numbers = " · ".join(
             [
                 f"{frequency:g}" if frequency is not None else "–",
-                *([look.plain(impact, 12)] if impact else []),
+                *([theme.plain(impact, 12)] if impact else []),
             ]
         )
-        ax.text(1, y + 0.3, said, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5)
+        ax.text(
+            1, y + 0.3, numbers, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5
+        )
         if frequency is not None:
             ax.plot(
-                frequency, y, "o", color=look.palette(ax)[0], markerfacecolor=ax.get_facecolor(), markersize=7
+                frequency,
+                y,
+                "o",
+                color=theme.palette(ax)[0],
+                markerfacecolor=ax.get_facecolor(),
+                markersize=7,
             )
 
 

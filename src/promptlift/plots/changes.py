@@ -1,4 +1,4 @@
-"""Pictures of what became more or less frequent: differences of shares with intervals."""
+"""Plots of issues and topics that became more or less frequent: differences of shares with intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
-from promptlift.plots import style as look
+from promptlift.plots import theme
 from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
 
 if TYPE_CHECKING:
@@ -30,32 +30,32 @@ def issue_changes(
 ) -> Axes:
     """Draw how the share of conversations with each issue changed, with intervals.
 
-    The line at 0 is no change. Words say whether it is more than chance explains; differences of fewer than 5
-    conversations are hollow.
+    The line at 0 is no change. A word says whether the change is larger than chance explains; differences of fewer than
+    5 conversations are hollow.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.issue_changes``, or its answer (then the arguments are the answer's).
+        Conversations, as for ``analysis.issue_changes``, or its result (which then sets these arguments).
     at, window, periods, top, level
         As for ``analysis.issue_changes``.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
     Returns
     -------
     Axes
-        x is the difference in percentage points; what grew most is on top.
+        x is the difference in percentage points; the largest increase is on top.
 
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.issue_changes`` raises them.
+        Raised by ``analysis.issue_changes``.
     """
     table = data
-    if not look.precomputed(data, "issue_changes"):
+    if not theme.precomputed(data, "issue_changes"):
         table = analysis.issue_changes(data, at=at, window=window, periods=periods, top=top, level=level)
     return _draw(table, "issue", ax, style)
 
@@ -76,75 +76,75 @@ def topic_changes(
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.topic_changes``, or its answer (then the arguments are the answer's).
+        Conversations, as for ``analysis.topic_changes``, or its result (which then sets these arguments).
     at, window, periods, top, level
         As for ``analysis.topic_changes``.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
     Returns
     -------
     Axes
-        x is the difference in percentage points; what grew most is on top.
+        x is the difference in percentage points; the largest increase is on top.
 
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.topic_changes`` raises them.
+        Raised by ``analysis.topic_changes``.
     """
     table = data
-    if not look.precomputed(data, "topic_changes"):
+    if not theme.precomputed(data, "topic_changes"):
         table = analysis.topic_changes(data, at=at, window=window, periods=periods, top=top, level=level)
     return _draw(table, "topic", ax, style)
 
 
 def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
-    ax = look.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(table)))
-    return look.finish(ax, table, draw_changes(ax, table, label, **style))
+    ax = theme.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(table)))
+    return theme.finish(ax, table, draw_changes(ax, table, label, **style))
 
 
 def draw_changes(ax: Axes, table: pd.DataFrame, label: str, **style: Any) -> list[str]:
-    """Draw the answer of ``analysis.issue_changes`` or ``topic_changes`` and give the notes for under it."""
+    """Draw the result of ``analysis.issue_changes`` or ``topic_changes`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     points_axis(ax, f"Change of the share of conversations with the {label}, percentage points "
                     f"({100 * facts['level']:.4g} % interval)")  # fmt: skip
     if table.empty:
         ax.set_xticks([])
         there = facts["n_before"] or facts["n_after"]
-        look.say_empty(ax, f"No {label}s" if there else "No conversations with insights")
-        return look.notes_of(table)
+        theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights")
+        return theme.notes_of(table)
     shown = table.sort_values("difference", ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)
     few = np.minimum(shown["total_before"], shown["total_after"])
     draw_differences(ax, rows, shown.assign(_n=few), "_n", **style)
     fit_points(ax, shown[ENDS])
     ax.set_ylim(-0.4, len(shown) - 0.2)
-    room = max(14, int((look.inches_wide(ax) - 2.4) * 12))
+    room = max(14, int((theme.inches_wide(ax) - 2.4) * 12))
     for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        look.name_row(ax, y, f"{look.plain(row[label], room)}: {row['change']}", _counts(row))
+        theme.name_row(ax, y, f"{theme.plain(row[label], room)}: {row['change']}", _counts(row))
     if not (facts["n_before"] and facts["n_after"]):
-        look.say_empty(ax, "Nothing to compare: one of the spans has no conversations with insights")
-    return look.notes_of(table, _spans(facts), _rule(facts, len(shown)))
+        theme.show_empty(ax, "Nothing to compare: one of the periods has no conversations with insights")
+    return theme.notes_of(table, _spans(facts), _rule(facts, len(shown)))
 
 
 def _counts(row: dict[Any, Any]) -> str:
     sides = []
     for side in ("before", "after"):
         share = row[f"share_{side}"]
-        told = "–" if pd.isna(share) else f"{share:.1%}"
-        sides.append(f"{told} ({row[f'n_{side}']:,} of {row[f'total_{side}']:,})")
+        rate = "–" if pd.isna(share) else f"{share:.1%}"
+        sides.append(f"{rate} ({row[f'n_{side}']:,} of {row[f'total_{side}']:,})")
     return " to ".join(sides)
 
 
 def _spans(facts: dict[str, Any]) -> str:
-    told = []
+    spans = []
     for side in ("before", "after"):
         ends = (("from", facts[f"{side}_from"]), ("until", facts[f"{side}_to"]))
-        said = [f"{word} {_day(time)}" for word, time in ends if time is not None]
-        told.append(f"{' '.join(said)} (n = {facts[f'n_{side}']:,})")
-    return f"Compared: {told[0]} with {told[1]}, UTC. Observational: other things may have changed too."
+        bounds = [f"{word} {_day(time)}" for word, time in ends if time is not None]
+        spans.append(f"{' '.join(bounds)} (n = {facts[f'n_{side}']:,})")
+    return f"Compared: {spans[0]} with {spans[1]}, UTC. Observational: other things may have changed too."
 
 
 def _day(time: str) -> str:

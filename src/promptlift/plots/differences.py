@@ -1,4 +1,4 @@
-"""Differences in percentage points around a line at 0, as several pictures draw them."""
+"""Differences in percentage points around a line at 0, shared by several plots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from promptlift.plots import style as look
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,18 +19,18 @@ ENDS = ["difference", "difference_low", "difference_high"]
 
 
 def points_axis(ax: Axes, label: str) -> None:
-    """Make x an axis of signed percentage points, with a line at 0 and no marks along y."""
-    look.frame_axes(ax, "x")
+    """Make x an axis of signed percentage points with a line at 0, without ticks on y."""
+    theme.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
     ax.set_xlabel(label)
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
-    ax.axvline(0.0, color=look.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
 
 
 def signed(value: float, form: str = ".4g") -> str:
-    """Write a difference with its sign, the minus of typography, and 0 without any."""
+    """Format a difference with its sign (a typographic minus); 0 has none."""
     text = f"{value:+{form}}"
     return "0" if float(text) == 0 else text.replace("-", "−")
 
@@ -45,24 +45,24 @@ def draw_differences(
     ax
         Axes of `points_axis`.
     rows
-        Place of each row on y.
+        Position of each row on y.
     table
-        Rows with ``difference``, ``difference_low``, ``difference_high``; without an interval they are hollow.
+        Rows with ``difference``, ``difference_low``, ``difference_high``; points without an interval are hollow.
     n
-        Column of the size behind each; below 5 it is hollow.
+        Column of the sample size; below 5 a point is hollow.
     color, style
         Colour of points and whiskers, properties of the points.
     """
-    bare = table[ENDS].isna().any(axis=1)
-    weight = np.where(bare, 0, table[n].to_numpy(np.float64, na_value=0.0))
-    look.draw_estimates(
+    no_interval = table[ENDS].isna().any(axis=1)
+    weight = np.where(no_interval, 0, table[n].to_numpy(np.float64, na_value=0.0))
+    theme.draw_estimates(
         ax, rows, table.assign(_weight=weight), "difference", "_weight",
-        color=color or look.palette(ax)[0], horizontal=True, **style,
+        color=color or theme.palette(ax)[0], horizontal=True, **style,
     )  # fmt: skip
 
 
 def fit_points(ax: Axes, *values: Any) -> None:
-    """Leave room on x for all the values, and for 0."""
+    """Set the limits of x so that all values and 0 are visible."""
     seen = np.concatenate([np.asarray(value, np.float64).ravel() for value in values])
     seen = seen[np.isfinite(seen)]
     if not len(seen):

@@ -1,4 +1,4 @@
-"""Fonts for scripts that the figure's own font lacks: found among those installed, named behind it."""
+"""Fallback fonts for scripts that the font of a figure lacks, chosen from the installed ones."""
 
 from __future__ import annotations
 
@@ -16,19 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "covering", "make_readable"]
 
-MISSING = (
-    "Some characters are in no font of this machine and are drawn as boxes; installing one that has them, such "
-    "as Noto Sans CJK, draws them."
-)
+MISSING = "Characters that no installed font has are drawn as boxes; install a font that has them, such as Noto Sans CJK."
 _BOX = "\N{WHITE SQUARE}"
 _GENERIC = ("serif", "sans-serif", "sans serif", "cursive", "fantasy", "monospace")
-# Families that systems ship for many scripts, tried before all others: each is made for reading.
+# Legible families for many scripts that systems ship, tried before all others.
 _LIKELY = (
     "Noto Sans CJK", "Noto Sans JP", "Noto Sans SC", "Noto Sans KR", "Source Han Sans", "Hiragino Sans",
     "PingFang", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Apple SD Gothic", "WenQuanYi", "Noto Sans",
     "Segoe UI", "Nirmala UI", "Arial Unicode MS", "Droid Sans Fallback", "FreeSans", "Unifont",
 )  # fmt: skip
-# These draw the name of a script instead of its characters, or formulas in an alphabet of their own.
+# These draw placeholders instead of characters, or have an encoding of their own for formulas.
 _NO_LETTERS = (
     "Last Resort",
     "LastResort",
@@ -44,7 +41,7 @@ _NO_LETTERS = (
 
 
 def make_readable(texts: Iterable[Text]) -> bool:
-    """Give texts with characters that their font lacks further fonts that are installed here.
+    """Add installed fallback fonts to texts with characters that their font lacks.
 
     Nothing is downloaded, and texts that can be drawn stay as they are. Characters of no installed font become
     boxes, unless the figure keeps its text as text (SVG with ``svg.fonttype`` "none"): a browser has more fonts.
@@ -52,16 +49,16 @@ def make_readable(texts: Iterable[Text]) -> bool:
     Returns
     -------
     bool
-        Whether characters are left that no font here has.
+        Whether there are characters that no installed font has.
     """
     left = False
     for text in texts:
-        said = text.get_text()
-        if said.isascii():
+        content = text.get_text()
+        if content.isascii():
             continue
         properties = text.get_fontproperties()
         families = _installed(tuple(properties.get_family()))
-        lacking = _lacking(frozenset(said), families, properties.get_weight(), properties.get_style())
+        lacking = _lacking(frozenset(content), families, properties.get_weight(), properties.get_style())
         if not lacking:
             continue
         more = covering(lacking)
@@ -70,12 +67,12 @@ def make_readable(texts: Iterable[Text]) -> bool:
         unknown = lacking - _covered(more, lacking)
         if unknown and mpl.rcParams["svg.fonttype"] != "none":
             left = True
-            text.set_text("".join(_BOX if char in unknown else char for char in said))
+            text.set_text("".join(_BOX if char in unknown else char for char in content))
     return left
 
 
 def _installed(families: tuple[str, ...]) -> tuple[str, ...]:
-    """The families that matplotlib will take: of a generic name, the first that is installed."""
+    """Return the families that matplotlib will use; for a generic name, the first that is installed."""
     known = {entry.name for entry in font_manager.fontManager.ttflist}
     found = []
     for family in families:
@@ -89,7 +86,7 @@ def _installed(families: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _lacking(chars: frozenset[str], families: tuple[str, ...], weight: Any, slant: Any) -> frozenset[str]:
-    """Characters that none of the families has. Line breaks need none."""
+    """Return the characters that none of the families has; whitespace needs none."""
     lacking = {char for char in chars if not char.isspace()}
     for family in families:
         properties = font_manager.FontProperties(family=family, weight=weight, style=slant)
@@ -99,7 +96,7 @@ def _lacking(chars: frozenset[str], families: tuple[str, ...], weight: Any, slan
 
 @lru_cache(maxsize=512)
 def covering(chars: frozenset[str]) -> tuple[str, ...]:
-    """Find installed families that together have as many of the characters as can be, the likely ones first.
+    """Return installed families that together have as many of the characters as possible, likely ones first.
 
     Parameters
     ----------
@@ -109,7 +106,7 @@ def covering(chars: frozenset[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Names of families in the order in which they are needed.
+        Family names, in the order in which to try them.
     """
     left, families = set(chars), []
     for entry in _candidates():
@@ -129,7 +126,7 @@ def _covered(families: tuple[str, ...], chars: frozenset[str]) -> frozenset[str]
 
 
 def _candidates() -> list[Any]:
-    """One upright, regular font of each installed family, the likely families first."""
+    """Return one upright, regular font of each installed family, likely families first."""
     best: dict[str, Any] = {}
     for entry in font_manager.fontManager.ttflist:
         if entry.name.startswith(_NO_LETTERS):
@@ -151,12 +148,12 @@ def _rank(name: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _known(path: str, index: int, chars: frozenset[str]) -> frozenset[str]:
-    """Characters of ``chars`` that a font file has; none when matplotlib cannot draw with it."""
+    """Return the characters of ``chars`` that a font file has; none when matplotlib cannot draw with it."""
     try:
         font = FT2Font(path, face_index=index) if index else FT2Font(path)
         found = frozenset(char for char in chars if font.get_char_index(ord(char)))
         if found:
-            # Fonts of coloured bitmaps have characters, but no outlines of any size.
+            # Bitmap fonts have characters, but no scalable outlines.
             font.set_size(10, 72)
             font.load_char(ord(next(iter(found))))
     except (OSError, RuntimeError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Pictures of what conversations mention: issues and topics."""
+"""Plots of what conversations mention: issues and topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift import analysis
-from promptlift.plots import style as look
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,17 +26,17 @@ def issues(
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw the most frequent issues: share of conversations with intervals, severity, completion with and without.
+    """Draw the most frequent issues: share of conversations, interval, severity, completion with and without.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.issues``, or its answer (then ``by``, ``top`` and ``level`` are the
-        answer's).
+        Conversations, as for ``analysis.issues``, or its result (which then sets ``by``, ``top`` and
+        ``level``).
     by, top, level
-        As for ``analysis.issues``. At most six groups are drawn, the largest ones.
+        As for ``analysis.issues``. Only the six largest groups are drawn.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
@@ -48,10 +48,10 @@ def issues(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.issues`` raises them.
+        Raised by ``analysis.issues``.
     """
     table = data
-    if not look.precomputed(data, "issues"):
+    if not theme.precomputed(data, "issues"):
         table = analysis.issues(data, by=by, top=top, level=level)
     return _draw(table, "issue", ax, style)
 
@@ -65,17 +65,17 @@ def topics(
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw the most frequent topics: share of conversations with intervals, completion with and without.
+    """Draw the most frequent topics: share of conversations, interval, completion with and without.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.topics``, or its answer (then ``by``, ``top`` and ``level`` are the
-        answer's).
+        Conversations, as for ``analysis.topics``, or its result (which then sets ``by``, ``top`` and
+        ``level``).
     by, top, level
-        As for ``analysis.topics``. At most six groups are drawn, the largest ones.
+        As for ``analysis.topics``. Only the six largest groups are drawn.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color``, and properties of the points, such as ``marker``.
 
@@ -87,25 +87,25 @@ def topics(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.topics`` raises them.
+        Raised by ``analysis.topics``.
     """
     table = data
-    if not look.precomputed(data, "topics"):
+    if not theme.precomputed(data, "topics"):
         table = analysis.topics(data, by=by, top=top, level=level)
     return _draw(table, "topic", ax, style)
 
 
 def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
     by = table.attrs["promptlift"]["by"]
-    count = 1 if by is None else min(look.MAX_GROUPS, table[by].nunique(dropna=False))
-    ax = look.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
-    return look.finish(ax, table, draw_mentions(ax, table, label, **style))
+    count = 1 if by is None else min(theme.MAX_GROUPS, table[by].nunique(dropna=False))
+    ax = theme.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
+    return theme.finish(ax, table, draw_mentions(ax, table, label, **style))
 
 
 def draw_mentions(
     ax: Axes, table: pd.DataFrame, label: str, *, color: Any = None, outcomes: bool = True, **style: Any
 ) -> list[str]:
-    """Draw the answer of ``analysis.issues`` or ``topics`` and give the notes that belong under it.
+    """Draw the result of ``analysis.issues`` or ``topics`` and return the notes under it.
 
     Parameters
     ----------
@@ -118,20 +118,20 @@ def draw_mentions(
     color, style
         Colour of the groups and properties of the points.
     outcomes
-        Whether to write how tasks fared with and without each.
+        Whether to write the completion with and without each.
     """
     facts = table.attrs["promptlift"]
     by = facts["by"]
-    groups, left_out, _ = look.groups_of(ax, table, by, "n", color)
-    look.frame_axes(ax, "x")
+    groups, omitted, _ = theme.groups_of(ax, table, by, "n", color)
+    theme.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
     titles = list(dict.fromkeys(table[label]))
     ax.set_xlabel("Share of conversations with insights")
     if not titles:
         ax.set_xticks([])
-        look.say_empty(ax, f"No {label}s" if facts["n_judged"] else "No conversations with insights")
-        return look.notes_of(table)
+        theme.show_empty(ax, f"No {label}s" if facts["n_judged"] else "No conversations with insights")
+        return theme.notes_of(table)
     headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
     ax.set_xlim(0, min(1.0, 1.08 * float(table["share_high"].max())))
@@ -141,21 +141,21 @@ def draw_mentions(
     for place, group in enumerate(groups):
         at = rows + ((len(groups) - 1) / 2 - place) * 0.5 / len(groups)
         points = {"marker": group.marker} | style
-        look.draw_estimates(
+        theme.draw_estimates(
             ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
         )
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
         totals = [int(group.rows["total"].max()) for group in groups]
-        look.legend(ax, groups, totals)
-    return look.notes_of(table, left_out)
+        theme.legend(ax, groups, totals)
+    return theme.notes_of(table, omitted)
 
 
 def _write_rows(
     ax: Axes, table: pd.DataFrame, titles: list[str], label: str, *, outcomes: bool, compared: bool
 ) -> None:
-    """Write each title over its row, and at the right its counts: margins would swallow long titles."""
-    room = max(14, int((look.inches_wide(ax) - 1.6) * 13))
+    """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
+    width = max(14, int((theme.inches_wide(ax) - 1.6) * 13))
     for place, title in enumerate(titles):
         rows = table[table[label] == title]
         first = rows.iloc[0]
@@ -164,14 +164,14 @@ def _write_rows(
         right = f"{counts} · {severity} severity" if isinstance(severity, str) else counts
         spread = 0.0 if not compared else 0.24
         y = len(titles) - 1 - place + spread
-        _write(ax, 0, y, look.plain(title, room), 17 if outcomes else 7, "small")
+        _write(ax, 0, y, theme.plain(title, width), 17 if outcomes else 7, "small")
         _write(ax, 1, y, right, 17 if outcomes else 7, 7.5)
         if outcomes:
-            fared = (
+            completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "
                 f"{first['completed_without']:,} of {first['n_rated_without']:,} without"
             )
-            _write(ax, 0, y, fared, 7, 7.5)
+            _write(ax, 0, y, completion, 7, 7.5)
 
 
 def _write(ax: Axes, x: float, y: float, text: str, lift: float, size: Any) -> None:

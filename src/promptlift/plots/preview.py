@@ -1,4 +1,4 @@
-"""A picture to look at while the rows of the real one are read."""
+"""A preview that a notebook shows while the rows of the real plot are read."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["in_notebook", "shown_meanwhile"]
+__all__ = ["in_notebook", "shown_while"]
 
 
 def in_notebook() -> bool:
-    """Tell whether this code runs in a notebook's kernel, where a picture can be shown and taken back."""
+    """Whether this code runs in a notebook kernel, where a figure can be shown and removed again."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager
-def shown_meanwhile(draw: Callable[[], Figure]) -> Iterator[None]:
-    """Show a figure in the notebook for as long as the block runs.
+def shown_while(draw: Callable[[], Figure]) -> Iterator[None]:
+    """Show a figure in the notebook while the block runs.
 
     Parameters
     ----------
     draw
-        Makes the figure; it is closed here.
+        Returns the figure, which is closed here.
     """
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
     from IPython.display import display  # noqa: PLC0415  (only notebooks have it loaded)

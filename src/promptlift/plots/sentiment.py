@@ -1,4 +1,4 @@
-"""Pictures of sentiment labels: how they are spread, and how that goes over time."""
+"""Plots of sentiment: its distribution, and its trend over time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from promptlift import analysis
-from promptlift.plots import style as look
-from promptlift.plots.timeline import RATES, SCORES, draw_periods, lane_height
+from promptlift.plots import theme
+from promptlift.plots.periods import RATES, SCORES, draw_periods, lane_height
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,17 +29,17 @@ def sentiment_distribution(
 ) -> Axes:
     """Draw the share of conversations with each sentiment, with intervals.
 
-    Shares of fewer than 5 conversations in all are hollow.
+    Shares of fewer than 5 conversations are hollow.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.sentiment_distribution``, or its answer (then ``by`` and ``level`` are
-        the answer's).
+        Conversations, as for ``analysis.sentiment_distribution``, or its result (which then sets ``by`` and
+        ``level``).
     by, level
-        As for ``analysis.sentiment_distribution``. At most six groups are drawn, the largest ones.
+        As for ``analysis.sentiment_distribution``. Only the six largest groups are drawn.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color`` (a mapping from label, or with ``by`` from group, to colour, or one colour), and properties of
         the points, such as ``marker``.
@@ -52,13 +52,13 @@ def sentiment_distribution(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.sentiment_distribution`` raises them.
+        Raised by ``analysis.sentiment_distribution``.
     """
     table = data
-    if not look.precomputed(data, "sentiment_distribution"):
+    if not theme.precomputed(data, "sentiment_distribution"):
         table = analysis.sentiment_distribution(data, by=by, level=level)
-    ax = look.new_axes(ax, 7.0, 3.4)
-    return look.finish(ax, table, draw_sentiment(ax, table, **style))
+    ax = theme.new_axes(ax, 7.0, 3.4)
+    return theme.finish(ax, table, draw_sentiment(ax, table, **style))
 
 
 def sentiment_trend(
@@ -74,21 +74,21 @@ def sentiment_trend(
 ) -> Axes:
     """Draw sentiment by period, with intervals, and how many conversations each period has.
 
-    Periods with fewer than 5 conversations are hollow, and the line has a gap where there are none.
+    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
 
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.sentiment_trend``, or its answer (then ``freq``, ``by``, ``tz`` and
-        ``level`` are the answer's).
+        Conversations, as for ``analysis.sentiment_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
+        and ``level``).
     freq, by, tz, level
-        As for ``analysis.sentiment_trend``. At most six groups are drawn, the largest ones.
+        As for ``analysis.sentiment_trend``. Only the six largest groups are drawn.
     value
-        What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), or of several in a list,
-        or the mean ``"score"``. By default the shares of negative and positive; with ``by``, where only one can
-        be drawn, the share of negative.
+        What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), of several labels in a list,
+        or the mean ``"score"``. By default the shares of negative and positive; with ``by``, which allows only one,
+        the share of negative.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     style
         ``color`` (a list, or a mapping from label, or with ``by`` from group, to colour), and properties of the
         points, such as ``markersize``.
@@ -96,23 +96,23 @@ def sentiment_trend(
     Returns
     -------
     Axes
-        x is time in days of matplotlib, y a fraction, or the score from -1 to 1. Where lines would cover each
-        other, each has a lane of its own under the first.
+        x is time in matplotlib days, y a fraction, or the score from -1 to 1. Lines that would
+        overlap have a lane each, one below the other.
 
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.sentiment_trend`` raises them, or when ``value`` cannot be drawn.
+        Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
     """
-    values = _values(value, by if not look.precomputed(data, "sentiment_trend") else _by(data))
+    values = _values(value, by if not theme.precomputed(data, "sentiment_trend") else _by(data))
     table = data
-    if not look.precomputed(data, "sentiment_trend"):
+    if not theme.precomputed(data, "sentiment_trend"):
         table = analysis.sentiment_trend(data, freq=freq, by=by, tz=tz, level=level)
     by = _by(table)
     count = len(values) if by is None else table[by].nunique(dropna=False)
     rows = len(table) * (len(values) if by is None else 1)
-    ax = look.new_axes(ax, 8.5, lane_height(count, rows))
-    return look.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
+    ax = theme.new_axes(ax, 8.5, lane_height(count, rows))
+    return theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
 
 
 def _by(table: pd.DataFrame) -> str | None:
@@ -130,22 +130,22 @@ def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Valu
             f"value must be 'negative', 'neutral' or 'positive', a list of these, or 'score', not {value!r}."
         )
     if by is not None and len(values) > 1:
-        raise ValueError("With by, value must be one label or 'score': more lines would hide each other.")
+        raise ValueError("With by, value must be one label or 'score', because more lines would overlap.")
     return tuple(dict.fromkeys(values))
 
 
 def draw_sentiment_trend(
     ax: Axes, table: pd.DataFrame, values: Sequence[Value], *, color: Any = None, **style: Any
 ) -> list[str]:
-    """Draw the answer of ``analysis.sentiment_trend`` and give the notes that belong under it."""
+    """Draw the result of ``analysis.sentiment_trend`` and return the notes under it."""
     facts, score = table.attrs["promptlift"], values[0] == "score"
     by, n = facts["by"], "sentiment_n" if score else "n"
     shown = np.ones(len(table), bool)
-    left_out = None
+    omitted = None
     if by is None and not score:
         groups = [_label_group(table, label, color, place) for place, label in enumerate(values)]
     else:
-        groups, left_out, shown = look.groups_of(ax, table, by, n, color)
+        groups, omitted, shown = theme.groups_of(ax, table, by, n, color)
         groups = [_estimated(group, "sentiment" if score else values[0]) for group in groups]
     anything = bool(table[["n", "n_missing"]].to_numpy().any())
     starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
@@ -156,34 +156,34 @@ def draw_sentiment_trend(
     )  # fmt: skip
     ax.set_ylabel("Mean sentiment score" if score else _share_label(values if by is None else values[:1]))
     if not table[n].any():
-        look.say_empty(ax, "No conversations with insights" if anything else "No conversations")
-        return look.notes_of(table)
+        theme.show_empty(ax, "No conversations with insights" if anything else "No conversations")
+        return theme.notes_of(table)
     missing = int(table.loc[shown, "n_missing"].sum())
     undated = int(facts.get("n_undated", 0))
-    said = [f"{missing:,} without a sentiment"] * bool(missing) + [f"{undated:,} without a time"] * bool(
+    parts = [f"{missing:,} without a sentiment"] * bool(missing) + [f"{undated:,} without a time"] * bool(
         undated
     )
-    return look.notes_of(table, left_out, f"Not counted: {', '.join(said)}." if said else None)
+    return theme.notes_of(table, omitted, f"Not counted: {', '.join(parts)}." if parts else None)
 
 
 def _share_label(values: Sequence[str]) -> str:
     return f"Share of {values[0]} conversations" if len(values) == 1 else "Share of conversations"
 
 
-def _estimated(group: look.Group, label: str) -> look.Group:
-    return look.Group(_estimates(group.rows, label), group.name, group.color, group.marker)
+def _estimated(group: theme.Group, label: str) -> theme.Group:
+    return theme.Group(_estimates(group.rows, label), group.name, group.color, group.marker)
 
 
-def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> look.Group:
+def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> theme.Group:
     given = color.get(label) if isinstance(color, dict) else color
     if isinstance(given, list | tuple):
         given = given[place % len(given)]
-    tone = given or look.SENTIMENT_COLORS[label]
-    return look.Group(_estimates(table, label), label, tone, _MARKERS[label])
+    own_color = given or theme.SENTIMENT_COLORS[label]
+    return theme.Group(_estimates(table, label), label, own_color, _MARKERS[label])
 
 
 def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
-    """Rows with the shares of a label, or with the mean of ``sentiment``, as ``estimate``."""
+    """Return the rows with the shares of a label, or the mean of ``sentiment``, as ``estimate``."""
     names = {
         f"{label}_{'mean' if label == 'sentiment' else 'share'}": "estimate",
         f"{label}_low": "estimate_low",
@@ -193,11 +193,11 @@ def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
-    """Draw the answer of ``analysis.sentiment_distribution`` and give the notes that belong under it."""
+    """Draw the result of ``analysis.sentiment_distribution`` and return the notes under it."""
     by = table.attrs["promptlift"]["by"]
-    groups, left_out, shown = look.groups_of(ax, table, by, "n", color if by is not None else None)
-    look.frame_axes(ax, "x")
-    labels = list(look.SENTIMENT_COLORS)
+    groups, omitted, shown = theme.groups_of(ax, table, by, "n", color if by is not None else None)
+    theme.frame_axes(ax, "x")
+    labels = list(theme.SENTIMENT_COLORS)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
@@ -205,35 +205,40 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     ax.set_ylim(-0.6, 2.6 + (0.35 * ((len(groups) + 1) // 2) if by is not None else 0))
     ax.set_yticks(range(3), labels)
     if total == 0:
-        look.say_empty(
+        theme.show_empty(
             ax, "No conversations" if not table["n_missing"].any() else "No conversations with insights"
         )
-        return look.notes_of(table)
+        return theme.notes_of(table)
     if by is None:
         _draw_one(ax, table, color, style)
-        # From five digits on, the total stands under the axis only: the margin is narrow.
+        # From five digits on, the total is only in the axis label, because the margin is narrow.
         of = f" of {total:,}" if total < 10_000 else ""
         ax.set_yticks(range(3), [f"{label}\n{n:,}{of}" for label, n in zip(labels, table["n"], strict=True)])
     else:
         for place, group in enumerate(groups):
             at = np.arange(3) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)
             points = {"marker": group.marker} | style
-            look.draw_estimates(
+            theme.draw_estimates(
                 ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
-        look.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
+        theme.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
     missing = int(table.loc[shown, "n_missing"].sum() / 3)
-    return look.notes_of(
-        table, left_out, f"{missing:,} without a sentiment are not counted." if missing else None
+    return theme.notes_of(
+        table, omitted, f"{missing:,} without a sentiment are not counted." if missing else None
     )
 
 
 def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) -> None:
-    for place, label in enumerate(look.SENTIMENT_COLORS):
+    for place, label in enumerate(theme.SENTIMENT_COLORS):
         given = color.get(label) if isinstance(color, dict) else color
-        tone = given or look.SENTIMENT_COLORS[label]
+        own_color = given or theme.SENTIMENT_COLORS[label]
         row = table.iloc[[place]]
         ax.barh(
-            place, row["share"], height=0.5, color=tone, alpha=0.4 if look.is_dark(ax) else 0.22, linewidth=0
+            place,
+            row["share"],
+            height=0.5,
+            color=own_color,
+            alpha=0.4 if theme.is_dark(ax) else 0.22,
+            linewidth=0,
         )
-        look.draw_estimates(ax, [place], row, "share", "total", color=tone, horizontal=True, **style)
+        theme.draw_estimates(ax, [place], row, "share", "total", color=own_color, horizontal=True, **style)

@@ -1,4 +1,4 @@
-"""The lift of each variant with its interval, and how the confidence grew."""
+"""Plots of the lift of each variant with its interval, and of the confidence after each pass."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift import analysis
-from promptlift.plots import style as look
+from promptlift.plots import theme, variant_captions
 from promptlift.plots.fonts import make_readable
-from promptlift.plots.variant_words import axis_of, notes_under, numbers_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -24,8 +23,8 @@ _PANELS_MAX: Final = 6
 _ROWS_MAX: Final = 30
 _LINES_MAX: Final = 6
 _HEADINGS: Final = {
-    "confirm": "Confirmation: fresh conversations, looked at after every pass",
-    "screen": "Screening: other conversations, only to choose the finalist; not comparable with the confirmation",
+    "confirm": "Confirmation: new conversations, evaluated after every pass",
+    "screen": "Screening: different conversations, used only to choose the finalist; not comparable with the confirmation",
 }
 
 
@@ -39,18 +38,18 @@ def variant_lift(
 ) -> Axes:
     """Draw the lift of each variant over the original as a forest plot.
 
-    The line at 0 is the original. A filled dot has the interval that the service sent, with an arrow where the interval
-    has no end; a hollow dot has none, and none is made up. The small diamond is the lift to expect. A winner is
-    marked by its word. Variants of the screening stand in a panel of their own: other conversations.
+    The line at 0 is the original. A filled dot has the interval that the service reports, with an arrow on a side without
+    a bound; a hollow dot has no interval. The small diamond is the expected lift. The winner is marked "winner". Variants
+    of the screening have a panel of their own, because they were tested on other conversations.
 
     Parameters
     ----------
     variants
-        What ``lift.variants`` or ``analysis.variant_lift`` gives.
+        The table of ``lift.variants`` or ``analysis.variant_lift``.
     equivalence
-        Percent: a grey band from minus to plus this shows lifts that make no practical difference. ``None`` draws none.
+        Lifts within plus or minus this many percent make no practical difference; drawn as a grey band.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     color
         Colour of dots and whiskers.
     style
@@ -64,25 +63,25 @@ def variant_lift(
     Raises
     ------
     FrameError, ValueError
-        As ``analysis.variant_lift`` raises them.
+        Raised by ``analysis.variant_lift``.
     """
     table = variants
-    if not _is_answer(variants, "variant_lift", "low_unbounded"):
+    if not _is_result(variants, "variant_lift", "low_unbounded"):
         table = analysis.variant_lift(variants, equivalence=equivalence)
     facts = table.attrs["promptlift"]
     band = equivalence if equivalence is not None else facts.get("equivalence")
     drawn, panels, notes = _panels(table)
     rows = sum(len(panel) for panel in panels)
-    ax = look.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
-    look.frame_axes(ax, "x")
+    ax = theme.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
+    theme.frame_axes(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.set_yticks([])
-    ax.set_xlabel(axis_of(drawn))
-    ax.set_title(title_of(table, facts), loc="left", fontsize="medium")
+    ax.set_xlabel(variant_captions.axis_label(drawn))
+    ax.set_title(variant_captions.title(table, facts), loc="left", fontsize="medium")
     if table.empty:
         ax.set_xticks([])
-        look.say_empty(ax, "No variants beside the original yet")
-        return look.finish(ax, table, look.notes_of(table))
+        theme.show_empty(ax, "No variants yet")
+        return theme.finish(ax, table, theme.notes_of(table))
     low, high = _limits(drawn, band)
     ax.set_xlim(low, high)
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
@@ -95,27 +94,25 @@ def variant_lift(
             (low, high),
             band,
             _name_width(ax),
-            {"color": color or look.palette(ax)[0], "ground": ax.get_facecolor(), **style},
+            {"color": color or theme.palette(ax)[0], "ground": ax.get_facecolor(), **style},
         )
         if len(panels) > 1:
             _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
-    return look.finish(ax, table, look.notes_of(table, *notes_under(drawn, facts, band), *notes))
+    return theme.finish(ax, table, theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes))
 
 
-def _is_answer(data: Any, name: str, column: str) -> bool:
+def _is_result(data: Any, name: str, column: str) -> bool:
     attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
     return isinstance(attrs, dict) and attrs.get("table") == name and column in data.columns
 
 
 def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list[str]]:
-    """Rows that are drawn, in panels of rows that may be compared, and what was left out."""
+    """Return the rows to draw, their panels of comparable rows, and notes about omitted ones."""
     notes = []
     unknown = table["lift"].isna()
     if unknown.any() and not unknown.all():
-        names = ", ".join(look.plain(name, 24) for name in table.loc[unknown, "name"].head(5))
-        notes.append(
-            f"Without a lift, because nothing was measured or the original completed nothing: {names}."
-        )
+        names = ", ".join(theme.plain(name, 24) for name in table.loc[unknown, "name"].head(5))
+        notes.append(f"No lift, because nothing was measured or the original completed nothing: {names}.")
     shown = table[~unknown] if not unknown.all() else table
     keys = ["optimization_id", "stage"]
     panels = [rows for _, rows in shown.groupby(keys, sort=False, dropna=False)]
@@ -124,13 +121,15 @@ def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list
         if len(kept) < _PANELS_MAX and sum(map(len, kept)) + len(panel) <= _ROWS_MAX:
             kept.append(panel)
     if len(kept) < len(panels):
-        notes.append(f"{len(kept)} of {len(panels)} groups are shown: choose an optimization.")
+        notes.append(
+            f"{len(kept)} of {len(panels)} groups are shown; choose one optimization to see the rest."
+        )
     drawn = pd.concat(kept) if kept else shown
     return drawn, kept, notes
 
 
 def _rectangles(panels: list[pd.DataFrame]) -> list[tuple[float, float, float, float]]:
-    """Places of the panels from the top, as fractions of the axes; the heights go by the rows."""
+    """Return the places of the panels from the top as fractions of the axes, with heights by number of rows."""
     gap = 0.45
     heights = [0.55 * len(panel) for panel in panels]
     whole = sum(heights) + gap * len(panels)
@@ -144,7 +143,7 @@ def _rectangles(panels: list[pd.DataFrame]) -> list[tuple[float, float, float, f
 
 def _panel_axes(ax: Axes, rect: tuple[float, float, float, float]) -> Axes:
     panel = ax.inset_axes(rect)
-    look.frame_axes(panel, "x")
+    theme.frame_axes(panel, "x")
     panel.set_facecolor("none")
     panel.set_yticks([])
     panel.tick_params(bottom=False, labelbottom=False)
@@ -156,11 +155,11 @@ def _panel_axes(ax: Axes, rect: tuple[float, float, float, float]) -> Axes:
 
 def _head(ax: Axes, panel: pd.DataFrame, *, several: bool, first: bool) -> None:
     stage = panel["stage"].iloc[0]
-    words = _HEADINGS.get(str(stage), "Stage not given")
+    words = _HEADINGS.get(str(stage), "Stage not reported")
     if several:
-        words = f"{look.plain(panel['optimization_id'].iloc[0], 28)} · {words.partition(':')[0]}"
+        words = f"{theme.plain(panel['optimization_id'].iloc[0], 28)} · {words.partition(':')[0]}"
     if not first:
-        ax.spines["top"].set(visible=True, color=look.foreground(), alpha=0.3)
+        ax.spines["top"].set(visible=True, color=theme.foreground(), alpha=0.3)
     text = ax.annotate(
         words, (0, 1), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
         ha="left", va="bottom", fontsize="small", fontweight="bold", annotation_clip=False,
@@ -181,13 +180,13 @@ def _draw_panel(
     ax.set_ylim(len(panel) - 0.55, -0.75)
     if band is not None:
         ax.axvspan(
-            max(-band, low), min(band, high), color=look.foreground(), alpha=0.1, linewidth=0, zorder=0
+            max(-band, low), min(band, high), color=theme.foreground(), alpha=0.1, linewidth=0, zorder=0
         )
-    ax.axvline(0.0, color=look.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
     for y, row in enumerate(panel.to_dict("records")):
         _draw_row(ax, y, row, limits, **style)
         mark = " · winner" if row["is_winner"] else ""
-        look.name_row(ax, y, f"{look.plain(row['name'], width)}{mark}", numbers_of(row))
+        theme.name_row(ax, y, f"{theme.plain(row['name'], width)}{mark}", variant_captions.row_numbers(row))
     make_readable(ax.texts)
 
 
@@ -228,18 +227,18 @@ def _draw_row(
     )
     if not pd.isna(row["lift_expected"]):
         ax.plot(
-            row["lift_expected"], y, linestyle="none", marker="D", markersize=3.5, color=look.foreground(),
+            row["lift_expected"], y, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(),
             alpha=0.85, zorder=5,
         )  # fmt: skip
 
 
 def _name_width(ax: Axes) -> int:
-    """Letters of a name beside which the numbers of its row still fit."""
-    return max(16, min(80, int(look.inches_wide(ax) * 16) - 44))
+    """Return how many characters of a name leave room for the numbers of its row."""
+    return max(16, min(80, int(theme.inches_wide(ax) * 16) - 44))
 
 
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
-    """Range of x: everything, except ends so far out that they would squeeze the rest."""
+    """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
     inner = shown[["lift", "lift_expected"]].to_numpy(np.float64).ravel()
     inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
     low, high = float(inner.min()), float(inner.max())
@@ -255,16 +254,16 @@ def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
 
 
 def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = None, **style: Any) -> Axes:
-    """Draw how the confidence grew from pass to pass, with the line that a winner must reach.
+    """Draw the confidence after each pass, with the line that a winner must reach.
 
-    Where the service gives no confidence by pass, the one that it reported is a single dot.
+    A single dot is the final confidence of a service that reports none by pass.
 
     Parameters
     ----------
     variants
-        What ``lift.variants`` or ``analysis.variant_confidence`` gives.
+        The table of ``lift.variants`` or ``analysis.variant_confidence``.
     ax
-        Axes to draw on; a new figure without.
+        Axes to draw on; by default those of a new figure.
     color
         Colour of the line.
     style
@@ -278,34 +277,34 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     Raises
     ------
     FrameError
-        As ``analysis.variant_confidence`` raises it.
+        Raised by ``analysis.variant_confidence``.
     """
     table = variants
-    if not _is_answer(variants, "variant_confidence", "reached"):
+    if not _is_result(variants, "variant_confidence", "reached"):
         table = analysis.variant_confidence(variants)
     facts = table.attrs["promptlift"]
-    ax = look.new_axes(ax, 7.0, 3.6)
-    look.frame_axes(ax, "y")
+    ax = theme.new_axes(ax, 7.0, 3.6)
+    theme.frame_axes(ax, "y")
     ax.set_ylim(0.0, 1.02)
     ax.set_ylabel("Confidence that the variant is better")
     ax.set_xlabel("Pass of the confirmation")
     known = table[table["confidence"].notna()]
     if known.empty:
         ax.set_xticks([])
-        look.say_empty(ax, "No confidence yet")
-        return look.finish(ax, table, look.notes_of(table))
+        theme.show_empty(ax, "No confidence yet")
+        return theme.finish(ax, table, theme.notes_of(table))
     runs = [rows for _, rows in known.groupby("optimization_id", sort=False, dropna=False)]
     notes = []
     if len(runs) > _LINES_MAX:
         notes.append(f"The first {_LINES_MAX} of {len(runs)} optimizations are shown.")
         runs = runs[:_LINES_MAX]
-    tones = look.palette(ax) if color is None else [color]
+    tones = theme.palette(ax) if color is None else [color]
     groups = [
-        look.Group(
+        theme.Group(
             rows,
-            look.plain(rows["optimization_id"].iloc[0], 28),
+            theme.plain(rows["optimization_id"].iloc[0], 28),
             tones[place % len(tones)],
-            look.MARKERS[place % len(look.MARKERS)],
+            theme.MARKERS[place % len(theme.MARKERS)],
         )
         for place, rows in enumerate(runs)
     ]
@@ -313,25 +312,25 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
         _draw_run(ax, group, style)
     _threshold_lines(ax, pd.concat(runs))
     if len(groups) > 1:
-        look.legend(ax, groups, [len(rows) for rows in runs], "passes")
+        theme.legend(ax, groups, [len(rows) for rows in runs], "passes")
     if not facts.get("has_trace"):
-        notes.append("The service gives no confidence by pass, only the one that it reports.")
+        notes.append("The service reports only a final confidence, not one for each pass.")
         ax.set_xticks([])
         ax.set_xlabel("")
     last = runs[0].iloc[-1] if len(runs) == 1 else None
     if last is not None:
-        ax.set_title(f"confidence {last['confidence']:.2f} as reported", loc="left", fontsize="medium")
+        ax.set_title(f"confidence {last['confidence']:.2f}", loc="left", fontsize="medium")
     method = facts.get("confidence_method")
     if method != "sequential-mcnemar-e-value":
         notes.append(
-            "How the service defines its confidence is not given."
+            "The service does not say how it defines confidence."
             if not method
-            else f"Method: {look.plain(method)}."
+            else f"Method: {theme.plain(method)}."
         )
-    return look.finish(ax, table, look.notes_of(table, *notes))
+    return theme.finish(ax, table, theme.notes_of(table, *notes))
 
 
-def _draw_run(ax: Axes, group: look.Group, style: dict[str, Any]) -> None:
+def _draw_run(ax: Axes, group: theme.Group, style: dict[str, Any]) -> None:
     x = group.rows["look"].astype("float64").fillna(1.0).to_numpy()
     given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3} | style
     first = not ax.lines
@@ -343,7 +342,7 @@ def _draw_run(ax: Axes, group: look.Group, style: dict[str, Any]) -> None:
 
 def _threshold_lines(ax: Axes, shown: pd.DataFrame) -> None:
     for threshold in sorted(shown["threshold"].dropna().unique()):
-        ax.axhline(threshold, color=look.foreground(), linestyle="--", linewidth=1.0, alpha=0.8, zorder=2)
+        ax.axhline(threshold, color=theme.foreground(), linestyle="--", linewidth=1.0, alpha=0.8, zorder=2)
         ax.annotate(
             f"a winner needs {threshold:.2f}", (0, threshold), xycoords=ax.get_yaxis_transform(),
             xytext=(3, 2), textcoords="offset points", ha="left", va="bottom", fontsize=7.5,

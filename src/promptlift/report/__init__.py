@@ -88,7 +88,7 @@ def write(
     ValueError
         When an option cannot be used, or a table has no conversation of the prompt.
     """
-    from promptlift.report.files import check_target, write_whole  # noqa: PLC0415  (errors come before imports)
+    from promptlift.report.files import check_target, write_report_file  # noqa: PLC0415  (errors come before imports)
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
@@ -112,5 +112,5 @@ def write(
     document = compose(
         material, window=window, now=now, title=title, logo=picture, redacted=redact, examples=examples
     )
-    write_whole(target, render(document))
+    write_report_file(target, render(document))
     return target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import promptlift
+from promptlift._version import __version__
 from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
 from promptlift.report.redaction import REDACTION_NOTE, redact
@@ -154,4 +154,4 @@ def completeness(material: Material, overview: pd.DataFrame) -> Section:
 
 def footer(now: datetime, *, version: Any = None) -> str:
     """Who wrote the report, and when."""
-    return f"Written by promptlift {version or promptlift.__version__} on {moment(now)}."
+    return f"Written by promptlift {version or __version__} on {moment(now)}."

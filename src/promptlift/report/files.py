@@ -1,16 +1,16 @@
-"""A file that is there completely or not at all."""
+"""Where a report is written, and what is said when it cannot be."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
-import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, PromptliftError
 
-__all__ = ["check_target", "write_whole"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["check_target", "write_report_file"]
 
 
 def check_target(path: Path) -> None:
@@ -29,31 +29,18 @@ def check_target(path: Path) -> None:
         raise ConfigError(f"There is no folder {path.parent}. Make it first, or choose another place.")
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file beside its place and move it there when it is complete.
-
-    A file that was there before stays as it was until then, also when writing fails. A link is followed.
+def write_report_file(path: Path, data: bytes) -> None:
+    """Write a report; a file that was there before stays as it was when that fails.
 
     Raises
     ------
     PromptliftError
-        When the file cannot be written: no room, no permission.
+        When the file cannot be written: no space, no permission.
     """
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(target.stat().st_mode))  # who may read the one before may read this one
-        part.replace(target)
+        atomic_write(path, data)
     except OSError as error:
         raise PromptliftError(
             f"The report could not be written to {path}: {error.strerror or error}. "
             "Nothing was changed there. Make room or choose another place, and write it again."
         ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)

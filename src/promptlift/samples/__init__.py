@@ -23,17 +23,17 @@ _ROLES: Final = {"u": "user", "a": "assistant"}
 
 
 def prompt_keys() -> list[str]:
-    """Keys of the two prompts, in the order of :func:`prompts`."""
+    """Return the keys of the two prompts, in the order of :func:`prompts`."""
     return [prompt["key"] for prompt in _stored_prompts()]
 
 
 def prompts() -> list[dict[str, Any]]:
-    """Bodies for ``POST /prompts``: the two versions of the prompt, the older one first."""
+    """Return bodies for ``POST /prompts``: the two versions of the prompt, the older one first."""
     return [{name: value for name, value in prompt.items() if name != "key"} for prompt in _stored_prompts()]
 
 
 def conversations(prompt_key: str, *, ending: date | None = None) -> list[dict[str, Any]]:
-    """Conversations that were held with one of the prompts, oldest first.
+    """Return the conversations of one of the prompts, oldest first.
 
     Parameters
     ----------

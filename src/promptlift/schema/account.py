@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, UtcTime
 
 
@@ -33,21 +36,25 @@ class Account(ApiModel):
 class BillingPeriod(ApiModel):
     """The current billing period."""
 
-    start: UtcTime
-    end: UtcTime
+    start: Annotated[UtcTime, Column(name="period_start")]
+    """Start of the billing period."""
+    end: Annotated[UtcTime, Column(name="period_end")]
+    """End of the billing period."""
 
 
 class Used(ApiModel):
-    """Used of a limit; ``limit`` is ``None`` when unlimited."""
+    """Usage of one resource; ``limit`` is ``None`` when unlimited."""
 
-    used: int
-    limit: int | None = None
+    used: Annotated[int, Column()]
+    """Used in the billing period so far."""
+    limit: Annotated[int | None, Column()] = None
+    """The most that the plan allows; ``None`` where nothing is limited."""
 
 
 class OptimizationsUsed(Used):
     """Optimizations of the period."""
 
-    running: int = 0
+    running: Annotated[int, Column()] = 0
     """Running now."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from promptlift.schema.columns import Column
 from promptlift.schema.model import LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText
 
@@ -12,24 +13,30 @@ ACTION_KINDS: tuple[ActionKind, ...] = ("apply", "stop", "restore", "undo")
 
 
 class Action(LinkedModel):
-    """One thing that somebody did."""
+    """One action of a person."""
 
-    id: str
-    kind: str
+    id: Annotated[str, Column(name="action_id")]
+    """The action's id."""
+    kind: Annotated[str, Column(categories=ACTION_KINDS)]
     """``apply``, ``stop``, ``restore`` or ``undo``."""
-    optimization_id: str | None = None
-    variant_id: str | None = None
-    from_version_id: str | None = None
+    optimization_id: Annotated[str | None, Column()] = None
+    """The optimization that it concerned."""
+    variant_id: Annotated[str | None, Column()] = None
+    """The variant that it concerned."""
+    from_version_id: Annotated[str | None, Column()] = None
     """The version that was live before; ``None`` for a stop."""
-    to_version_id: str | None = None
+    to_version_id: Annotated[str | None, Column()] = None
     """The version that was live after it."""
-    note: str | None = None
-    undoes: str | None = None
+    note: Annotated[str | None, Column()] = None
+    """What the person noted."""
+    undoes: Annotated[str | None, Column()] = None
     """The action that this one undid."""
-    undone_by: str | None = None
+    undone_by: Annotated[str | None, Column()] = None
     """The action that undid this one."""
-    undone_at: UtcTime | None = None
-    created_at: UtcTime | None = None
+    undone_at: Annotated[UtcTime | None, Column()] = None
+    """When it was undone."""
+    created_at: Annotated[UtcTime | None, Column(name="acted_at")] = None
+    """When it was done."""
 
 
 class UndoRequest(RequestModel):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
@@ -18,20 +19,27 @@ CONVERSATION_STATUSES: tuple[ConversationStatus, ...] = ("completed", "abandoned
 class Conversation(LinkedModel):
     """A conversation as the service gives it; list items carry fewer fields than ``GET /conversations/:id``."""
 
-    id: str
-    content: str | None = None
-    status: str
-    llm_model: str | None = None
-    company_name: str | None = None
+    id: Annotated[str, Column(name="conversation_id")]
+    """The conversation's id."""
+    content: Annotated[str | None, Column()] = None
+    """The transcript as it was logged, structured JSON or text with role labels."""
+    status: Annotated[str, Column(categories=CONVERSATION_STATUSES)]
+    """``completed``, ``abandoned`` or ``in_progress``."""
+    llm_model: Annotated[str | None, Column()] = None
+    """The model that answered."""
+    company_name: Annotated[str | None, Column()] = None
+    """The company that the conversation was held for."""
     idempotency_key: str | None = None
-    source_id: str | None = None
+    source_id: Annotated[str | None, Column()] = None
     """The conversation's id in the tool that it came from. Our service keeps it, others may not."""
-    has_insights: bool | None = None
-    insights: Insights | None = None
-    insights_error: str | None = None
+    has_insights: Annotated[bool | None, Column()] = None
+    """Whether the conversation has been judged."""
+    insights: Annotated[Insights | None, Nested()] = None
+    insights_error: Annotated[str | None, Column()] = None
     """Why there are no insights, or not yet. Our service gives it, others may not."""
-    created_at: UtcTime | None = None
-    started_at: UtcTime | None = None
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the conversation was logged."""
+    started_at: Annotated[UtcTime | None, Column()] = None
     """First message time, else the time of the log request. Our service gives it, others may not."""
     ended_at: UtcTime | None = None
 

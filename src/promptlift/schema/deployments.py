@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column
 from promptlift.schema.events import RegressionScenario, RegressionSummary
 from promptlift.schema.model import ApiModel, UtcTime
 from promptlift.schema.results import PairTable
@@ -35,7 +36,7 @@ class ScenarioResult(RegressionScenario):
 
 
 class RegressionTest(ApiModel):
-    """The test that a variant must pass before it is deployed by itself."""
+    """The test that a variant must pass before it is deployed automatically."""
 
     passed: bool
     verdict: str | None = None
@@ -68,7 +69,7 @@ class VariantDeployment(ApiModel):
     """A variant on its way into the prompt."""
 
     id: str
-    state: str
+    state: Annotated[str, Column(name="deployment_state", categories=DEPLOYMENT_STATES)]
     """``staged`` (waits for approval), ``testing``, ``rejected``, ``live``, ``superseded`` or ``rolled_back``."""
     origin: str | None = None
     """``manual``, ``approval`` or ``auto``."""

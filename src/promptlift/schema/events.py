@@ -253,10 +253,12 @@ def parse(body: bytes, signature: str, secret: str) -> Event:
     Raises
     ------
     TranscriptError
-        The signature does not fit the body and secret, or the body is not an event. Do not use the body then.
+        The signature does not match the body and secret, or the body is not an event. Do not use the body then.
     """
     if not verify(body, signature, secret):
-        raise TranscriptError("The signature does not fit the body: check the secret, and pass the raw body")
+        raise TranscriptError(
+            "The signature does not match the body: check the secret, and pass the raw body"
+        )
     return read(body)
 
 

@@ -33,7 +33,7 @@ _EMPTY_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 
 
 def visible(text: Any) -> str:
-    """Give a text in which every control character is seen or gone.
+    """Replace every control character of a text by a mark that can be seen, or remove it.
 
     Colour codes of terminals and invisible characters are taken out, other control characters become their signs
     (NUL becomes ␀), half surrogates the replacement character. More than one empty line in a row becomes one.
@@ -45,12 +45,12 @@ def visible(text: Any) -> str:
 
 
 def one_line(text: Any, limit: int) -> str:
-    """Give a visible text on one line, cut to ``limit`` characters."""
+    """Return a text on one line without control characters, cut to ``limit`` characters."""
     return shorten(" ".join(visible(text).split()), limit)[0]
 
 
 def shorten(text: str, limit: int) -> tuple[str, int]:
-    """Cut a text to ``limit`` characters, at a space where one is near; also give how many were cut."""
+    """Cut a text to ``limit`` characters, at a space where one is near, and count the characters cut."""
     if len(text) <= limit:
         return text, 0
     kept = text[: limit - 1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, UtcTime
 
 Sentiment = Literal["positive", "neutral", "negative"]
@@ -16,19 +17,25 @@ class Insights(ApiModel):
     """Insights of one conversation: the view of ``GET /conversations/:id/insights`` and the object inside a conversation."""
 
     conversation_id: str | None = None
-    sentiment: str | None = None
-    sentiment_score: float | None = None
-    """-1 to 1."""
-    task_completed: bool | None = None
+    sentiment: Annotated[str | None, Column(categories=SENTIMENTS)] = None
+    """``negative``, ``neutral`` or ``positive``."""
+    sentiment_score: Annotated[float | None, Column(unit="-1 to 1")] = None
+    """Sentiment of the user, -1 to 1."""
+    task_completed: Annotated[bool | None, Column()] = None
+    """Whether the conversation did what the user came for."""
     quality: float | None = None
     """0 to 100. Our service gives it, others may not."""
-    topics: list[str] = Field(default_factory=list)
-    summary: str | None = None
+    topics: Annotated[list[str], Column()] = Field(default_factory=list)
+    """What the conversation was about."""
+    summary: Annotated[str | None, Column()] = None
+    """The conversation in a sentence or two."""
     # unspecified: the shape of an issue. Ours has title, severity and evidence; any JSON is kept.
-    issues: list[Any] = Field(default_factory=list)
-    analyser: str | None = None
+    issues: Annotated[list[Any], Column()] = Field(default_factory=list)
+    """What went wrong, one record each."""
+    analyser: Annotated[str | None, Column()] = None
     """``lexicon`` or ``llm:`` and a model name. Our service gives it, others may not."""
-    created_at: UtcTime | None = None
+    created_at: Annotated[UtcTime | None, Column(name="insights_at")] = None
+    """When the conversation was judged."""
 
 
 class RegenerateAnswer(ApiModel):

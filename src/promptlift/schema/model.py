@@ -8,22 +8,23 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 from pydantic.alias_generators import to_camel
 
+from promptlift.schema.columns import Column
 from promptlift.schema.naming import link_of
 
 _NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
 
 
-def to_wire_time(moment: datetime) -> str:
+def to_wire_time(time: datetime) -> str:
     """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``.
 
     A time without a zone is taken as UTC.
     """
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    aware = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     return aware.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def from_wire_time(value: Any) -> Any:
-    """Read an ISO 8601 time and give it in UTC; a time without a zone is taken as UTC.
+    """Read an ISO 8601 time as UTC; a time without a zone is taken as UTC.
 
     Raises
     ------
@@ -53,7 +54,7 @@ UtcTime = Annotated[
 class ApiModel(BaseModel):
     """A resource or view that the service sends.
 
-    Fields that nobody knows yet are kept and written back.
+    Unknown fields are kept and written back.
     """
 
     model_config = ConfigDict(
@@ -86,7 +87,8 @@ class LinkedModel(ApiModel):
 
     model_config = ConfigDict(json_schema_extra=_describe_agent_id)
 
-    prompt_id: str | None = None
+    prompt_id: Annotated[str | None, Column()] = None
+    """The prompt, or agent, that it belongs to."""
 
     @model_validator(mode="before")
     @classmethod
@@ -98,7 +100,7 @@ class LinkedModel(ApiModel):
 
 
 class RequestModel(BaseModel):
-    """A body that a client sends. Types are taken as they are: no text becomes a number."""
+    """A body that a client sends. Types are strict: a text does not become a number."""
 
     # unspecified: unknown fields of a body. Ignored, except in settings.
     model_config = ConfigDict(

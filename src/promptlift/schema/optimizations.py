@@ -7,10 +7,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
-from promptlift.schema.results import Effect, OptimizationResults
-from promptlift.schema.texts import LinkText, LongText, visible
+from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
+from promptlift.schema.texts import LinkText, LongText, not_blank
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
@@ -27,7 +28,7 @@ OPTIMIZATION_MODES: tuple[OptimizationMode, ...] = ("exploratory", "validation")
 PERSONAS_MAX: Final = 500
 # The largest integer that every JSON reader takes exactly.
 SEED_MAX: Final = 2**53 - 1
-PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
 class OptimizationSettings(ApiModel):
@@ -61,16 +62,22 @@ class OptimizationIntent(ApiModel):
 class Optimization(LinkedModel):
     """A test of variants of a prompt; list items carry fewer fields than ``GET /optimizations/:id``."""
 
-    id: str
-    status: str
-    mode: str | None = None
-    variant_count: int | None = None
-    results: OptimizationResults | None = None
-    created_at: UtcTime | None = None
-    completed_at: UtcTime | None = None
-    started_at: UtcTime | None = None
+    id: Annotated[str, Column(name="optimization_id")]
+    """The optimization's id."""
+    status: Annotated[str, Column(categories=OPTIMIZATION_STATUSES)]
+    """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
+    mode: Annotated[str | None, Column(categories=OPTIMIZATION_MODES)] = None
+    """``exploratory`` or ``validation``."""
+    variant_count: Annotated[int | None, Column()] = None
+    """Variants that were asked for."""
+    results: Annotated[OptimizationResults | None, Nested()] = None
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the optimization was asked for."""
+    completed_at: Annotated[UtcTime | None, Column()] = None
+    """When it ended."""
+    started_at: Annotated[UtcTime | None, Column(meaning="When the first conversation was simulated.")] = None
     """Our service gives it and what follows, others may not."""
-    rehearsal: bool | None = None
+    rehearsal: Annotated[bool | None, Column()] = None
     """Whether the built-in rehearsal model is used: the numbers say nothing about a real prompt."""
     intent: OptimizationIntent | None = None
     persona_ids: list[str] | None = None
@@ -80,7 +87,7 @@ class Optimization(LinkedModel):
     """Why it failed."""
     stop_reason: str | None = None
     """Why it was stopped, as the person said."""
-    deployment: VariantDeployment | None = None
+    deployment: Annotated[VariantDeployment | None, Nested()] = None
     usage: OptimizationUsage | None = None
 
 
@@ -111,7 +118,7 @@ class ApplyRequest(RequestModel):
 
     variant_id: LinkText | None = None
     if_version_id: LinkText | None = None
-    """Ours: only while this version of the prompt is live, so that nobody's change is written over unseen."""
+    """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None
     """Ours: kept with the action in ``GET /actions``."""
 
@@ -152,32 +159,44 @@ class StopAnswer(ApiModel):
 class VariantMetrics(ApiModel):
     """What was measured of a variant."""
 
-    task_completion: float | None = None
+    task_completion: Annotated[
+        float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")
+    ] = None
     """Percent."""
-    sentiment: float | None = None
-    """-1 to 1."""
-    quality: float | None = None
-    """0 to 100."""
+    sentiment: Annotated[float | None, Column(unit="-1 to 1")] = None
+    """Mean sentiment score, -1 to 1."""
+    quality: Annotated[float | None, Column(unit="0 to 100")] = None
+    """Mean quality, 0 to 100."""
 
 
 class Variant(Effect):
     """One text of an optimization; the original is one too. The lift is of its own stage and its own pairs."""
 
-    id: str
-    name: str | None = None
-    is_original: bool = False
-    content: str | None = None
-    metrics: VariantMetrics | None = None
-    is_winner: bool = False
-    number: int | None = None
+    id: Annotated[str, Column(name="variant_id")]
+    """The variant's id."""
+    name: Annotated[str | None, Column()] = None
+    """The variant's name."""
+    is_original: Annotated[bool, Column()] = False
+    """Whether it is the original, the prompt as it was."""
+    content: Annotated[str | None, Column()] = None
+    """The text."""
+    metrics: Annotated[VariantMetrics | None, Nested()] = None
+    is_winner: Annotated[bool, Column()] = False
+    """Whether the optimization named it the winner."""
+    number: Annotated[int | None, Column(meaning="Number of the variant; 0 is the original.")] = None
     """0 is the original. Our service gives it and what follows, others may not."""
     rationale: str | None = None
     """Why the text was written so."""
-    stage: str | None = None
+    stage: Annotated[str | None, Column(categories=VARIANT_STAGES)] = None
     """``screen`` or ``confirm``: the two ran on different cells and cannot be compared."""
-    n: int | None = None
+    n: Annotated[int | None, Column()] = None
     """Pairs that count."""
-    original_task_completion: float | None = None
+    original_task_completion: Annotated[
+        float | None,
+        Column(
+            unit="fraction", meaning="Share of conversations that the original completed on the same pairs."
+        ),
+    ] = None
     """Percent, of the original on the same pairs."""
     original_sentiment: float | None = None
     original_quality: float | None = None

@@ -25,7 +25,7 @@ class Pagination(ApiModel):
 class Page(ApiModel, Generic[Item]):
     """One page of a list. Lists without paging have no ``pagination``."""
 
-    # Pydantic would look for docstrings in the source of whoever writes Page[...], and may stumble over it.
+    # Pydantic would look for docstrings in the source that writes Page[...], and may fail to parse it.
     model_config = ConfigDict(use_attribute_docstrings=False)
 
     data: list[Item]

@@ -1,4 +1,4 @@
-"""Personas that talk with a prompt in simulated conversations. The endpoints are ours."""
+"""Personas, who are the users in simulated conversations. The endpoints are ours."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from typing import Annotated
 
 from pydantic import AfterValidator, field_validator
 
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, Name, visible
+from promptlift.schema.texts import LongText, Name, not_blank
 
-PersonaText = Annotated[LongText, AfterValidator(visible)]
+PersonaText = Annotated[LongText, AfterValidator(not_blank)]
 
 
 class Persona(ApiModel):
-    """Somebody who talks with a prompt."""
+    """The user of a simulated conversation."""
 
-    id: str
-    name: str
-    description: str | None = None
-    built_in: bool | None = None
+    id: Annotated[str, Column(name="persona_id")]
+    """The persona's id."""
+    name: Annotated[str, Column()]
+    """The persona's name."""
+    description: Annotated[str | None, Column()] = None
+    """Who the persona is and how they talk."""
+    built_in: Annotated[bool | None, Column()] = None
     """Whether it comes with the service; such a persona cannot be changed."""
-    created_at: UtcTime | None = None
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the persona was created."""
 
 
 class PersonaCreate(RequestModel):

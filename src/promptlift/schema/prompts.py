@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
@@ -18,20 +19,32 @@ PROMPT_STATUSES: tuple[PromptStatus, ...] = ("active", "draft", "archived")
 class Prompt(ApiModel):
     """A named block of instruction text, bound to a target model."""
 
-    id: str
-    name: str
-    content: str
+    id: Annotated[str, Column(name="prompt_id")]
+    """The prompt's id."""
+    name: Annotated[str, Column()]
+    """The prompt's name."""
+    content: Annotated[str, Column(meaning="The prompt's text; missing where it is not known yet.")]
+    """The prompt's text, or a placeholder for it."""
     content_known: bool | None = None
-    """Whether ``content`` is the prompt's text; ``False`` where nobody gave it yet. A field of ours."""
-    llm_model: str | None = None
-    description: str | None = None
-    tags: list[str] = Field(default_factory=list)
-    temperature: float | None = None
-    max_tokens: int | None = None
-    objective: str | None = None
-    status: str
-    created_at: UtcTime | None = None
-    updated_at: UtcTime | None = None
+    """Whether ``content`` is the prompt's text; ``False`` where it is a placeholder. A field of ours."""
+    llm_model: Annotated[str | None, Column()] = None
+    """The model that the prompt is written for."""
+    description: Annotated[str | None, Column()] = None
+    """What the prompt is for."""
+    tags: Annotated[list[str], Column()] = Field(default_factory=list)
+    """Labels for grouping and filtering."""
+    temperature: Annotated[float | None, Column()] = None
+    """Sampling temperature."""
+    max_tokens: Annotated[int | None, Column(unit="tokens")] = None
+    """Limit on the length of an answer, in tokens."""
+    objective: Annotated[str | None, Column()] = None
+    """What counts as success."""
+    status: Annotated[str, Column(categories=PROMPT_STATUSES)]
+    """``active``, ``draft`` or ``archived``."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the prompt was created."""
+    updated_at: Annotated[UtcTime | None, Column()] = None
+    """When the prompt was last changed."""
 
 
 class PromptChange(ApiModel):
@@ -58,7 +71,7 @@ class PromptCreate(RequestModel):
     name: Name
     content: PromptText
     content_known: bool | None = None
-    """``False`` where ``content`` only stands in for a text that is not known yet. A field of ours."""
+    """``False`` where ``content`` is a placeholder for a text that is not known yet. A field of ours."""
     live_from: PastTime | None = None
     """Since when this text is in use; now when it is left out. A field of ours."""
     llm_model: ModelName
@@ -115,9 +128,9 @@ class InsightCounts(ApiModel):
 
     ready: int
     waiting: int
-    """Without insights so far; they come, or their conversation fails."""
+    """Still without insights: to be judged, or to fail."""
     failed: int
-    """Could not be judged, as often as it was tried. They can be asked for again."""
+    """Could not be judged in any attempt; they can be requested again."""
     reasons: list[MissingReason] = Field(default_factory=list)
     """Why conversations wait or failed, where it is known, the most frequent first."""
 

@@ -6,10 +6,11 @@ leave it out.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 OptimizationStage = Literal["preparing", "screen", "confirm", "done"]
@@ -20,6 +21,9 @@ Estimand = Literal["population", "panel"]
 ESTIMANDS: tuple[Estimand, ...] = ("population", "panel")
 GuardrailVerdict = Literal["harmed", "ok", "unknown"]
 GUARDRAIL_VERDICTS: tuple[GuardrailVerdict, ...] = ("harmed", "ok", "unknown")
+VariantStage = Literal["screen", "confirm"]
+VARIANT_STAGES: tuple[VariantStage, ...] = ("screen", "confirm")
+LIFT_UNIT: Final = "percent of the original's task completion"
 
 
 class OptimizationProgress(ApiModel):
@@ -40,17 +44,17 @@ class OptimizationProgress(ApiModel):
 class PairTable(ApiModel):
     """Pairs of conversations: original and variant on the same persona and scenario."""
 
-    n: int
+    n: Annotated[int, Column(name="n_pairs")]
     """Pairs that count."""
-    n11: int | None = None
+    n11: Annotated[int | None, Column(tables=("variants",))] = None
     """Both completed the task."""
-    n10: int | None = None
+    n10: Annotated[int | None, Column(tables=("variants",))] = None
     """Only the variant did."""
-    n01: int | None = None
+    n01: Annotated[int | None, Column(tables=("variants",))] = None
     """Only the original did."""
-    n00: int | None = None
+    n00: Annotated[int | None, Column(tables=("variants",))] = None
     """Neither did."""
-    dropped: int | None = None
+    dropped: Annotated[int | None, Column(name="n_dropped", tables=("variants",))] = None
     """Pairs lost to errors of the infrastructure."""
 
 
@@ -70,41 +74,48 @@ class GuardrailResult(ApiModel):
 class Effect(ApiModel):
     """A lift with its interval, in percent and in percentage points."""
 
-    lift: float | None = None
+    lift: Annotated[
+        float | None,
+        Column(name="lift_pct", unit=LIFT_UNIT, tables=("optimizations",)),
+        Column(unit=LIFT_UNIT, tables=("variants",)),
+    ] = None
     """Percent, relative change of task completion. ``None`` when the original completed nothing."""
-    lift_low: float | None = None
+    lift_low: Annotated[float | None, Column(unit="percent")] = None
     """Percent, lower end of the interval; ``None`` when it is not bounded or unknown."""
-    lift_high: float | None = None
-    lift_expected: float | None = None
+    lift_high: Annotated[float | None, Column(unit="percent")] = None
+    """Percent, upper end of the interval; ``None`` when it is not bounded or unknown."""
+    lift_expected: Annotated[float | None, Column(unit="percent")] = None
     """Percent, what to expect in production."""
-    lift_points: float | None = None
-    """Percentage points."""
+    lift_points: Annotated[float | None, Column(unit="percentage points", tables=("variants",))] = None
+    """Percentage points, difference of task completion."""
     lift_points_low: float | None = None
     lift_points_high: float | None = None
     lift_points_expected: float | None = None
     standard_error_points: float | None = None
-    interval_level: float | None = None
+    interval_level: Annotated[float | None, Column(tables=("variants",))] = None
     """Level of the interval as a fraction, such as 0.9."""
-    confidence: float | None = None
-    """0 to 1."""
+    confidence: Annotated[float | None, Column(unit="0 to 1")] = None
+    """Confidence that the variant is better than the original, 0 to 1."""
     log_e_value: float | None = None
     """Natural logarithm of the e-value that the confidence comes from."""
-    look: int | None = None
+    look: Annotated[int | None, Column(tables=("variants",))] = None
     """Number of the look at the data."""
-    max_looks: int | None = None
-    pairs: PairTable | None = None
-    warnings: list[str] = Field(default_factory=list)
+    max_looks: Annotated[int | None, Column(tables=("variants",))] = None
+    """The most looks there can be."""
+    pairs: Annotated[PairTable | None, Nested()] = None
+    warnings: Annotated[list[str], Column(kind="text", tables=("variants",))] = Field(default_factory=list)
     """What to know before trusting the numbers."""
-    rehearsal: bool | None = None
+    rehearsal: Annotated[bool | None, Column(tables=("variants",))] = None
     """Whether the built-in rehearsal model held the conversations: the numbers say nothing about a real prompt."""
 
 
 class OptimizationResults(Effect):
     """Results of an optimization. While it runs only what is measured so far is there."""
 
-    winner_selected: bool | None = None
-    """Present once completed."""
-    winning_variant_id: str | None = None
+    winner_selected: Annotated[bool | None, Column()] = None
+    """Whether a winner was named. Present once completed."""
+    winning_variant_id: Annotated[str | None, Column()] = None
+    """The winner, where one was named."""
     finalist_variant_id: str | None = None
     """The variant that was compared with the original, whether it won or not."""
     e_value: float | None = None
@@ -116,14 +127,14 @@ class OptimizationResults(Effect):
     """Confidence by the account's own record of winners that held; ``None`` without one."""
     estimand: str | None = None
     """``population``, or ``panel`` when it holds for the given personas only."""
-    reason: str | None = None
+    reason: Annotated[str | None, Column()] = None
     """Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail``, ``stopped`` or ``failed``."""
     explanation: str | None = None
     """Why there is no winner, in words and numbers."""
     smallest_findable_points: float | None = None
-    """Smallest true lift in percentage points that so many pairs find with 80 %."""
+    """Smallest true lift in percentage points that this many pairs find with 80 % probability."""
     pairs_needed: int | None = None
-    """Pairs that a lift as measured needs to be found with 80 %."""
+    """Pairs that a true lift of the measured size needs to be found with 80 % probability."""
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What people think of variants. The endpoints are ours."""
+"""People's reviews of variants. The endpoints are ours."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, StringConstraints
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LongText, not_blank
 
 Verdict = Literal["keep", "reject"]
 VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
 
 
 class VariantReview(ApiModel):
-    """What people said of one variant."""
+    """People's review of one variant."""
 
-    variant_id: str
-    verdict: str | None = None
-    """``keep``, ``reject``, or ``None`` while nobody has decided."""
-    note: str | None = None
-    updated_at: UtcTime | None = None
+    variant_id: Annotated[str, Column()]
+    """The variant."""
+    verdict: Annotated[str | None, Column(categories=VERDICTS)] = None
+    """``keep``, ``reject``, or ``None`` while undecided."""
+    note: Annotated[str | None, Column()] = None
+    """What people noted."""
+    updated_at: Annotated[UtcTime | None, Column()] = None
+    """When the verdict or the note last changed."""
 
 
 class ReviewUpdate(RequestModel):
     """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
 
-    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     verdict: Verdict | None = None
-    """``null`` takes the verdict back."""
+    """``null`` removes the verdict."""
     note: LongText | None = None
-    """``null`` or blank takes the note back."""
+    """``null`` or blank removes the note."""

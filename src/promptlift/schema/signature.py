@@ -14,5 +14,5 @@ def sign(body: bytes, secret: str) -> str:
 
 
 def verify(body: bytes, signature: str, secret: str) -> bool:
-    """Tell, in constant time, whether a signature fits a raw body."""
+    """Check in constant time whether a signature belongs to a raw body."""
     return hmac.compare_digest(sign(body, secret).encode(), signature.encode("utf-8", "replace"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column, Nested
+from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import ApiModel, UtcTime
 
 SimulationStage = Literal["screen", "confirm", "regression"]
@@ -19,53 +21,66 @@ SCENARIO_SOURCES: tuple[ScenarioSource, ...] = ("conversation", "model")
 
 
 class SimulationPersona(ApiModel):
-    """Who talked."""
+    """The persona of a simulated conversation."""
 
-    id: str | None = None
-    name: str | None = None
+    id: Annotated[str | None, Column(name="persona_id")] = None
+    """The persona's id."""
+    name: Annotated[str | None, Column(name="persona")] = None
+    """The persona's name."""
 
 
 class SimulationScenario(ApiModel):
-    """What it was about."""
+    """The scenario of a simulated conversation."""
 
-    title: str | None = None
-    opening: str | None = None
-    goal: str | None = None
-    source: str | None = None
+    title: Annotated[str | None, Column(name="scenario")] = None
+    """The scenario in a few words."""
+    opening: Annotated[str | None, Column()] = None
+    """The persona's first message."""
+    goal: Annotated[str | None, Column()] = None
+    """What the persona wants."""
+    source: Annotated[str | None, Column(name="scenario_source", categories=SCENARIO_SOURCES)] = None
     """``conversation`` when it was taken from a logged one, ``model`` when it was written for this."""
 
 
 class Simulation(ApiModel):
     """One simulated conversation: an arm (the original or a variant) on a cell (a persona with a scenario)."""
 
-    id: str
-    optimization_id: str | None = None
-    variant_id: str | None = None
-    variant_number: int | None = None
-    """0 is the original."""
-    is_original: bool | None = None
-    stage: str | None = None
+    id: Annotated[str, Column(name="simulation_id")]
+    """The simulated conversation's id."""
+    optimization_id: Annotated[str | None, Column()] = None
+    """The optimization that it belongs to."""
+    variant_id: Annotated[str | None, Column()] = None
+    """The variant, or the original, that answered."""
+    variant_number: Annotated[int | None, Column()] = None
+    """Number of the variant; 0 is the original."""
+    is_original: Annotated[bool | None, Column()] = None
+    """Whether the original answered."""
+    stage: Annotated[str | None, Column(categories=SIMULATION_STAGES)] = None
     """``screen``, ``confirm`` or ``regression``."""
-    # "pass" is a word of Python.
-    pass_: int | None = Field(default=None, alias="pass")
+    # "pass" is a keyword of Python.
+    pass_number: Annotated[int | None, Column()] = Field(default=None, alias="pass")
     """Number of the pass."""
-    cell: int | None = None
+    cell: Annotated[int | None, Column()] = None
     """Number of the cell: the arms with the same number are a pair."""
-    persona: SimulationPersona | None = None
-    scenario: SimulationScenario | None = None
-    status: str | None = None
+    persona: Annotated[SimulationPersona | None, Nested()] = None
+    scenario: Annotated[SimulationScenario | None, Nested()] = None
+    status: Annotated[str | None, Column(categories=SIMULATION_STATUSES)] = None
     """``completed``, or ``dropped`` when it was lost to an error."""
-    task_completed: bool | None = None
-    """``None`` when it was dropped."""
-    sentiment: str | None = None
-    sentiment_score: float | None = None
-    """-1 to 1."""
-    quality: float | None = None
-    """0 to 100."""
-    turns: int | None = None
-    ended_by: str | None = None
+    task_completed: Annotated[bool | None, Column()] = None
+    """Whether the conversation did what the persona came for; ``None`` when it was dropped."""
+    sentiment: Annotated[str | None, Column(categories=SENTIMENTS)] = None
+    """``negative``, ``neutral`` or ``positive``."""
+    sentiment_score: Annotated[float | None, Column(unit="-1 to 1")] = None
+    """Sentiment of the persona, -1 to 1."""
+    quality: Annotated[float | None, Column(unit="0 to 100")] = None
+    """Quality of the answers, 0 to 100."""
+    turns: Annotated[int | None, Column()] = None
+    """Turns that were taken."""
+    ended_by: Annotated[str | None, Column(categories=ENDED_BY)] = None
     """``persona``, or ``turns`` when the turns ran out."""
-    error: str | None = None
-    content: str | None = None
+    error: Annotated[str | None, Column()] = None
+    """The error that it was lost to."""
+    content: Annotated[str | None, Column()] = None
     """Transcript as structured JSON text, where it was asked for."""
-    created_at: UtcTime | None = None
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When it was held."""

@@ -9,15 +9,15 @@ from pydantic import AfterValidator, StringConstraints
 from promptlift.schema import limits
 
 
-def visible(text: str) -> str:
-    """Refuse a text that nobody could see or store: blank, or with a NUL character."""
+def not_blank(text: str) -> str:
+    """Reject a text that is blank or cannot be stored."""
     if not text.strip():
         raise ValueError("must not be blank")
     return storable(text)
 
 
 def storable(text: str) -> str:
-    """Refuse a NUL character, which no database keeps as text, and half of a surrogate pair."""
+    """Reject a NUL character, which no database stores as text, and half of a surrogate pair."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     if not text.isascii():
@@ -34,13 +34,13 @@ def _within_bytes(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(visible)]
-ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(visible)]
-PromptText = Annotated[str, AfterValidator(visible), AfterValidator(_within_bytes)]
+Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
+ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
+PromptText = Annotated[str, AfterValidator(not_blank), AfterValidator(_within_bytes)]
 ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
 LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
 SourceId = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.SOURCE_ID_CHARS), AfterValidator(storable)
 ]
 LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
-Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(visible)]
+Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(not_blank)]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
 from pydantic import ValidationError as PydanticError
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.columns import Column
 from promptlift.schema.limits import JSON_DEPTH
 from promptlift.schema.model import UtcTime, from_wire_time, to_wire_time
 
@@ -33,13 +34,18 @@ _PAIR_OF: Final = {label.lower(): pair for pair in LABEL_PAIRS for label in pair
 class Message(BaseModel):
     """One turn of a conversation."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
 
-    role: Role
-    content: StrictStr
-    timestamp: UtcTime | None = None
-    model: StrictStr | None = None
-    tokens: StrictInt | StrictFloat | None = None
+    role: Annotated[Role, Column(categories=ROLES)]
+    """``user``, ``assistant`` or ``system``."""
+    content: Annotated[StrictStr, Column()]
+    """What was said."""
+    timestamp: Annotated[UtcTime | None, Column(name="sent_at")] = None
+    """When it was said."""
+    model: Annotated[StrictStr | None, Column()] = None
+    """The model that wrote it."""
+    tokens: Annotated[StrictInt | StrictFloat | None, Column(kind="integer", unit="tokens")] = None
+    """Length of the message as its model counts it."""
 
 
 class Transcript(BaseModel):
@@ -62,7 +68,7 @@ class Transcript(BaseModel):
 
 
 def looks_structured(text: str) -> bool:
-    """Tell whether content is meant as structured JSON: its first character opens an object."""
+    """Whether content is meant as structured JSON: its first character opens an object."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
@@ -83,7 +89,7 @@ def parse_content(text: str) -> Transcript:
 
 
 def dump_content(transcript: Transcript) -> str:
-    """Write a transcript as structured content, without fields that hold nothing."""
+    """Write a transcript as structured content, without empty fields."""
     messages = []
     for message in transcript.messages:
         record: dict[str, Any] = {"role": message.role, "content": message.content}
@@ -103,7 +109,7 @@ def dump_content(transcript: Transcript) -> str:
 
 
 def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
-    """Bound the deepest nesting of a JSON text without parsing it.
+    """Measure how deeply a JSON text is nested, without parsing it.
 
     Exact when it is above ``limit``, where counting stops; otherwise never less than the true depth and never
     above ``limit``.

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, StringConstraints
 
 from promptlift.schema import limits
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText, visible
+from promptlift.schema.texts import LongText, not_blank
 
 VersionOrigin = Literal["created", "updated", "applied", "auto_deployed", "rolled_back", "restored"]
 VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
@@ -24,25 +25,30 @@ VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
 class PromptVersion(ApiModel):
     """One text of a prompt."""
 
-    id: str
-    number: int
+    id: Annotated[str, Column(name="version_id")]
+    """The version's id."""
+    number: Annotated[int, Column(meaning="Number of the version; 1 is the first text.")]
     """1 is the first text."""
-    content: str | None = None
+    content: Annotated[str | None, Column(meaning="The text; missing where it is not known.")] = None
     """``None`` where the text is not known."""
-    origin: str | None = None
+    origin: Annotated[str | None, Column(categories=VERSION_ORIGINS)] = None
     """``created``, ``updated``, ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``."""
-    optimization_id: str | None = None
-    variant_id: str | None = None
-    is_live: bool | None = None
-    created_at: UtcTime | None = None
+    optimization_id: Annotated[str | None, Column()] = None
+    """The optimization that it comes from."""
+    variant_id: Annotated[str | None, Column()] = None
+    """The variant that it comes from."""
+    is_live: Annotated[bool | None, Column()] = None
+    """Whether it is the prompt's current text."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """Since when it has been in use."""
 
 
 class RestoreRequest(RequestModel):
     """Body of ``POST /prompts/:id/restore``."""
 
-    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(visible)]
+    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
     if_version_id: str | None = None
-    """Only while this version is live, so that nobody's change is written over unseen."""
+    """Restore only while this version is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None
     """Kept with the action in ``GET /actions``."""
 

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
-from promptlift import __version__
+from promptlift._version import __version__
 from promptlift.schema.action_log import UndoRequest
 from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
 from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest

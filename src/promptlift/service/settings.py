@@ -119,7 +119,7 @@ class ServiceSettings:
     models
         Model names that are valid for a prompt beside the catalogue.
     allow_private_networks
-        Whether addresses that users give may lie on private networks.
+        Whether webhooks and websites may lie on private networks. Reserved: nothing reads it before they are fetched.
     connections
         How many connections there may be, and how long their clients may take.
     work

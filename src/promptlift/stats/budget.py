@@ -11,7 +11,7 @@ Mode = Literal["exploratory", "validation"]
 
 VARIANTS_MAX: Final = 5
 
-# Smallest true difference worth going on for, a fraction.
+# Smallest true difference worth continuing for, a fraction.
 FUTILITY_TARGETS: Final[dict[Mode, float]] = {"exploratory": 0.10, "validation": 0.075}
 
 _PASSES_OF_VALIDATION: Final = 2  # an iteration
@@ -21,7 +21,7 @@ _HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 
 
 
 def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple[int, ...]:
-    """Numbers of variants that are kept after each screening pass; empty when there is nothing to screen.
+    """Return how many variants are kept after each screening pass; empty when there is nothing to screen.
 
     Exploratory: one pass keeps one. Validation: successive halving.
 
@@ -45,7 +45,7 @@ def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple
 
 
 def confirm_passes(mode: Mode, max_iterations: int, *, screening: int = 0) -> int:
-    """Most passes of confirmation: ``min(6, iterations - 1)``, or ``2 iterations - 4`` in validation.
+    """Return the most passes of confirmation: ``min(6, iterations - 1)``, or ``2 iterations - 4`` in validation.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def confirm_passes(mode: Mode, max_iterations: int, *, screening: int = 0) -> in
 
 
 def is_futile(n10: int, n01: int, n: int, mode: Mode) -> bool:
-    """Whether the data speak ten to one against a difference worth going on for.
+    """Whether the evidence is ten to one against a difference that would matter.
 
     ``-(D S - n D²/2) / var > ln 10`` with ``S = n10 - n01``, ``D`` the target of the mode and ``var = max((n10
     + n01 + 1)/(n + 3) - (S/n)², 0.02)``. Stopping here can only lower the share of false winners.

@@ -1,4 +1,4 @@
-"""Whether a deployed fix holds in production: failures before against failures after."""
+"""Whether a deployed fix works in production: failures before against failures after."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.stats.evidence import check_counts
+from promptlift.stats.holm import holm
 from promptlift.stats.looks import look_multipliers
-from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ class Deployment:
 
 
 def checkpoint(after_n: int) -> int | None:
-    """Number of the last check that is due after so many conversations; ``None`` before the first."""
+    """Return the number of the last check that is due after ``after_n`` conversations; ``None`` before the first."""
     due = sum(after_n >= needed for needed in CHECKPOINTS)
     return due or None
 
@@ -102,7 +102,7 @@ def checkpoint(after_n: int) -> int | None:
 def failure_reduction(
     before_fail: int, before_n: int, after_fail: int, after_n: int, *, check: int = 1
 ) -> Reduction:
-    """Reduction of a failure rate with an exact interval that survives three checks.
+    """Compute the reduction of a failure rate, with an exact interval that stays valid at three checks.
 
     Given all failures, those after the fix are binomial with a share that only the ratio of the two rates
     sets (Przyborowski and Wilenski 1940). Clopper and Pearson's limits of that share give limits of the

@@ -1,4 +1,4 @@
-"""Two groups that somebody brings along: paired and unpaired comparison of completion rates."""
+"""Two groups of one's own data: paired and unpaired comparison of completion rates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Direction = Literal["better", "worse", "unclear"]
 
 @lru_cache(maxsize=4096)
 def sign_test_p(wins: int, losses: int, *, alternative: Literal["two-sided", "worse"] = "two-sided") -> float:
-    """Exact McNemar p: the binomial test of the discordant pairs against one half.
+    """Compute the exact McNemar p: the binomial test of the discordant pairs against one half.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def sign_test_p(wins: int, losses: int, *, alternative: Literal["two-sided", "wo
 def newcombe(
     x1: ArrayLike, n1: ArrayLike, x0: ArrayLike, n0: ArrayLike, *, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Interval of the difference of two independent rates, ``x1/n1 - x0/n0``, from their Wilson intervals.
+    """Compute the interval of the difference of two independent rates, ``x1/n1 - x0/n0``, by Newcombe's method.
 
     Newcombe's method 10 (1998): with ``d`` the difference and ``l, u`` the ends of each Wilson interval, ``d
     - sqrt((p1 - l1)² + (u0 - p0)²)`` to ``d + sqrt((u1 - p1)² + (p0 - l0)²)``.
@@ -151,7 +151,7 @@ class UnpairedComparison:
 
 
 def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.95) -> PairedComparison:
-    """Compare two groups that did the same items, looked at once.
+    """Compare two groups on the same items, at one look.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.9
 
 
 def compare_unpaired(x1: int, n1: int, x0: int, n0: int, *, level: float = 0.95) -> UnpairedComparison:
-    """Compare two independent groups, looked at once.
+    """Compare two independent groups, at one look.
 
     Parameters
     ----------

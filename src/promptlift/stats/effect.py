@@ -1,4 +1,4 @@
-"""Lift of a variant over the original from their pair table, with an interval that survives the looks."""
+"""Lift of a variant over the original from their pair table, with an interval that stays valid at every look."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CompletedInCluster(NamedTuple):
 
 
 def lift(n11: int, n10: int, n01: int, n00: int) -> float | None:
-    """Relative change of task completion in percent, ``100 (p1 / p0 - 1)``.
+    """Compute the relative change of task completion in percent, ``100 (p1 / p0 - 1)``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def lift(n11: int, n10: int, n01: int, n00: int) -> float | None:
 
 
 def lift_points(n11: int, n10: int, n01: int, n00: int) -> float | None:
-    """Absolute change of task completion in percentage points, ``100 (p1 - p0)``; ``None`` without pairs.
+    """Compute the absolute change of task completion in percentage points, ``100 (p1 - p0)``; ``None`` without pairs.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class LiftInterval:
 
 
 def clustered_covariance(clusters: Iterable[CompletedInCluster]) -> Covariance | None:
-    """Covariance of the two rates when pairs of one persona go together.
+    """Compute the covariance of the two rates when the pairs of one persona are a cluster.
 
     Sums of residuals by persona, times ``G / (G - 1)`` for ``G`` personas.
 
@@ -167,7 +167,7 @@ def lift_interval(
     max_looks: int = 1,
     clusters: Iterable[CompletedInCluster] | None = None,
 ) -> LiftInterval:
-    """Interval of the lift in points and in percent.
+    """Compute the interval of the lift in points and in percent.
 
     0.5 is added to each count. Points: difference of the rates ∓ ``c`` standard errors, with ``c`` of
     `look_multipliers`. Percent: Fieller's interval, all ``r`` with ``|m1 - (1 + r) m0| <= c se``.
@@ -226,7 +226,7 @@ def lift_interval(
 
 
 def _moments(n11: int, n10: int, n01: int, n00: int) -> tuple[float, float, Covariance]:
-    """Rates of variant and original with 0.5 added to each count, and the covariance of these means."""
+    """Compute both rates with 0.5 added to each count, and the covariance of these means."""
     total = n11 + n10 + n01 + n00 + 2.0
     m1 = (n11 + n10 + 1.0) / total
     m0 = (n11 + n01 + 1.0) / total
@@ -239,7 +239,7 @@ def _moments(n11: int, n10: int, n01: int, n00: int) -> tuple[float, float, Cova
 
 
 def _fieller(m1: float, m0: float, covariance: Covariance, c: float) -> tuple[float | None, float | None]:
-    """Ends of the relative change in percent; ``None`` twice when they are not bounded."""
+    """Compute the ends of the relative change in percent; ``None`` twice when they are not bounded."""
     a = m0**2 - c**2 * covariance.v00
     if a <= 0.0:
         return None, None

@@ -36,7 +36,7 @@ _TAIL_UNDERFLOWS: Final = 1e-250
 
 
 def check_counts(**counts: int) -> tuple[int, ...]:
-    """Give counts back as integers, or say which one is not a count.
+    """Return counts as integers, or say which one is not a count.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def check_counts(**counts: int) -> tuple[int, ...]:
 
 
 def mcnemar_log_e_value(n10: int, n01: int) -> float:
-    """Natural logarithm of the e-value; see `mcnemar_e_value`. Finite for any counts."""
+    """Compute the natural logarithm of the e-value; see `mcnemar_e_value`. Finite for any counts."""
     from scipy.special import betainc, betaln  # noqa: PLC0415  (80 ms; rates never need it)
 
     n10, n01 = check_counts(n10=n10, n01=n01)
@@ -79,14 +79,14 @@ def mcnemar_log_e_value(n10: int, n01: int) -> float:
 
 
 def mcnemar_e_value(n10: int, n01: int) -> float:
-    """E-value of "the variant is better" from the discordant pairs of a paired comparison.
+    """Compute the e-value of "the variant is better" from the discordant pairs of a paired comparison.
 
     With ``B`` the beta function and ``I`` the regularised incomplete beta function::
 
         E = 2^(n10 + n01) B(n10 + 8, n01 + 8) I_1/2(n01 + 8, n10 + 8) / (B(8, 8) / 2)
 
     With identical prompts every discordant pair is a fair coin given all pairs before it, so that ``E`` is a
-    martingale with mean 1 and ``P(E ever >= x) <= 1/x``, however often somebody looks (Ville 1939). It may be
+    martingale with mean 1 and ``P(E ever >= x) <= 1/x``, at any number of looks (Ville 1939). It may be
     read after every pass.
 
     Parameters
@@ -116,7 +116,7 @@ def mcnemar_e_value(n10: int, n01: int) -> float:
 
 
 def log_e_values(n10: NDArray[np.float64], n01: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithms of many e-values at once; minus infinity where the variant is hopelessly behind.
+    """Compute many logarithms of e-values at once; minus infinity where the variant is hopelessly behind.
 
     Made for boundaries, which lie on the winning side: there it is `mcnemar_log_e_value`.
     """
@@ -130,14 +130,14 @@ def log_e_values(n10: NDArray[np.float64], n01: NDArray[np.float64]) -> NDArray[
 
 
 def confidence_from_log(log_e: float) -> float:
-    """``E / (1 + E)`` from the logarithm of ``E``, without overflow."""
+    """Compute ``E / (1 + E)`` from the logarithm of ``E``, without overflow."""
     if log_e >= 0:
         return 1.0 / (1.0 + math.exp(-log_e))
     return math.exp(log_e) / (1.0 + math.exp(log_e))
 
 
 def confidence(n10: int, n01: int) -> float:
-    """How sure it is that the variant is better than the original: ``E / (1 + E)``.
+    """Compute the confidence that the variant is better than the original: ``E / (1 + E)``.
 
     Two readings are true. Error: if the variant is no better, it ever reaches 0.80 / 0.90 / 0.95 with
     probability at most 0.25 / 0.111 / 0.053. Probability: with even prior odds that the finalist is better,
@@ -170,7 +170,7 @@ def confidence(n10: int, n01: int) -> float:
 
 
 def confidence_calibrated(e: float, base_rate: float) -> float:
-    """Probability that the variant is better, for a known share of finalists that are.
+    """Compute the probability that the variant is better, given the share of finalists that are.
 
     ``base_rate E / (1 - base_rate + base_rate E)``. Only for an account with at least 30 confirmed winners
     whose fate in production is known; shown beside ``confidence`` and never in its place.
@@ -197,7 +197,7 @@ def confidence_calibrated(e: float, base_rate: float) -> float:
 
 
 def e_threshold(confidence_mode: ConfidenceMode, *, attempt: int = 1) -> float:
-    """E-value from which on a finalist is a winner: 4 / 9 / 19 for low / moderate / high.
+    """Return the e-value that makes a finalist the winner: 4 / 9 / 19 for low / moderate / high.
 
     The threshold doubles with every finalist that is confirmed after another one failed, so that the error
     of the whole run stays bounded.

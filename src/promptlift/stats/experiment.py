@@ -10,7 +10,7 @@ import numpy as np
 
 from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
 from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
-from promptlift.stats.guardrails import GUARDRAIL_MARGINS, guardrail
+from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.passes import Cell, Outcome, Pass, table_of_columns, table_of_outcomes
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
-    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
     from promptlift.stats.tally import Measured
@@ -158,7 +158,7 @@ class Experiment:
             self._confirm(1 + int(self._random(_TIES).integers(self.variant_count)))
 
     def next_pass(self) -> Pass | None:
-        """Say which arms run on which cells next; the same answer until `record`, ``None`` at the end."""
+        """Return which arms run on which cells next: the same answer until `record`, ``None`` at the end."""
         if self._status != "running":
             return None
         if self._pending is None:
@@ -185,7 +185,7 @@ class Experiment:
         return Pass(self._passes + 1, stage, arms, cells)
 
     def _random(self, purpose: int) -> np.random.Generator:
-        """Random numbers of this pass: they depend on nothing that came before, so a resumed run has them."""
+        """Return the random generator of this pass, which is the same in a resumed run."""
         return np.random.default_rng((self.seed, self._passes, purpose))
 
     @property
@@ -193,7 +193,7 @@ class Experiment:
         return "confirm" if self._confirmations else "screen"
 
     def record(self, outcomes: Iterable[Outcome]) -> None:
-        """Take what happened in the pass that `next_pass` gave, and decide.
+        """Record the outcomes of the pass that `next_pass` returned, and decide.
 
         All of it at once: a pass that was left half done says nothing, because conversations that end early
         are other ones than those that take long. Every arm of every cell has exactly one outcome; the order
@@ -216,14 +216,14 @@ class Experiment:
         quality: Sequence[Sequence[float | None]] | None = None,
         personas: Sequence[int | str] | None = None,
     ) -> None:
-        """Do what `record` does, for outcomes that are already a table.
+        """Record outcomes that are already a table; see `record`.
 
         Parameters
         ----------
         completed, sentiment, quality
             One row a cell and one column an arm, in the order of the pass.
         personas
-            Who talked in each cell; by default the draws of the cells.
+            Persona of each cell; by default the draws of the cells.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Experiment:
         screening = self._stage == "screen"
         tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
         for who, row in zip(personas, table, strict=True):
-            # A number of numpy would not survive JSON.
+            # A NumPy number cannot be written as JSON.
             persona = who if isinstance(who, str) else int(who)
             original = row[0]
             for tally, measured in zip(tallies, row[1:], strict=True):
@@ -276,12 +276,12 @@ class Experiment:
             self._confirm(ranked[0])
 
     def _confirm(self, arm: int) -> None:
-        """Begin the confirmation of a finalist with what is left of the budget."""
+        """Start the confirmation of a finalist with what is left of the budget."""
         used = sum(confirmation.look for confirmation in self._confirmations)
         self._confirmations.append(_Confirmation(arm, self._confirm_passes - used, PairTally(), []))
 
     def _decide(self) -> None:
-        """Stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
+        """Apply the stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
         confirmation = self._confirmations[-1]
         tally = confirmation.tally
         log_e = mcnemar_log_e_value(tally.n10, tally.n01)
@@ -298,7 +298,7 @@ class Experiment:
             self._fail("budget")
 
     def _fail(self, reason: Reason) -> None:
-        """End without a winner, or go on with the next best variant where that was asked for."""
+        """End without a winner, or continue with the next best variant where that was asked for."""
         confirmation = self._confirmations[-1]
         more = len(self._confirmations) < self.max_finalists and self._reserve
         if more and confirmation.look < confirmation.max_looks:
@@ -307,7 +307,7 @@ class Experiment:
             self._status, self._reason = "no_winner", reason
 
     def stop(self) -> None:
-        """End now. A winner that was already found stays; otherwise there is none, and all data stay."""
+        """End now. A winner that was already found stays; all data stay."""
         if self._status == "running":
             self._status, self._reason = "no_winner", "stopped"
             self._pending = None
@@ -317,7 +317,7 @@ class Experiment:
         return e_threshold(self.confidence_mode, attempt=max(len(self._confirmations), 1))
 
     def verdict(self) -> Verdict:
-        """Everything that is known now: the decision, the numbers of every variant, progress, warnings."""
+        """Return everything that is known now: the decision, the numbers of every variant, progress, warnings."""
         last = self._confirmations[-1] if self._confirmations else None
         analysis = self._analysis(last) if last is not None and last.look else None
         winner = last.arm if last is not None and self._status == "winner" else None
@@ -403,17 +403,19 @@ class Experiment:
         if last is not None:
             warnings += dropped_warnings(last.tally)
         if analysis is not None and analysis.clustered:
-            warnings.append("Pairs of one persona go together; the interval is the wider one by persona.")
+            warnings.append(
+                "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
+            )
         if analysis is not None and analysis.n and analysis.lift is None:
             warnings.append("The original completed no task, so the lift in percent is not defined.")
         if not self._keep and self.variant_count > 1:
             warnings.append(f"One iteration is one pass: one of {self.variant_count} variants was tested.")
         if self.estimand == "panel":
-            warnings.append("Fixed personas: the result is valid for them, not for users in general.")
+            warnings.append("Fixed personas: the result holds for them, not for users in general.")
         return tuple(warnings)
 
     def to_state(self) -> dict[str, Any]:
-        """Everything as plain JSON. `from_state` goes on exactly as this object would."""
+        """Return the experiment as plain JSON, from which `from_state` continues exactly as this object would."""
         return {
             "version": _STATE_VERSION,
             "settings": {

@@ -1,4 +1,4 @@
-"""What a comparison looked at once can find: the smallest true difference it finds four times in five."""
+"""What a comparison with one look can find: the smallest true difference found with 80 % probability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["findable_mean", "findable_points_paired", "findable_points_unpaired"
 def findable_points_paired(
     n: int, *, discordance: float, e_threshold: float, alpha: float, power: float = 0.80
 ) -> float | None:
-    """Smallest difference that ``n`` pairs find where both the e-value and the exact McNemar p must decide.
+    """Compute the smallest difference that ``n`` pairs find when the e-value and the exact McNemar p must both decide.
 
     Exact: summed over the number of discordant pairs, then over who won them.
 
@@ -79,7 +79,7 @@ def findable_points_paired(
 def findable_points_unpaired(
     n1: int, n0: int, *, rate_control: float, alpha: float, power: float = 0.80
 ) -> float | None:
-    """Smallest rise above the control's rate that two independent groups find by Fisher's exact test.
+    """Compute the smallest rise above the control's rate that two independent groups find by Fisher's exact test.
 
     By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978). It comes
     close to the exact test; where the groups differ in size, the test finds up to 6 % more than it says.
@@ -124,7 +124,7 @@ def findable_points_unpaired(
 
 
 def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -> float | None:
-    """Smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
+    """Compute the smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _fewest_wins(
     discordant: NDArray[np.float64],
     decides: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:
-    """For each number of discordant pairs the fewest wins that decide; one more than it where none do."""
+    """Return for each number of discordant pairs the fewest wins that decide; one more than it where none do."""
     low, high = np.zeros(len(discordant)), discordant + 1.0
     while np.any(high - low > 1.0):
         middle = np.floor((low + high) / 2.0)
@@ -163,7 +163,7 @@ def _fewest_wins(
 
 
 def _smallest(found: Callable[[float], float], largest: float, power: float) -> float | None:
-    """Smallest value up to ``largest`` that is found with the power, by halving, to 0.01."""
+    """Find by halving the smallest value up to ``largest`` that is found with the power, to 0.01."""
     if found(largest) < power:
         return None
     low, high = 0.0, largest

@@ -14,7 +14,7 @@ __all__ = ["check_level", "mean_interval", "wilson"]
 
 
 def check_level(level: float) -> float:
-    """Give ``level`` back as a float, or say what is wrong with it.
+    """Return ``level`` as a float, or say what is wrong with it.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def check_level(level: float) -> float:
 def wilson(
     successes: ArrayLike, n: ArrayLike, *, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Confidence interval of a rate by Wilson's score method, without continuity correction.
+    """Compute the confidence interval of a rate by Wilson's score method, without continuity correction.
 
     With ``p = successes / n`` and ``z`` the normal quantile of ``(1 + level) / 2``, the ends are::
 
@@ -91,7 +91,7 @@ def wilson(
 def mean_interval(
     mean: ArrayLike, sd: ArrayLike, n: ArrayLike, *, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Confidence interval of a mean by Student's t: ``mean ∓ t sd / sqrt(n)`` with n - 1 degrees of freedom.
+    """Compute the confidence interval of a mean by Student's t: ``mean ∓ t sd / sqrt(n)``, n - 1 degrees of freedom.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ __all__ = ["look_multiplier", "look_multipliers"]
 
 
 def look_multiplier(look: int, max_looks: int, *, level: float = 0.90) -> float:
-    """Number of standard errors on each side at one of several planned looks; see `look_multipliers`.
+    """Return the standard errors on each side at one of several planned looks; see `look_multipliers`.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def look_multiplier(look: int, max_looks: int, *, level: float = 0.90) -> float:
 
 @lru_cache(maxsize=256)
 def look_multipliers(max_looks: int, *, level: float = 0.90) -> tuple[float, ...]:
-    """Numbers of standard errors for each of ``max_looks`` equally spaced looks.
+    """Compute the standard errors on each side for each of ``max_looks`` equally spaced looks.
 
     Lan-DeMets boundaries with the Pocock-type spending function ``a ln(1 + (e - 1) t)`` and ``a = (1 -
     level) / 2`` on each side. The interval of the truth is left at some look with probability at most
@@ -95,7 +95,7 @@ def look_multipliers(max_looks: int, *, level: float = 0.90) -> tuple[float, ...
 
 
 def _rule(end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gauss-Legendre nodes and weights on ``[-end, end]``, dense enough for a kernel of width 1."""
+    """Return Gauss-Legendre nodes and weights on ``[-end, end]``, dense enough for a kernel of width 1."""
     nodes, weights = _unit_rule(64 + 64 * (math.ceil(end) // 12))
     return end * nodes, end * weights
 

@@ -45,7 +45,7 @@ class PairedScoreTest:
 
 
 def paired_score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> PairedScoreTest:
-    """Compare two scores an item: Wilcoxon's signed ranks, and the t interval of the mean difference.
+    """Compare two scores of each item by Wilcoxon's signed ranks, with the t interval of the mean difference.
 
     Items without a difference say nothing about its direction and are left out of the ranks, as the exact
     McNemar test leaves them out.
@@ -102,7 +102,7 @@ def paired_score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
 
 
 def _every_pattern(ranks: NDArray[np.float64], signs: NDArray[np.float64]) -> float:
-    """Share of the patterns of signs whose signed ranks add up to as much as those seen, either way."""
+    """Compute the share of sign patterns whose signed ranks are at least as extreme as those seen, either way."""
     patterns = (np.arange(2 ** len(ranks))[:, None] >> np.arange(len(ranks))) & 1
     sums = np.abs((2.0 * patterns - 1.0) @ ranks)
     return float((sums >= abs(float(ranks @ signs)) - 1e-9).mean())

@@ -44,7 +44,7 @@ class PairAnalysis:
     standard_error_points
         Standard error of ``lift_points``.
     clustered
-        Whether the standard error groups pairs by persona because they go together.
+        Whether the standard error is clustered by persona, whose pairs are correlated.
     e_value, log_e_value, confidence
         Evidence that the variant is better; ``confidence = e_value / (1 + e_value)``.
     """
@@ -87,7 +87,7 @@ def analyse_pairs(
     prior_sd_points: float = PRIOR_SD_POINTS,
     clusters: Iterable[CompletedInCluster] | None = None,
 ) -> PairAnalysis:
-    """Lift, interval, expected lift, e-value and confidence of a pair table.
+    """Compute lift, interval, expected lift, e-value and confidence of a pair table.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     sentiment, quality
         -1 to 1, and 0 to 100; ``None`` where not judged.
     persona
-        Who talked, where two draws can be the same persona; by default the draw of the cell.
+        The persona, where two draws can be the same persona; by default the draw of the cell.
     """
 
     cell: int
@@ -96,7 +96,7 @@ def table_of_outcomes(
     """
     given: dict[tuple[int, int], Measured] = {}
     places = {(cell.number, arm) for cell in step.cells for arm in step.arms}
-    talked: dict[int, int | str] = {}
+    persona_of: dict[int, int | str] = {}
     for outcome in outcomes:
         place = (outcome.cell, outcome.arm)
         if place not in places or place in given:
@@ -105,7 +105,7 @@ def table_of_outcomes(
             )
         given[place] = _measured(outcome.completed, outcome.sentiment, outcome.quality)
         if outcome.persona is not None:
-            talked[outcome.cell] = outcome.persona
+            persona_of[outcome.cell] = outcome.persona
     if len(given) < len(places):
         cell, arm = min(places - given.keys())
         raise ValueError(
@@ -113,7 +113,7 @@ def table_of_outcomes(
             f"arm {arm}. Give completed=None where an infrastructure error prevented the conversation."
         )
     table = [[given[cell.number, arm] for arm in step.arms] for cell in step.cells]
-    return table, [talked.get(cell.number, cell.persona) for cell in step.cells]
+    return table, [persona_of.get(cell.number, cell.persona) for cell in step.cells]
 
 
 def table_of_columns(
@@ -122,7 +122,7 @@ def table_of_columns(
     sentiment: Sequence[Sequence[float | None]] | None,
     quality: Sequence[Sequence[float | None]] | None,
 ) -> list[list[Measured]]:
-    """Put three tables of cells by arms together.
+    """Combine three tables of cells by arms.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def table_of_columns(
 
 
 def _measured(completed: object, sentiment: float | None = None, quality: float | None = None) -> Measured:
-    """One outcome, checked: true, false or nothing; metrics that are numbers."""
+    """Check one outcome: true, false or nothing; metrics that are numbers."""
     try:
         answer = _AS_COMPLETED[completed]
     except (KeyError, TypeError):

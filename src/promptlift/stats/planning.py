@@ -23,7 +23,7 @@ _PAIRS_MAX: Final = 8 * 2**14
 def power_of_pairs(
     n: int, points: float, *, discordance: float = USUAL_DISCORDANCE, e_threshold: float | None = None
 ) -> float:
-    """Probability to find a true difference with ``n`` pairs, looked at once.
+    """Compute the probability that ``n`` pairs find a true difference, at one look.
 
     Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
     Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
@@ -60,7 +60,7 @@ def power_of_pairs(
 def smallest_findable_points(
     n: int, *, discordance: float = USUAL_DISCORDANCE, power: float = 0.80, e_threshold: float | None = None
 ) -> float | None:
-    """Smallest true difference in percentage points that ``n`` pairs find with the given power.
+    """Compute the smallest true difference in percentage points that ``n`` pairs find with the given power.
 
     See `power_of_pairs` for what "find" means. This is an aid for planning and for saying why no winner was
     found; it says nothing about a result.
@@ -94,7 +94,7 @@ def pairs_needed(
     power: float = 0.80,
     e_threshold: float | None = None,
 ) -> int | None:
-    """Pairs that find a true difference of ``points`` percentage points with the given power.
+    """Compute how many pairs find a true difference of ``points`` percentage points with the given power.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _check(*, points: float, discordance: float) -> None:
 
 
 def _power_of_z(n: int, difference: float, discordance: float) -> float:
-    """Power of the one-sided test at 5 % whose standard error under the null is ``sqrt(discordance / n)``."""
+    """Compute the power of the one-sided 5 % test whose standard error under the null is ``sqrt(discordance / n)``."""
     from scipy.special import ndtr, ndtri  # noqa: PLC0415  (rates never need it)
 
     distance = difference * math.sqrt(n) - float(ndtri(0.95)) * math.sqrt(discordance)
@@ -142,7 +142,7 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
 
 
 def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
-    """Exact power at the last pair: over the number of discordant pairs, then over who won them."""
+    """Compute the exact power at the last pair: over the number of discordant pairs, then over who won them."""
     from scipy.special import betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
 
     if discordance == 0.0:
@@ -166,7 +166,7 @@ def _power_of_e(n: int, difference: float, discordance: float, e_threshold: floa
 
 @lru_cache(maxsize=64)
 def _wins_needed(first: int, last: int, e_threshold: float) -> NDArray[np.float64]:
-    """For ``first`` to ``last`` discordant pairs the fewest wins whose e-value reaches the threshold.
+    """Return for ``first`` to ``last`` discordant pairs the fewest wins whose e-value reaches the threshold.
 
     One more than the number of discordant pairs where all of them are not enough.
     """

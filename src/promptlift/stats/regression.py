@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.stats.differences import sign_test_p
 from promptlift.stats.evidence import confidence
-from promptlift.stats.multiplicity import holm
+from promptlift.stats.holm import holm
 from promptlift.stats.pairs import PairAnalysis, analyse_pairs
 from promptlift.stats.planning import smallest_findable_points
 
@@ -104,7 +104,7 @@ class RegressionTest:
 def regression_test(
     scenarios: Sequence[ScenarioPairs], *, require_non_inferiority: bool = False
 ) -> RegressionTest:
-    """Test whether a new text completes fewer tasks than the live one.
+    """Test whether a new text completes fewer tasks than the current one.
 
     Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse".
     Negative differences alone say nothing: with nothing changed, some scenario has one in most runs.

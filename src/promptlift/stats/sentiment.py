@@ -116,7 +116,7 @@ def _freeman_halton(
     permutations: int,
     seed: int,
 ) -> float:
-    """Share of random tables with these margins that are no more probable than the one seen."""
+    """Estimate the share of random tables with these margins that are no more probable than the one seen."""
     from scipy.special import gammaln  # noqa: PLC0415  (rates never need it)
     from scipy.stats import random_table  # noqa: PLC0415  (the same)
 
@@ -129,7 +129,7 @@ def _freeman_halton(
 
 
 def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> ScoreTest:
-    """Compare two groups of scores: Mann-Whitney with Cliff's delta, and Welch's interval of the means.
+    """Compare two groups of scores by Mann-Whitney with Cliff's delta, and Welch's interval of the means.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a measured lift lets one expect: shrinkage toward no change."""
+"""The lift to expect in production: the measured one, shrunk toward no change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def expected_lift(
     prior_sd_points: float = PRIOR_SD_POINTS,
     standard_error_points: float | None = None,
 ) -> ExpectedLift:
-    """Lift to expect in production: the measured one, drawn toward 0 by as much as it is uncertain.
+    """Estimate the lift to expect in production: the measured one, shrunk toward 0 by its uncertainty.
 
     ``points × prior² / (prior² + se²)``, the posterior mean under a normal prior around no change. The
     measured lift of a winner is too high on average, because it was picked for being high; this one is not.
@@ -74,7 +74,7 @@ def expected_lift(
 
 
 def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:
-    """Standard deviation of an account's true effects, from its own confirmed optimizations.
+    """Estimate the standard deviation of an account's true effects from its own confirmed optimizations.
 
     DerSimonian and Laird's estimate of the variance between optimizations, cut at 0.
 

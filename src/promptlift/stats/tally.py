@@ -121,16 +121,16 @@ class PairTally:
             self.dropped_original += 1
 
     def completed_by_persona(self) -> Iterator[CompletedInCluster]:
-        """Pairs and completions of each persona, for the clustered covariance."""
+        """Return pairs and completions of each persona, for the clustered covariance."""
         return (CompletedInCluster(int(s[0]), int(s[1]), int(s[2])) for s in self.personas.values())
 
     def differences_by_persona(self, metric: str) -> Iterator[tuple[int, float]]:
-        """Pairs and summed differences of ``sentiment`` or ``quality`` of each persona."""
+        """Return pairs and summed differences of ``sentiment`` or ``quality`` of each persona."""
         at = {"sentiment": 3, "quality": 5}[metric]
         return ((int(s[at]), s[at + 1]) for s in self.personas.values())
 
     def to_state(self) -> dict[str, Any]:
-        """Everything as plain JSON."""
+        """Return the tally as plain JSON."""
         return {
             "pairs": list(self.counts),
             "dropped": [self.dropped_variant, self.dropped_original, self.dropped_both],

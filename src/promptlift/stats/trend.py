@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from promptlift.stats.multiplicity import holm
+from promptlift.stats.holm import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ class TrendTest:
     p_holm
         The same adjusted over several prompts by `adjust_trends`, else equal to ``p``.
     overdispersion
-        How much more the days differ than chance lets them; the standard error grows with its root when it is
+        How much more the days differ than by chance; the standard error grows with its root when it is
         above 1.
     n_days, n
         Days with conversations, and conversations.
@@ -60,7 +60,7 @@ class TrendTest:
 
 
 def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = None) -> TrendTest:
-    """Test whether a daily rate rises or falls: Cochran and Armitage's test, corrected for overdispersion.
+    """Test whether a daily rate rises or falls, by Cochran and Armitage's test corrected for overdispersion.
 
     It is the score test of the slope in a binomial regression on the day, so it needs no iteration and has an
     answer also when all early days fail and all late ones succeed. The slope is the weighted least-squares
@@ -117,7 +117,7 @@ def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = No
 
 
 def adjust_trends(tests: Sequence[TrendTest]) -> list[TrendTest]:
-    """Adjust the tests of several prompts by Holm, so that many prompts do not make false trends.
+    """Adjust the tests of several prompts by Holm's method, so that many prompts do not make false trends.
 
     Only tests with enough data take part: the others are no trends in any case.
     """
@@ -158,7 +158,7 @@ class ChangePoint:
 def change_point(
     completed: ArrayLike, n: ArrayLike, *, min_days: int = 3, permutations: int = 1999, seed: int = 0
 ) -> ChangePoint | None:
-    """Find the day on which a daily rate most likely jumped, and how likely chance does the same.
+    """Find the day on which a daily rate most likely jumped, and how likely that is by chance.
 
     Binomial likelihood-ratio scan over all days with at least ``min_days`` days with conversations on each
     side. The p-value shuffles conversations over the days: an unadjusted chi² of the best day would be a
@@ -221,7 +221,7 @@ def change_point(
 def _daily(
     completed: ArrayLike, n: ArrayLike, day: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Counts of the days with conversations, and their numbers."""
+    """Count by day, and number the days that have conversations."""
     x, trials = np.asarray(completed, np.float64).ravel(), np.asarray(n, np.float64).ravel()
     days = np.arange(len(trials), dtype=np.float64) if day is None else np.asarray(day, np.float64).ravel()
     if not len(x) == len(trials) == len(days):
@@ -235,7 +235,7 @@ def _daily(
 def _ratios(
     before: NDArray[np.float64], before_n: NDArray[np.float64], total: float, total_n: float
 ) -> NDArray[np.float64]:
-    """Twice the log likelihood ratio of two rates against one, for each split."""
+    """Compute for each split twice the log likelihood ratio of two rates against one."""
     from scipy.special import xlogy  # noqa: PLC0415  (rates never need it)
 
     def fit(x: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.planning import pairs_needed, smallest_findable_points
 
 if TYPE_CHECKING:
-    from promptlift.stats.guardrails import Guardrail
+    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
     from promptlift.stats.tally import PairTally
@@ -148,7 +148,7 @@ class WhyNoWinner:
 
 @dataclass(frozen=True)
 class Verdict:
-    """State of an experiment at one moment.
+    """State of an experiment at one time.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Verdict:
 
     @cached_property
     def why_no_winner(self) -> WhyNoWinner | None:
-        """Why there is no winner; ``None`` while running or with one. Computed when first asked for."""
+        """Explain an end without a winner: what could have been found, and what it would have taken."""
         if self.status != "no_winner" or self.reason is None:
             return None
         return why_no_winner(
@@ -224,7 +224,7 @@ class Verdict:
 
 
 def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
-    """Warnings about pairs that infrastructure errors took: many of them, or more of one arm."""
+    """Return warnings about pairs lost to infrastructure errors: many of them, or more of one arm."""
     warnings = []
     asked = tally.n + tally.dropped
     if tally.dropped > _DROPPED_SHARE * asked:
@@ -233,7 +233,7 @@ def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
         )
     if sign_test_p(tally.dropped_variant, tally.dropped_original) < 0.05:
         warnings.append(
-            f"Infrastructure errors hit the arms differently: {tally.dropped_variant} pairs lost by the "
+            f"Infrastructure errors are uneven: {tally.dropped_variant} pairs were lost by the "
             f"variant alone, {tally.dropped_original} by the original alone."
         )
     return tuple(warnings)
@@ -252,7 +252,7 @@ def variant_stats(
     is_finalist: bool = False,
     screened_out_after: int | None = None,
 ) -> VariantStats:
-    """Numbers of one variant from its tally; ``analysis`` where it was already made."""
+    """Compute the numbers of one variant from its tally; ``analysis`` where it was already made."""
     if analysis is None:
         analysis = analyse_pairs(
             *tally.counts, look=look, max_looks=max_looks, prior_sd_points=prior_sd_points
@@ -337,10 +337,10 @@ def why_no_winner(
 
 def _first_sentence(reason: Reason, confidence: float | None, needed: float, harmed: tuple[str, ...]) -> str:
     if confidence is None:
-        return "Stopped before the confirmation began, so nothing is known about the finalist."
-    reached = f"Confidence reached {confidence:.2f}, {needed:.2f} was needed."
+        return "Stopped before the confirmation started, so nothing is known about the finalist."
+    reached = f"Confidence reached {confidence:.2f}; {needed:.2f} was needed."
     if reason == "futility":
-        return f"Stopped early: a difference worth going on for had become unlikely. {reached}"
+        return f"Stopped early: the variant was unlikely to win any more. {reached}"
     if reason == "guardrail":
         return f"The variant completes more tasks but lowers {' and '.join(harmed) or 'a second metric'}."
     if reason == "stopped":

@@ -1,4 +1,4 @@
-"""Conversations from other tools' exports, one module a format.
+"""Conversations from other tools' exports, one module for each format.
 
 >>> from promptlift import transcripts
 >>> reading = transcripts.read("support.jsonl")  # doctest: +SKIP
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.transcripts.chatgpt import read_chatgpt
-from promptlift.transcripts.intake import Intake
+from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
@@ -48,17 +48,17 @@ __all__ = [
 
 FORMATS: Final[dict[str, str]] = {
     "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
-    "plain": f"plain text with role labels ({PAIRS}), one conversation a file",
+    "plain": f"plain text with role labels ({PAIRS}), one conversation for each file",
     "openai": "chat messages of OpenAI as JSON Lines, with or without tools",
     "sharegpt": "ShareGPT: conversations of from and value, JSON or JSON Lines",
     "chatgpt": "account export of ChatGPT (conversations.json)",
-    "rows": "CSV, Parquet or JSON Lines with one row a message",
+    "rows": "CSV, Parquet or JSON Lines with one row for each message",
     "langfuse": "observations of Langfuse (blob storage export)",
     "langfuse-scores": "scores of Langfuse; recognised, but they hold no conversations",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
 }
-_READERS: Final[dict[str, Callable[[Iterable[Record], Intake], None]]] = {
+_READERS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "structured": read_structured,
     "openai": read_structured,
     "sharegpt": read_sharegpt,
@@ -72,7 +72,7 @@ _READERS: Final[dict[str, Callable[[Iterable[Record], Intake], None]]] = {
 _LOOKED_AT: Final = 50
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
 _UNPACKED_TIMES: Final = 100
-# Files that hold the wanted file, or are no text at all, by their first bytes.
+# Files that contain the wanted file, or are not text, by their first bytes.
 _OTHER_FILES: Final = (
     (b"PK\x03\x04", "a ZIP archive or an Excel file; unpack it, or save the sheet as CSV, and read that"),
     (b"%PDF", "a PDF; export the conversations as text, CSV or JSON"),
@@ -87,14 +87,14 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     """Read the conversations of one file.
 
     The format is recognised from the content; gzip is unpacked. A record that cannot be read, or that is over a
-    limit of the service, becomes a problem with its line, and the rest goes in.
+    limit of the service, becomes a problem with its line, and the rest is imported.
 
     Parameters
     ----------
     path
         The file.
     format
-        A key of ``FORMATS``, to read the file as that whatever it looks like.
+        A key of ``FORMATS``, to read the file as that format whatever it looks like.
 
     Returns
     -------
@@ -114,32 +114,32 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     if format is not None and format not in FORMATS:
         raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
     file = Path(path)
-    intake = Intake(str(path), _room_for(file))
+    collector = Collector(str(path), _max_chars(file))
     if file.is_dir():
-        intake.problem(None, "a directory, not a file; give the files in it")
-        return intake.finish(format or "")
+        collector.problem(None, "a directory, not a file; give the files in it")
+        return collector.finish(format or "")
     found = ""
     try:
         head = read_head(file)
-        found = _read_file(file, head, intake, format)
+        found = _read_file(file, head, collector, format)
     except TooMuchError as error:
-        intake.problem(None, str(error))
+        collector.problem(None, str(error))
     except FileNotFoundError as error:
         raise TranscriptError(f"There is no file {path}") from error
     except PermissionError as error:
         raise TranscriptError(f"The file {path} may not be read") from error
     except (EOFError, zlib.error, OSError) as error:
-        intake.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
+        collector.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
     except UnicodeDecodeError as error:
-        intake.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
-    return intake.finish(format or found)
+        collector.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
+    return collector.finish(format or found)
 
 
-def _room_for(file: Path) -> float:
-    """Tell how many characters of conversations a file may hold: any number, unless it is packed.
+def _max_chars(file: Path) -> float:
+    """Return how many characters of conversations a file may hold: any number, unless it is packed.
 
-    Conversations are packed to a tenth or a twentieth of their size. A file of repeated bytes becomes a thousand
-    times as large, and would fill the memory.
+    Conversations shrink to a tenth or a twentieth when they are packed. A file of repeated bytes would unpack to a
+    thousand times its size and fill the memory.
     """
     try:
         return max(_UNPACKED_FREELY, _UNPACKED_TIMES * file.stat().st_size) if is_packed(file) else math.inf
@@ -147,38 +147,38 @@ def _room_for(file: Path) -> float:
         return math.inf  # opening it says what is wrong
 
 
-def _read_file(file: Path, head: bytes, intake: Intake, wanted: str | None) -> str:
-    """Read a file by its content and give the name of the format."""
+def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> str:
+    """Read a file by its content and return the name of the format."""
     if head.startswith(PARQUET_MAGIC):
-        return _read_records(parquet_records(file), file, intake, wanted)
+        return _read_records(parquet_records(file), file, collector, wanted)
     encoding = encoding_of(head)
     text = head.decode(encoding, "replace").lstrip("\ufeff")
     refusal = _refusal(head, text, encoding)
     if refusal is not None:
-        intake.problem(None, refusal)
+        collector.problem(None, refusal)
         return ""
     separator = separator_of(text)
     with open_text(file, encoding) as stream:
         if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
             whole = stream.read(RECORD_CHARS + 1)
             if len(whole) > RECORD_CHARS:
-                intake.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
+                collector.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
             else:
-                read_plain(whole, intake)
+                read_plain(whole, collector)
             return "plain"
         if text.lstrip(" \t\r\n")[0] in "{[":
-            return _read_records(json_records(stream), file, intake, wanted)
+            return _read_records(json_records(stream), file, collector, wanted)
         if separator is not None:
-            return _read_records(csv_records(stream, separator), file, intake, wanted)
+            return _read_records(csv_records(stream, separator), file, collector, wanted)
     if wanted is not None:
-        intake.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
+        collector.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
     else:
-        intake.problem(None, f"the format is not recognised. {_known()}")
+        collector.problem(None, f"the format is not recognised. {_known()}")
     return ""
 
 
 def _refusal(head: bytes, text: str, encoding: str) -> str | None:
-    """Say why a file is not read at all, ``None`` when it is text."""
+    """Return why a file is not read at all, ``None`` when it is text."""
     for magic, message in _OTHER_FILES:
         if head.startswith(magic):
             return message
@@ -187,7 +187,7 @@ def _refusal(head: bytes, text: str, encoding: str) -> str | None:
     return None if text.strip(" \t\r\n") else "the file is empty"
 
 
-def _read_records(records: Iterator[Record], file: Path, intake: Intake, wanted: str | None) -> str:
+def _read_records(records: Iterator[Record], file: Path, collector: Collector, wanted: str | None) -> str:
     first = list(itertools.islice(records, _LOOKED_AT))
     if wanted in _READERS:
         found: str | None = wanted
@@ -197,15 +197,15 @@ def _read_records(records: Iterator[Record], file: Path, intake: Intake, wanted:
         single = bool(suffixes) and suffixes[-1].lower() == ".json"
         found = format_of(values, single=single)
         if not first:
-            intake.problem(None, "the file has no records")
+            collector.problem(None, "the file has no records")
         elif found is None and values:
-            intake.problem(first[0].line, f"the format of the records is not recognised. {_known()}")
+            collector.problem(first[0].line, f"the format of the records is not recognised. {_known()}")
     if found is None:
         for record in first:
             if record.fault is not None:
-                intake.problem(record.line, record.fault)
+                collector.problem(record.line, record.fault)
         return ""
-    _READERS[found](itertools.chain(first, records), intake)
+    _READERS[found](itertools.chain(first, records), collector)
     return found
 
 

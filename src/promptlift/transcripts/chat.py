@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
-from promptlift.transcripts.intake import CALL, RESULT, Turn, is_something
+from promptlift.transcripts.collector import CALL, RESULT, ParsedMessage, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from promptlift.schema.transcript import Role
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
 
-__all__ = ["CALL", "KNOWN_ROLES", "RESULT", "Kind", "Mark", "call_text", "fold", "kind_of"]
+__all__ = ["CALL", "KNOWN_ROLES", "RESULT", "Kind", "MessageDetails", "call_text", "fold", "kind_of"]
 
 Kind = Literal["user", "assistant", "system", "call", "result"]
 
@@ -48,8 +48,8 @@ _READ: Final = frozenset(
 )
 
 
-class Mark(NamedTuple):
-    """What is known about a message besides its text."""
+class MessageDetails(NamedTuple):
+    """The time, model and token count of a message."""
 
     timestamp: datetime | None = None
     model: str | None = None
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 
 def kind_of(role: Any, where: str) -> Kind:
-    """Give what a role stands for.
+    """Return what a role stands for.
 
     Raises
     ------
@@ -80,74 +80,81 @@ def call_text(name: Any, arguments: Any) -> str:
 
 def fold(
     messages: Sequence[Any],
-    intake: Intake,
+    collector: Collector,
     *,
     path: str = "messages[]",
-    marks: Mapping[int, Mark] | None = None,
-) -> list[Turn]:
-    """Fold chat messages into turns.
+    details: Mapping[int, MessageDetails] | None = None,
+    name: Callable[[int], str] = "message {}".format,
+) -> list[ParsedMessage]:
+    """Fold chat messages into the three roles.
 
     Parameters
     ----------
     messages
         As the source has them: objects with ``role`` and ``content`` (or ``from`` and ``value``), tool calls as
         OpenAI, LangChain or Anthropic write them.
-    intake
+    collector
         Counts what is dropped.
     path
         Where the messages are in the source, for the counts.
-    marks
+    details
         Time, model and tokens by the index of a message, where they are not in the message itself.
+    name
+        Names a message by its number, from 1, for the reason why it cannot be read.
 
     Raises
     ------
     Unreadable
         Says which message and why.
     """
-    turns: list[Turn] = []
+    turns: list[ParsedMessage] = []
     for index, message in enumerate(messages):
-        where = f"message {index + 1}"
+        where = name(index + 1)
         if not isinstance(message, dict):
             raise Unreadable(f"{where} is not an object with role and content")
-        mark = marks.get(index) if marks is not None else _own_mark(message, intake, path)
-        pieces = list(_pieces(message, intake, path, where))
-        turns.extend(_marked(pieces, mark or Mark(), own=marks is None))
-        intake.drop_unknown(message, _READ, prefix=f"{path}.")
+        detail = details.get(index) if details is not None else _own_details(message, collector, path)
+        pieces = list(_pieces(message, collector, path, where))
+        turns.extend(_detailed(pieces, detail or MessageDetails(), own=details is None))
+        collector.drop_unknown(message, _READ, prefix=f"{path}.")
     return turns
 
 
-def _marked(pieces: list[tuple[Kind, str]], mark: Mark, *, own: bool) -> Iterator[Turn]:
+def _detailed(
+    pieces: list[tuple[Kind, str]], detail: MessageDetails, *, own: bool
+) -> Iterator[ParsedMessage]:
     for number, (kind, text) in enumerate(pieces):
         role = _ROLE_OF[kind]
-        yield Turn(
+        yield ParsedMessage(
             role,
             _MARK_OF.get(kind, "") + text,
-            mark.timestamp,
-            mark.model if own or role == "assistant" else None,
+            detail.timestamp,
+            detail.model if own or role == "assistant" else None,
             # One reply has one count, however many messages it becomes.
-            mark.tokens if number == 0 else None,
+            detail.tokens if number == 0 else None,
         )
 
 
-def _own_mark(message: dict[str, Any], intake: Intake, path: str) -> Mark:
+def _own_details(message: dict[str, Any], collector: Collector, path: str) -> MessageDetails:
     key = next((k for k in _TIME_KEYS if is_something(message.get(k))), "timestamp")
     model = message.get("model")
     if model is not None and not isinstance(model, str):
-        intake.drop(f"{path}.model (not text)")
+        collector.drop(f"{path}.model (not text)")
         model = None
-    return Mark(
-        intake.time(message.get(key), f"{path}.{key}"),
+    return MessageDetails(
+        collector.time(message.get(key), f"{path}.{key}"),
         model or None,
-        intake.tokens(message.get("tokens"), f"{path}.tokens"),
+        collector.tokens(message.get("tokens"), f"{path}.tokens"),
     )
 
 
-def _pieces(message: dict[str, Any], intake: Intake, path: str, where: str) -> Iterator[tuple[Kind, str]]:
+def _pieces(
+    message: dict[str, Any], collector: Collector, path: str, where: str
+) -> Iterator[tuple[Kind, str]]:
     role = next((message[k] for k in _ROLE_KEYS if message.get(k) is not None), None)
     kind = kind_of(role, where)
     key = next((k for k in _TEXT_KEYS if k in message), None)
-    calls = list(_calls(message, intake, path))
-    pieces = _content_pieces(kind, message[key] if key else None, intake, f"{path}.{key}", where)
+    calls = list(_calls(message, collector, path))
+    pieces = _content_pieces(kind, message[key] if key else None, collector, f"{path}.{key}", where)
     if kind == "call":
         pieces = [(kind, _call_of_text(text)) for kind, text in pieces]
     if not pieces and isinstance(message.get("refusal"), str):
@@ -159,13 +166,13 @@ def _pieces(message: dict[str, Any], intake: Intake, path: str, where: str) -> I
     elif not pieces and key is None:
         raise Unreadable(f"{where} has no content")
     elif not pieces:
-        intake.drop(f"{path} (without text)")
+        collector.drop(f"{path} (without text)")
     yield from pieces
     for call in calls:
         yield "call", call
 
 
-def _calls(message: dict[str, Any], intake: Intake, path: str) -> Iterator[str]:
+def _calls(message: dict[str, Any], collector: Collector, path: str) -> Iterator[str]:
     calls = message.get("tool_calls") or []
     if isinstance(message.get("function_call"), dict):
         calls = [*calls, {"function": message["function_call"]}]
@@ -175,7 +182,7 @@ def _calls(message: dict[str, Any], intake: Intake, path: str) -> Iterator[str]:
         function = call["function"] if isinstance(call.get("function"), dict) else call
         arguments = next((function[k] for k in ("arguments", "args", "input") if k in function), None)
         if is_something(call.get("id")):
-            intake.drop(f"{path}.tool_calls[].id")
+            collector.drop(f"{path}.tool_calls[].id")
         yield call_text(function.get("name"), arguments)
 
 
@@ -192,7 +199,7 @@ def _call_of_text(text: str) -> str:
 
 
 def _content_pieces(
-    kind: Kind, content: Any, intake: Intake, path: str, where: str
+    kind: Kind, content: Any, collector: Collector, path: str, where: str
 ) -> list[tuple[Kind, str]]:
     if content is None:
         return []
@@ -204,33 +211,33 @@ def _content_pieces(
         raise Unreadable(f"{where} has a {_type_name(content)} as content; it must be text")
     pieces: list[tuple[Kind, str]] = []
     for part in content:
-        piece = _part(kind, part, intake, path)
+        piece = _part(kind, part, collector, path)
         if piece is None:
             continue
         if pieces and piece[0] == kind == pieces[-1][0]:
             pieces[-1] = (kind, f"{pieces[-1][1]}\n{piece[1]}")
         else:
             pieces.append(piece)
-    # A message of images alone stays a turn; what it showed is counted.
+    # A message of images alone stays a message; what it showed is counted.
     return pieces or [(kind, "")]
 
 
-def _part(kind: Kind, part: Any, intake: Intake, path: str) -> tuple[Kind, str] | None:
+def _part(kind: Kind, part: Any, collector: Collector, path: str) -> tuple[Kind, str] | None:
     if isinstance(part, str):
         return kind, part
     if not isinstance(part, dict):
-        intake.drop(f"{path}[] ({_type_name(part)})")
+        collector.drop(f"{path}[] ({_type_name(part)})")
         return None
     name = part.get("type")
     if name == "tool_use":
         return "call", call_text(part.get("name"), part.get("input"))
     if name == "tool_result":
-        texts = _content_pieces(kind, part.get("content"), intake, f"{path}[].content", "a tool result")
+        texts = _content_pieces(kind, part.get("content"), collector, f"{path}[].content", "a tool result")
         return "result", "\n".join(text for _, text in texts)
     text = next((part[k] for k in ("text", "refusal") if isinstance(part.get(k), str)), None)
     if text is not None:
         return kind, cast("str", text)
-    intake.drop(f"{path}[] ({name or 'without type'})")
+    collector.drop(f"{path}[] ({name or 'without type'})")
     return None
 
 

@@ -10,14 +10,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.chat import CALL, RESULT, kind_of
-from promptlift.transcripts.intake import Draft, Turn, is_something
+from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.chat import Kind
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["read_chatgpt"]
@@ -31,53 +31,46 @@ _SAID: Final = frozenset(
 )
 
 
-def read_chatgpt(records: Iterable[Record], intake: Intake) -> None:
-    """Read the conversations of an export, one a record."""
-    for record in records:
-        if record.fault is not None:
-            intake.problem(record.line, record.fault)
-            continue
-        try:
-            intake.add(_draft(record, intake))
-        except (Unreadable, RecursionError) as error:
-            intake.problem(record.line, str(error))
+def read_chatgpt(records: Iterable[Record], collector: Collector) -> None:
+    """Read the conversations of an export, one for each record."""
+    collector.add_each(records, _conversation)
 
 
-def _draft(record: Record, intake: Intake) -> Draft:
+def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     value = record.value if isinstance(record.value, dict) else {}
     mapping = value.get("mapping")
     if not isinstance(mapping, dict):
         raise Unreadable("the record has no mapping of messages")
     path = _path(mapping, value.get("current_node"))
-    turns = [turn for node in path for turn in _turns(mapping[node], intake)]
+    turns = [turn for node in path for turn in _turns(mapping[node], collector)]
     abandoned = sum(_is_said(node) for name, node in mapping.items() if name not in set(path))
     if abandoned:
-        intake.drop("mapping[] (abandoned branches)", abandoned)
-        intake.tally("Conversations with abandoned branches, which are not imported: {}.")
+        collector.drop("mapping[] (abandoned branches)", abandoned)
+        collector.tally("Conversations with abandoned branches, which are not imported: {}.")
     models = Counter(turn.model for turn in turns if turn.model)
     default = value.get("default_model_slug")
     start = value.get("create_time")
-    draft = Draft(
+    conversation = ParsedConversation(
         turns,
         record.line,
         source_id=value.get("conversation_id") or value.get("id"),
         llm_model=models.most_common(1)[0][0] if models else default,
         metadata={"title": value["title"]} if is_something(value.get("title")) else {},
-        started_at=intake.time(start, "create_time"),
+        started_at=collector.time(start, "create_time"),
     )
-    intake.drop_unknown(value, _READ)
-    return draft
+    collector.drop_unknown(value, _READ)
+    return conversation
 
 
 def _path(mapping: dict[str, Any], current: Any) -> list[str]:
-    """Give the node names from the root to the node that the account shows."""
+    """Return the node names from the root to the node that the account shows."""
     if not isinstance(current, str) or current not in mapping:
-        raise Unreadable("current_node is not in the mapping; nobody knows which branch was shown")
+        raise Unreadable("current_node is not in the mapping, so it is not known which branch was shown")
     path: list[str] = []
     seen: set[str] = set()
     while isinstance(current, str) and current in mapping:
         if current in seen:
-            raise Unreadable("the mapping runs in a circle")
+            raise Unreadable("the mapping has a cycle")
         seen.add(current)
         path.append(current)
         node = mapping[current]
@@ -96,7 +89,7 @@ def _is_hidden(message: dict[str, Any]) -> bool:
     return hidden or message.get("weight") == 0
 
 
-def _turns(node: Any, intake: Intake) -> Iterator[Turn]:
+def _turns(node: Any, collector: Collector) -> Iterator[ParsedMessage]:
     message = node.get("message") if isinstance(node, dict) else None
     if not isinstance(message, dict):
         return
@@ -105,24 +98,24 @@ def _turns(node: Any, intake: Intake) -> Iterator[Turn]:
     content = content if isinstance(content, dict) else {}
     content_type = str(content.get("content_type"))
     if _is_hidden(message):
-        intake.drop("mapping[].message (hidden)")
+        collector.drop("mapping[].message (hidden)")
         return
     if content_type not in _SAID:
-        intake.drop(f"mapping[].message ({content_type})")
+        collector.drop(f"mapping[].message ({content_type})")
         return
     author = message.get("author")
     kind = kind_of(author.get("role") if isinstance(author, dict) else None, where)
-    text = _text(content, intake)
+    text = _text(content, collector)
     if not text and kind != "user":
-        intake.drop("mapping[].message (without text)")
+        collector.drop("mapping[].message (without text)")
         return
     role, text = _folded(kind, text, message.get("recipient"))
     metadata = message.get("metadata")
     model = metadata.get("model_slug") if isinstance(metadata, dict) else None
-    yield Turn(
+    yield ParsedMessage(
         role,
         text,
-        intake.time(message.get("create_time"), "mapping[].message.create_time"),
+        collector.time(message.get("create_time"), "mapping[].message.create_time"),
         model if role == "assistant" and isinstance(model, str) and model else None,
     )
 
@@ -135,7 +128,7 @@ def _folded(kind: Kind, text: str, recipient: Any) -> tuple[Any, str]:
     return ("assistant" if kind == "call" else kind), text
 
 
-def _text(content: dict[str, Any], intake: Intake) -> str:
+def _text(content: dict[str, Any], collector: Collector) -> str:
     parts = content.get("parts")
     if not isinstance(parts, list):
         text = content.get("text", content.get("result"))
@@ -148,5 +141,5 @@ def _text(content: dict[str, Any], intake: Intake) -> str:
             texts.append(part["text"])
         elif is_something(part):
             name = part.get("content_type") if isinstance(part, dict) else type(part).__name__
-            intake.drop(f"mapping[].message.content.parts[] ({name})")
+            collector.drop(f"mapping[].message.content.parts[] ({name})")
     return "\n".join(texts)

@@ -1,4 +1,4 @@
-"""JSON in its layouts: one value a line, one array, or one value after the other. Knows no format."""
+"""JSON in its layouts: one value a line, one array, or one value after another. It knows nothing of formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["json_records"]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-# What ends a value when it is passed over undecoded: brackets and commas outside of texts, and the rest of a text.
+# What ends a value when it is skipped undecoded: brackets and commas outside strings, and the rest of a string.
 _MARKS: Final = re.compile(r'["{}\[\],]')
 _TEXT: Final = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 # NaN and Infinity are not JSON, but Python tools write them where a number is missing.
@@ -43,7 +43,7 @@ def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record
     if opening not in ("{", "["):
         yield Record(first.number, fault="not JSON: it starts with neither { nor [")
         return
-    # Of a first line without an end in sight the rest is still to come: no second one is looked for.
+    # A first line that is not complete goes on, so there is no second one to look at.
     second = next(filled, None) if first.whole else None
     follows = second is not None and second.text.lstrip().startswith(opening)
     if not first.whole:
@@ -53,7 +53,7 @@ def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record
         broken = (alone or opening == "[") and _decode(first).fault is not None
         whole = broken or (alone and opening == "[")
     if whole:
-        # The layout is known by now; what the two lines hold goes back in front of the rest.
+        # The layout is known now; put the two lines back in front of the rest.
         gap = "\n" * min(second.number - first.number - 1, most) if second else ""
         text = first.text + gap + (second.text if second else "")
         yield from _whole(_Window(text, stream, first.number, most))
@@ -91,7 +91,7 @@ def _whole(window: _Window) -> Iterator[Record]:
     while (char := window.next_char()) and not (array and char == "]"):
         record = window.value()
         yield record
-        if record.fault is not None and record.fault.endswith(_LOST):
+        if record.last:
             return
         if not array:
             continue
@@ -111,7 +111,7 @@ def _whole(window: _Window) -> Iterator[Record]:
 
 
 class _Window:
-    """The part of a text that is being decoded: what is behind is dropped, what comes is read when it is needed.
+    """The part of a text that is being decoded: what was read is dropped, the rest is read when it is needed.
 
     Attributes
     ----------
@@ -126,25 +126,25 @@ class _Window:
         self._stream, self._most, self._ended = stream, most, False
 
     def advance(self, to: int) -> None:
-        """Move on, counting the lines that are passed."""
+        """Move on, counting the lines on the way."""
         self.line += self.text.count("\n", self.at, to)
         self.at = to
 
     def next_char(self) -> str:
-        """Pass over blanks and return what comes then, nothing at the end."""
+        """Skip blanks and return the next character, an empty text at the end."""
         while True:
             self.advance(_after_blanks(self.text, self.at))
             if self.at < len(self.text) or not self._more():
                 return self.text[self.at : self.at + 1]
 
     def value(self) -> Record:
-        """Decode the value that begins here and move behind it."""
+        """Decode the value that begins here and move past it."""
         line = self.line
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
             except RecursionError:
-                return Record(line, fault=f"nested too deeply to be read; {_LOST}")
+                return Record(line, fault=f"nested too deeply to be read; {_LOST}", last=True)
             except ValueError as error:
                 if self._ended or not self._cut(error):
                     return self._fault(error)
@@ -158,7 +158,7 @@ class _Window:
             if len(self.text) - self.at > self._most + _CUT:
                 break
             self._more()
-        self._pass_over()
+        self._skip()
         return Record(line, fault=too_long("record", self._most))
 
     def _more(self) -> bool:
@@ -180,10 +180,10 @@ class _Window:
         if isinstance(error, json.JSONDecodeError):
             message, at = error.msg, error.pos
         line = self.line + self.text.count("\n", self.at, at)
-        return Record(line, fault=f"not valid JSON: {message}; {_LOST}")
+        return Record(line, fault=f"not valid JSON: {message}; {_LOST}", last=True)
 
-    def _pass_over(self) -> None:
-        """Move behind a value by its brackets and quotes alone, holding no more than a piece of it."""
+    def _skip(self) -> None:
+        """Skip a value by its brackets and quotes alone, holding no more than a piece of it."""
         depth, quoted = 0, False
         while True:
             while self.at < len(self.text):

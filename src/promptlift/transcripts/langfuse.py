@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.intake import is_something
+from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, read_traces
 from promptlift.transcripts.wrapped import chat_messages, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["read_langfuse", "read_langfuse_scores"]
@@ -35,31 +35,31 @@ _READ: Final = frozenset(
 )
 
 
-def read_langfuse(records: Iterable[Record], intake: Intake) -> None:
+def read_langfuse(records: Iterable[Record], collector: Collector) -> None:
     """Read observations: the generations of one session, or of one trace, are one conversation."""
-    read_traces(records, intake, _call)
+    read_traces(records, collector, _call)
 
 
-def read_langfuse_scores(records: Iterable[Record], intake: Intake) -> None:
+def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> None:
     """Count scores; they rate conversations and hold none."""
     names: Counter[str] = Counter()
     for record in records:
         if record.fault is not None:
-            intake.problem(record.line, record.fault)
+            collector.problem(record.line, record.fault)
         elif isinstance(record.value, dict):
             names[str(record.value.get("name"))] += 1
     if names:
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
-        intake.note(
+        collector.note(
             f"These are scores of Langfuse, {listed}: they rate conversations and hold none, so nothing is "
             "imported. Import the observations of the same export instead."
         )
 
 
-def _call(record: dict[str, Any], intake: Intake) -> Call | None:
+def _call(record: dict[str, Any], collector: Collector) -> Call | None:
     kind = str(record.get("type", "GENERATION")).upper()
     if kind != "GENERATION":
-        intake.drop(f"records of type {kind}")
+        collector.drop(f"records of type {kind}")
         return None
     session = _first(record, "session_id", "sessionId")
     user = _first(record, "user_id", "userId")
@@ -73,15 +73,15 @@ def _call(record: dict[str, Any], intake: Intake) -> Call | None:
         "promptName": _first(record, "prompt_name", "promptName"),
         "promptVersion": _first(record, "prompt_version", "promptVersion"),
     }
-    intake.drop_unknown(record, _READ)
+    collector.drop_unknown(record, _READ)
     model = _first(record, "provided_model_name", "providedModelName", "model")
     return Call(
         session if session is not None else _first(record, "trace_id", "traceId", "id"),
         chat_messages(record.get("input"), "user"),
         chat_messages(record.get("output"), "assistant"),
-        intake.time(_first(record, "end_time", "endTime"), "end_time"),
+        collector.time(_first(record, "end_time", "endTime"), "end_time"),
         model if isinstance(model, str) else None,
-        intake.tokens(usage.get("output"), "usage_details.output") if isinstance(usage, dict) else None,
+        collector.tokens(usage.get("output"), "usage_details.output") if isinstance(usage, dict) else None,
         {
             **(metadata if isinstance(metadata, dict) else {}),
             **{k: v for k, v in own.items() if v is not None},

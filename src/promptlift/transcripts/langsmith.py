@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.intake import is_something
+from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, read_traces
 from promptlift.transcripts.wrapped import chat_messages, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["read_langsmith"]
@@ -35,15 +35,15 @@ _THREAD: Final = ("thread_id", "session_id", "conversation_id")
 _CARRIED: Final = {"user_id": "userId", "channel": "channel", "language": "language"}
 
 
-def read_langsmith(records: Iterable[Record], intake: Intake) -> None:
+def read_langsmith(records: Iterable[Record], collector: Collector) -> None:
     """Read runs: the model calls of one thread, or of one trace, are one conversation."""
-    read_traces(records, intake, _call)
+    read_traces(records, collector, _call)
 
 
-def _call(record: dict[str, Any], intake: Intake) -> Call | None:
+def _call(record: dict[str, Any], collector: Collector) -> Call | None:
     kind = str(record.get("run_type"))
     if kind != "llm":
-        intake.drop(f"runs of type {kind}")
+        collector.drop(f"runs of type {kind}")
         return None
     extra = decoded(record.get("extra"))
     known = extra.get("metadata") if isinstance(extra, dict) else None
@@ -57,15 +57,15 @@ def _call(record: dict[str, Any], intake: Intake) -> Call | None:
     for name, value in known.items():
         if name not in (*_THREAD, "ls_model_name") and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value
-    intake.drop_unknown(record, _READ)
+    collector.drop_unknown(record, _READ)
     if isinstance(extra, dict):
-        intake.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
+        collector.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
     return Call(
         thread if thread is not None else record.get("trace_id") or record.get("id"),
         chat_messages(record.get("inputs"), "user"),
         chat_messages(record.get("outputs"), "assistant"),
-        intake.time(record.get("end_time"), "end_time"),
+        collector.time(record.get("end_time"), "end_time"),
         model if isinstance(model, str) else None,
-        intake.tokens(record.get("completion_tokens"), "completion_tokens"),
+        collector.tokens(record.get("completion_tokens"), "completion_tokens"),
         own,
     )

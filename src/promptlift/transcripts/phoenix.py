@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.intake import is_something
+from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, read_traces
 from promptlift.transcripts.wrapped import chat_messages, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["read_phoenix"]
@@ -37,15 +37,15 @@ _READ: Final = frozenset(
 )
 
 
-def read_phoenix(records: Iterable[Record], intake: Intake) -> None:
+def read_phoenix(records: Iterable[Record], collector: Collector) -> None:
     """Read spans: the model calls of one session, or of one trace, are one conversation."""
-    read_traces(records, intake, _call)
+    read_traces(records, collector, _call)
 
 
-def _call(record: dict[str, Any], intake: Intake) -> Call | None:
+def _call(record: dict[str, Any], collector: Collector) -> Call | None:
     kind = str(record.get("span_kind") or _attribute(record, "openinference.span.kind")).upper()
     if kind != "LLM":
-        intake.drop(f"spans of kind {kind}")
+        collector.drop(f"spans of kind {kind}")
         return None
     session = _attribute(record, "session.id")
     trace = _at(record, "context.trace_id")
@@ -56,14 +56,14 @@ def _call(record: dict[str, Any], intake: Intake) -> Call | None:
         "sessionId": session,
         "tags": _attribute(record, "tag.tags"),
     }
-    intake.drop_unknown(record, _READ)
+    collector.drop_unknown(record, _READ)
     return Call(
         session if is_something(session) else trace,
         _messages(record, "input", "user"),
         _messages(record, "output", "assistant"),
-        intake.time(record.get("end_time"), "end_time"),
+        collector.time(record.get("end_time"), "end_time"),
         model if isinstance(model, str) else None,
-        intake.tokens(
+        collector.tokens(
             _attribute(record, "llm.token_count.completion"), "attributes.llm.token_count.completion"
         ),
         {
@@ -79,7 +79,7 @@ def _attribute(record: dict[str, Any], name: str) -> Any:
 
 
 def _at(value: Any, name: str) -> Any:
-    """Give the value of a dotted name, written flat or nested."""
+    """Return the value of a dotted name, written flat or nested."""
     if not isinstance(value, dict):
         return None
     if name in value:
@@ -96,7 +96,7 @@ def _messages(record: dict[str, Any], side: str, role: str) -> list[Any]:
 
 
 def _message(message: Any) -> Any:
-    """Give a chat message of one that names its fields ``message.role``, flat or nested."""
+    """Return a chat message from one that names its fields ``message.role``, flat or nested."""
     if not isinstance(message, dict):
         return message
     parts = _at(message, "message.contents")

@@ -1,6 +1,6 @@
 """Plain text with role labels, one conversation a file.
 
-Lines without a label belong to the turn before. Only the label pair that the file uses counts, written as the first
+Lines without a label belong to the message before. Only the label pair that the file uses counts, written as the first
 label is: in a file of ``User:`` and ``Assistant:`` a line ``Agent: x`` or ``user: x`` is text.
 """
 
@@ -10,16 +10,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.transcript import LABEL_PAIRS
-from promptlift.transcripts.intake import Draft, Turn
+from promptlift.transcripts.collector import ParsedConversation, ParsedMessage
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from promptlift.schema.transcript import Role
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
 
-__all__ = ["PAIRS", "looks_plain", "read_plain", "split_turns"]
+__all__ = ["PAIRS", "looks_plain", "read_plain", "split_messages"]
 
 PAIRS: Final = ", ".join(f"{user}/{assistant}" for user, assistant in LABEL_PAIRS)
 _CASES: Final[tuple[Callable[[str], str], ...]] = (str, str.lower, str.upper)
@@ -34,7 +34,7 @@ _LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
 
 
 def looks_plain(head: str) -> bool:
-    """Tell whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
+    """Whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
     found: set[str] = set()
     for number, line in enumerate(row for row in _lines(head) if row.strip()):
         match = _LABEL.match(line)
@@ -49,16 +49,16 @@ def looks_plain(head: str) -> bool:
     )
 
 
-def read_plain(text: str, intake: Intake) -> None:
+def read_plain(text: str, collector: Collector) -> None:
     """Read one file as one conversation."""
     try:
-        intake.add(Draft(split_turns(text, intake), 1))
+        collector.add(ParsedConversation(split_messages(text, collector), 1))
     except Unreadable as error:
-        intake.problem(1, str(error))
+        collector.problem(1, str(error))
 
 
-def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
-    """Split labelled text into turns.
+def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[ParsedMessage]:
+    """Split labelled text into messages.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
         When no line has a label.
     """
     turns: list[tuple[Role, list[str]]] = []
-    apart = True  # whether a blank line stands before every label
+    apart = True  # whether there is a blank line before every label
     blank = False
     labels: set[str] = set()
     before: list[tuple[int, str]] = []
@@ -88,18 +88,18 @@ def split_turns(text: str, intake: Intake, *, line: int = 1) -> list[Turn]:
         raise Unreadable(f"no line starts with a role label; use one of the pairs {PAIRS}")
     if before:
         more = f" and {len(before) - 1} more lines" if len(before) > 1 else ""
-        intake.problem(
+        collector.problem(
             before[0][0],
             f"text before the first label is left out ({before[0][1][:40]!r}{more}); "
-            f"every turn starts with a label of one of the pairs {PAIRS}",
+            f"every message starts with a label of one of the pairs {PAIRS}",
         )
-    intake.tally("Lines without a label, added to the turn before them: {}.", joined)
+    collector.tally("Lines without a label, added to the message before them: {}.", joined)
     last = len(turns) - 1
-    return [Turn(role, _text(rows, apart or at == last)) for at, (role, rows) in enumerate(turns)]
+    return [ParsedMessage(role, _text(rows, apart or at == last)) for at, (role, rows) in enumerate(turns)]
 
 
 def _text(rows: list[str], trimmed: bool) -> str:  # noqa: FBT001 - one caller
-    """Join a turn, without the blank lines at its end where they only set turns apart."""
+    """Join the lines of a message, without blank lines at its end where they only separate messages."""
     while trimmed and len(rows) > 1 and not rows[-1].strip():
         rows.pop()
     return "\n".join(rows)

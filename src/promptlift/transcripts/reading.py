@@ -1,4 +1,4 @@
-"""What reading a file gives: conversations, problems, and what was left out."""
+"""What reading a file results in: conversations, problems, and what was left out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["ImportedConversation", "Problem", "Reading", "TooMuchError", "Unread
 
 
 class Unreadable(ValueError):
-    """One record cannot be read; becomes a `Problem`, and the rest of the file goes in."""
+    """One record cannot be read; it becomes a `Problem`, and the rest of the file is imported."""
 
 
 class TooMuchError(Exception):
-    """A file holds more than can be kept; what was read until then is kept."""
+    """A file holds more than can be kept in memory; what was read until then is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ImportedConversation:
         The idempotency key that the source carries, if any.
     fingerprint
         The same for the same conversation in every reading; equal conversations of one file get different ones.
-        It does not know the prompt: whoever makes an idempotency key of it adds that.
+        It does not depend on the prompt, which an idempotency key made from it has to include.
     """
 
     content: str
@@ -75,7 +75,7 @@ class Reading:
     problems
         What is wrong with the file; none of it is in ``conversations``.
     dropped
-        Field path in the source to the number of records that lost it: the content format has no place for it.
+        Number of records by field path in the source, for fields that have no place in the content format.
     notes
         What the reader did that its user should know.
     system_prompts

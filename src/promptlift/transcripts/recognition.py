@@ -1,4 +1,4 @@
-"""Telling the format of a file from what is in it."""
+"""Recognise the format of a file by its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with one row a message: CSV, Parquet, or JSON objects."""
+"""Tables with one row for each message: CSV, Parquet, or JSON objects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.limits import MESSAGES
-from promptlift.transcripts.chat import Mark, fold
-from promptlift.transcripts.intake import Draft, Turn, is_something
+from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from promptlift.transcripts.intake import Intake
+    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["NEEDED", "Columns", "read_rows"]
@@ -72,16 +72,16 @@ class Columns:
         return "role" in self.of and "text" in self.of
 
     def get(self, row: dict[str, Any], what: str) -> Any:
-        """Give the cell of a row, ``None`` when the table has no such column."""
+        """Return the cell of a row, ``None`` when the table has no such column."""
         name = self.of.get(what)
         return None if name is None else row.get(name)
 
 
 @dataclass(slots=True)
 class _Row:
-    """One message with what it is sorted by."""
+    """The messages of one row, and what they are sorted by."""
 
-    turns: list[Turn]
+    turns: list[ParsedMessage]
     order: float | None
 
 
@@ -97,47 +97,47 @@ class _Thread:
     fault: tuple[int, str] | None = None
 
 
-def read_rows(records: Iterable[Record], intake: Intake) -> None:
-    """Read rows and hand in one conversation for every id, in the order of their first rows."""
+def read_rows(records: Iterable[Record], collector: Collector) -> None:
+    """Read rows and add one conversation for every id, in the order of their first rows."""
     threads: dict[Any, _Thread] = {}
     columns: Columns | None = None
     known: frozenset[str] = frozenset()
     for record in records:
         if record.fault is not None:
-            intake.problem(record.line, record.fault)
+            collector.problem(record.line, record.fault)
         elif not isinstance(record.value, dict):
-            intake.problem(record.line, "the row is not an object")
+            collector.problem(record.line, "the row is not an object")
         else:
             if columns is None or not set(columns.of.values()) <= record.value.keys():
                 columns = Columns(record.value)
                 known = frozenset(columns.of.values())
-            intake.drop_unknown(record.value, known)
-            _take(threads, record, columns, intake)
+            collector.drop_unknown(record.value, known)
+            _take(threads, record, columns, collector)
     for name, thread in threads.items():
         if thread.fault is not None:
             what = "the conversation" if name is None else f"conversation {name}"
             line, message = thread.fault
-            intake.problem(line, f"{message}; {what} is left out")
+            collector.problem(line, f"{message}; {what} is left out")
         elif thread.count > MESSAGES:
             message = f"the conversation has {thread.count} messages; the limit is {MESSAGES}"
-            intake.problem(thread.line, message)
+            collector.problem(thread.line, message)
         else:
-            intake.add(_draft(name, thread, intake))
+            collector.add(_conversation(name, thread, collector))
 
 
-def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, intake: Intake) -> None:
+def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, collector: Collector) -> None:
     row = record.value
     name = columns.get(row, "conversation")
     if "conversation" in columns.of and (not is_something(name) or isinstance(name, dict | list)):
-        intake.problem(record.line, f"the row has no {columns.of['conversation']}; it is left out")
+        collector.problem(record.line, f"the row has no {columns.of['conversation']}; it is left out")
         return
     if "conversation" not in columns.of:
-        intake.note(_NO_CONVERSATION)
+        collector.note(_NO_CONVERSATION)
     thread = threads.setdefault(None if name is None else str(name), _Thread(record.line))
     try:
-        turns = _turns(row, columns, intake)
+        turns = _turns(row, columns, collector)
     except (Unreadable, RecursionError) as error:
-        # One message less would make it another conversation.
+        # Without one of its messages it would be a different conversation.
         thread.fault = thread.fault or (record.line, str(error))
         return
     thread.count += len(turns)
@@ -154,42 +154,38 @@ def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, intake:
             thread.fields[what] = cell
 
 
-def _turns(row: dict[str, Any], columns: Columns, intake: Intake) -> list[Turn]:
+def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[ParsedMessage]:
     text = columns.get(row, "text")
     if text is None:
-        intake.drop(f"{columns.of.get('text', 'content')} (row without text)")
+        collector.drop(f"{columns.of.get('text', 'content')} (row without text)")
         return []
     if not isinstance(text, str | list | dict):
         text = str(text)
     model = columns.get(row, "model")
-    mark = Mark(
-        intake.time(columns.get(row, "time"), columns.of.get("time", "time")),
+    detail = MessageDetails(
+        collector.time(columns.get(row, "time"), columns.of.get("time", "time")),
         model if isinstance(model, str) and model else None,
-        intake.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens")),
+        collector.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens")),
     )
-    try:
-        return fold(
-            [{"role": columns.get(row, "role"), "content": text}], intake, path="row", marks={0: mark}
-        )
-    except Unreadable as error:
-        raise Unreadable(str(error).replace("message 1", "the row", 1)) from error
+    message = {"role": columns.get(row, "role"), "content": text}
+    return fold([message], collector, path="row", details={0: detail}, name=lambda _: "the row")
 
 
-def _draft(name: str | None, thread: _Thread, intake: Intake) -> Draft:
+def _conversation(name: str | None, thread: _Thread, collector: Collector) -> ParsedConversation:
     fields = thread.fields
-    return Draft(
-        [turn for row in _in_order(thread.rows, intake) for turn in row.turns],
+    return ParsedConversation(
+        [turn for row in _in_order(thread.rows, collector) for turn in row.turns],
         thread.line,
         source_id=name,
         status=fields.get("status"),
         llm_model=thread.models.most_common(1)[0][0] if thread.models else None,
         company_name=fields.get("company"),
         metadata={what: fields[what] for what in _METADATA if what in fields},
-        started_at=intake.time(fields.get("start"), "start"),
+        started_at=collector.time(fields.get("start"), "start"),
     )
 
 
-def _in_order(rows: list[_Row], intake: Intake) -> list[_Row]:
+def _in_order(rows: list[_Row], collector: Collector) -> list[_Row]:
     """Sort by turn number, else by time, else leave the order of the file."""
     orders = [row.order for row in rows]
     times = [row.turns[0].timestamp for row in rows if row.turns]
@@ -200,7 +196,7 @@ def _in_order(rows: list[_Row], intake: Intake) -> list[_Row]:
     else:
         return rows
     if any(a is not b for a, b in zip(rows, sorted_rows, strict=True)):
-        intake.tally("Conversations whose rows were out of order and were put in order: {}.")
+        collector.tally("Conversations whose rows were out of order and were sorted: {}.")
     return sorted_rows
 
 

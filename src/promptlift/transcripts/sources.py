@@ -15,11 +15,15 @@ HEAD_BYTES: Final = 65_536
 
 
 class Record(NamedTuple):
-    """One record of a file: a value, or why there is none. ``line`` is its line or number, from 1."""
+    """One record of a file: a value, or why there is none.
+
+    ``line`` is its line or number, from 1. ``last`` says that nothing after a fault can be read.
+    """
 
     line: int
     value: Any = None
     fault: str | None = None
+    last: bool = False
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -40,14 +44,14 @@ def read_head(path: Path) -> bytes:
 
 
 def encoding_of(head: bytes) -> str:
-    """Tell the encoding from the byte order mark; without one it is UTF-8."""
+    """Return the encoding that the byte order mark names; without one it is UTF-8."""
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
 def open_text(path: Path, encoding: str) -> TextIO:
     """Open a file as text with its line ends as they are.
 
-    Bytes that are not UTF-8 become lone surrogates; whoever uses such a text finds and reports them.
+    Bytes that are not UTF-8 become lone surrogates, which are found and reported where the text is used.
     """
     errors = "strict" if encoding == "utf-16" else "surrogateescape"
     return io.TextIOWrapper(cast("Any", open_bytes(path)), encoding=encoding, errors=errors, newline="\n")

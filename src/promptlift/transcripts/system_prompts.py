@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SystemPrompt", "SystemPrompts"]
 
-# A template filled in for every conversation gives as many texts as there are conversations. Of that many only some are
-# kept, the others are counted.
+# A template filled in for every conversation gives as many texts as there are conversations. Only some of them are
+# kept; the others are counted.
 KEPT_TEXTS: Final = 64
 
 
@@ -67,7 +67,7 @@ class SystemPrompts:
         return len(self._found)
 
     def __iter__(self) -> Iterator[SystemPrompt]:
-        """Give the prompts in the order in which they came into use; of very many only some.
+        """Iterate over the prompts in the order in which they came into use; of very many, only some.
 
         That is the order of the first conversations, by their times where every prompt has one, else as they were read.
         """
@@ -85,7 +85,7 @@ class SystemPrompts:
 
     @property
     def timed(self) -> bool:
-        """Whether it is known of every prompt when it came into use."""
+        """Whether it is known when each prompt came into use."""
         return all(prompt.first_at is not None for prompt in self._found.values())
 
     @property
@@ -96,7 +96,7 @@ class SystemPrompts:
 
     @property
     def main(self) -> SystemPrompt | None:
-        """The prompt of most conversations, of several the one in use last; ``None`` when there is none."""
+        """The prompt of most conversations, of several, the one in use last; ``None`` when there is none."""
         timed = self.timed
         return max(self, key=lambda prompt: (prompt.conversations, _end(prompt, timed=timed)), default=None)
 
@@ -141,7 +141,7 @@ class SystemPrompts:
             self._forget_texts()
 
     def _forget_texts(self) -> None:
-        """Keep the texts of most conversations, of several the newest."""
+        """Keep the texts with the most conversations, and of equal ones the newest."""
 
         def weight(key: bytes) -> tuple[int, int]:
             return self._found[key].conversations, self._found[key].last_place
@@ -161,7 +161,7 @@ def _end(prompt: SystemPrompt, *, timed: bool) -> Any:
 
 
 def _joined(earlier: SystemPrompt, later: SystemPrompt) -> SystemPrompt:
-    """Give the counts of one text as one, in the order in which they were read."""
+    """Join two counts of one text, in the order in which they were read."""
     return replace(
         earlier,
         text=earlier.text or later.text,

@@ -37,7 +37,7 @@ def csv_header(head: str, separator: str) -> list[str]:
 
 
 def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> Iterator[Record]:
-    """Give the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written.
+    """Read the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written.
 
     A quote that is not closed, or a row longer than ``most`` characters, costs that row alone: reading goes on
     at the next line that is a row by itself.
@@ -54,10 +54,10 @@ def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> 
         if fault is None and row and len(row) != len(columns):
             fault = f"the row has {len(row)} cells, the header has {len(columns)}"
         if lost is not None and fault is not None:
-            lost.pass_over(feed)
+            lost.skip(feed)
         elif fault is not None and columns and (len(feed.taken) > 1 or not feed.taken[0].whole):
             lost = _Lost(feed.taken[0].number, fault, feed.taken[0].number, 4 * most)
-            lost.pass_over(feed)
+            lost.skip(feed)
         elif fault is not None:
             yield Record(feed.taken[0].number, fault=fault)
         elif row:
@@ -88,8 +88,8 @@ class _Lost:
     last: int
     budget: int
 
-    def pass_over(self, feed: _Feed) -> None:
-        """Pass over the first line of what was read, and have the others read again."""
+    def skip(self, feed: _Feed) -> None:
+        """Skip the first line of what was read, and put the others back."""
         if self.budget > 0:
             self.budget -= sum(len(line.text) for line in feed.taken[1:])
             feed.again(feed.taken[1:])
@@ -98,12 +98,12 @@ class _Lost:
             self.last = feed.taken[-1].number
 
     def record(self) -> Record:
-        """Make the record of the fault, which also says what is left out besides."""
+        """Return the record of the fault, which also says which other lines are left out."""
         more = ""
         if self.last > self.line:
             many = self.last > self.line + 1
             what = f"lines {self.line + 1} to {self.last} are" if many else f"line {self.last} is"
-            more = f"; {what} no row either and left out"
+            more = f"; {what} not a row either and left out"
         return Record(self.line, fault=f"{self.fault}{more}")
 
 
@@ -128,11 +128,11 @@ class _Feed:
         return line.text
 
     def begin(self) -> None:
-        """Begin a row."""
+        """Start a row."""
         self.taken, self.size = [], 0
 
     def again(self, lines: list[Line]) -> None:
-        """Give lines once more, without what is left of one that was too long to be held."""
+        """Put lines back, without the rest of one that was too long to be held."""
         self._again.extendleft(line for line in reversed(lines) if line.whole)
 
 
@@ -159,7 +159,7 @@ def _next_row(rows: Iterator[list[str]], feed: _Feed) -> tuple[list[str], str | 
 
 
 def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]:
-    """Give the rows of a Parquet file as ``{column: value}``, read in batches; a row of more than ``most`` bytes is a fault."""
+    """Read the rows of a Parquet file as ``{column: value}``, in batches; a row of more than ``most`` bytes is a fault."""
     import pyarrow as pa  # noqa: PLC0415 - only Parquet files need it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -201,7 +201,7 @@ def _batches(file: Any, most: int) -> Iterator[Any]:
 
 
 def _rows(batch: Any, most: int) -> Iterator[dict[str, Any] | None]:
-    """Give the rows of a batch as Python values, None for one that is too large."""
+    """Convert the rows of a batch to Python values, None for one that is too large."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, column in enumerate(batch.schema):

@@ -16,11 +16,11 @@ _ZONE: Final = re.compile(r"(Z|[+-]\d\d:?\d\d(:?\d\d)?)$", re.IGNORECASE)
 
 
 def read_time(value: Any) -> datetime | None:
-    """Give a time in UTC, or ``None`` when the value is not a time.
+    """Return a time in UTC, or ``None`` when the value is not a time.
 
     A time without a zone is taken as UTC. Numbers are seconds, milliseconds, microseconds or nanoseconds since
-    1970, told apart by their size; numbers that would lie before March 1973 are not times. Days in the order of
-    one country (``05/01/2024``) are not read, because nobody knows which order it is.
+    1970, told apart by their size; numbers that would lie before March 1973 are not times. Dates such as
+    ``05/01/2024`` are not read: day and month cannot be told apart.
     """
     try:
         if isinstance(value, str):
@@ -37,7 +37,7 @@ def read_time(value: Any) -> datetime | None:
 
 
 def has_zone(value: Any) -> bool:
-    """Tell whether a value that is a time says its zone itself. Seconds since 1970 do."""
+    """Whether a value that is a time says its zone itself. Seconds since 1970 do."""
     if isinstance(value, datetime):
         return value.tzinfo is not None
     if isinstance(value, str):
@@ -49,8 +49,8 @@ def has_zone(value: Any) -> bool:
 def _from_text(text: str) -> datetime | None:
     if _NUMBER.fullmatch(text):
         return _from_number(Decimal(text))
-    moment = datetime.fromisoformat(_ZONE_NAME.sub("+00:00", text))
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    time = datetime.fromisoformat(_ZONE_NAME.sub("+00:00", text))
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
 def _from_number(number: float | Decimal) -> datetime | None:

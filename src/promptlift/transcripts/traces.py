@@ -1,4 +1,4 @@
-"""Model calls of a tracing tool put together to conversations.
+"""Conversations put together from the model calls of a tracing tool.
 
 Every call repeats the whole history, and the calls of a file are in no order. The calls of one session are one
 conversation: the longest history and the answer to it. A call's end time, model and token count belong to its
@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import Mark, fold, kind_of
-from promptlift.transcripts.intake import Draft, Intake, is_something
+from promptlift.transcripts.chat import MessageDetails, fold, kind_of
+from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "read_traces"]
 
-_LAST_WORDS: Final = "What the user said after the last model call is not in a trace; these conversations end with the last answer."
-_SYSTEM_PROMPT: Final = (
-    "The system prompt of the model calls was not said; conversations that it is left out of: {}."
-)
+_NO_LAST_USER_MESSAGE: Final = "Traces do not hold what the user said after the last model call; these conversations end with the last answer."
+_SYSTEM_PROMPT: Final = "The system prompt of the model calls is not a message; conversations without it: {}."
 _OTHER_ANSWERS: Final = (
     "Answers that are not in the longest history of their session (retries, other agents, a history that was cut) "
     "and are not imported: {}."
@@ -52,56 +50,56 @@ class _Session:
 
     longest: Call
     line: int
-    answers: list[tuple[int, list[Any], Mark]] = field(default_factory=list)
+    answers: list[tuple[int, list[Any], MessageDetails]] = field(default_factory=list)
 
 
 def read_traces(
     records: Iterable[Record],
-    intake: Intake,
-    call_of: Callable[[dict[str, Any], Intake], Call | None],
+    collector: Collector,
+    call_of: Callable[[dict[str, Any], Collector], Call | None],
 ) -> None:
-    """Read model calls and hand in one conversation a session.
+    """Read model calls and add one conversation for each session.
 
     Parameters
     ----------
     records
         Records of the file, in any order.
-    intake
-        Takes the conversations.
+    collector
+        Collects the conversations.
     call_of
-        Reads one record; gives ``None`` for one that is no model call, and raises `Unreadable`.
+        Reads one record; returns ``None`` for one that is not a model call, and raises `Unreadable`.
     """
     sessions: dict[str, _Session] = {}
     for record in records:
         if record.fault is not None:
-            intake.problem(record.line, record.fault)
+            collector.problem(record.line, record.fault)
             continue
         if not isinstance(record.value, dict):
-            intake.problem(record.line, "the record is not an object")
+            collector.problem(record.line, "the record is not an object")
             continue
         try:
-            call = call_of(record.value, intake)
+            call = call_of(record.value, collector)
             if call is not None:
-                _take(sessions, call, record.line)
+                _add_call(sessions, call, record.line)
         except (Unreadable, RecursionError) as error:
-            intake.problem(record.line, str(error))
+            collector.problem(record.line, str(error))
     for name, session in sessions.items():
         try:
-            intake.add(_draft(name, session, intake))
+            collector.add(_conversation(name, session, collector))
         except (Unreadable, RecursionError) as error:
-            intake.problem(session.line, str(error))
+            collector.problem(session.line, str(error))
     if sessions:
-        intake.note(_LAST_WORDS)
+        collector.note(_NO_LAST_USER_MESSAGE)
 
 
-def _take(sessions: dict[str, _Session], call: Call, line: int) -> None:
+def _add_call(sessions: dict[str, _Session], call: Call, line: int) -> None:
     name = str(call.session) if is_something(call.session) else f"record {line}"
     session = sessions.setdefault(name, _Session(call, line))
     if _length(call) > _length(session.longest):
         session.longest, session.line = call, line
     if call.answer:
-        mark = Mark(call.ended, call.model, call.tokens)
-        session.answers.append((len(call.history), call.answer, mark))
+        detail = MessageDetails(call.ended, call.model, call.tokens)
+        session.answers.append((len(call.history), call.answer, detail))
 
 
 def _length(call: Call) -> tuple[int, bool]:
@@ -109,20 +107,20 @@ def _length(call: Call) -> tuple[int, bool]:
     return len(call.history), bool(call.answer)
 
 
-def _draft(name: str, session: _Session, intake: Intake) -> Draft:
+def _conversation(name: str, session: _Session, collector: Collector) -> ParsedConversation:
     messages = [*session.longest.history, *session.longest.answer]
-    marks = _marks(messages, session, intake)
+    details = _details_of(messages, session, collector)
     start = _system_prompt(messages)
     if start:
-        intake.drop("the system prompt (first message)")
-        intake.tally(_SYSTEM_PROMPT)
-    models = Counter(mark.model for mark in marks.values() if mark.model)
-    return Draft(
+        collector.drop("the system prompt (first message)")
+        collector.tally(_SYSTEM_PROMPT)
+    models = Counter(detail.model for detail in details.values() if detail.model)
+    return ParsedConversation(
         fold(
             messages[start:],
-            intake,
+            collector,
             path="history[]",
-            marks={index - start: mark for index, mark in marks.items()},
+            details={index - start: detail for index, detail in details.items()},
         ),
         session.line,
         source_id=name,
@@ -133,34 +131,34 @@ def _draft(name: str, session: _Session, intake: Intake) -> Draft:
 
 
 def _system_prompt(messages: list[Any]) -> int:
-    """Count the system messages that stand before everything that was said."""
+    """Count the system messages at the beginning."""
     for index, message in enumerate(messages):
         if not isinstance(message, dict) or kind_of(message.get("role"), f"message {index + 1}") != "system":
             return index
     return 0
 
 
-def _marks(messages: list[Any], session: _Session, intake: Intake) -> dict[int, Mark]:
+def _details_of(messages: list[Any], session: _Session, collector: Collector) -> dict[int, MessageDetails]:
     """Find every answer in the history: where it belongs, else wherever the same was said."""
     texts = [_said([message]) for message in messages]
-    marks: dict[int, Mark] = {}
-    for index, answer, mark in session.answers:
+    details: dict[int, MessageDetails] = {}
+    for index, answer, detail in session.answers:
         said = _said(answer[:1])
         if index < len(texts) and texts[index] == said:
-            marks[index] = mark
+            details[index] = detail
             continue
-        found = next((i for i, text in enumerate(texts) if text == said and i not in marks), None)
+        found = next((i for i, text in enumerate(texts) if text == said and i not in details), None)
         if found is not None:
-            marks[found] = mark
+            details[found] = detail
         else:
-            intake.drop("an answer that is not in the history")
-            intake.tally(_OTHER_ANSWERS)
-    return marks
+            collector.drop("an answer that is not in the history")
+            collector.tally(_OTHER_ANSWERS)
+    return details
 
 
 def _said(messages: list[Any]) -> list[tuple[str, str]]:
-    """Give what messages say, without what tools write differently in input and output."""
+    """Return role and text of messages, without what tools write differently in input and output."""
     try:
-        return [(turn.role, turn.content) for turn in fold(messages, Intake(""))]
+        return [(turn.role, turn.content) for turn in fold(messages, Collector(""))]
     except Unreadable:
         return []

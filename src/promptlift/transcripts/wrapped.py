@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from promptlift.transcripts.intake import is_something
+from promptlift.transcripts.collector import is_something
 
 __all__ = ["chat_messages", "decoded"]
 
@@ -27,7 +27,7 @@ _SYSTEM: Final = ("system", "instructions")
 
 
 def decoded(value: Any) -> Any:
-    """Give what a JSON text holds; any other value as it is."""
+    """Return what a JSON text holds; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value, parse_constant=lambda _: None)
@@ -37,7 +37,7 @@ def decoded(value: Any) -> Any:
 
 
 def chat_messages(value: Any, role: str) -> list[Any]:
-    """Give the chat messages of an input or output, however it wraps them.
+    """Return the chat messages of an input or output, however it wraps them.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def chat_messages(value: Any, role: str) -> list[Any]:
 
 
 def _message(item: Any, role: str) -> Any:
-    """Give a chat message with role and content of what LangChain or a choice of an answer wraps."""
+    """Return a chat message with role and content of what LangChain or a choice of an answer wraps."""
     if isinstance(item, str):
         return {"role": role, "content": item}
     if not isinstance(item, dict):
@@ -82,7 +82,7 @@ def _message(item: Any, role: str) -> Any:
 
 
 def _unpacked(item: dict[str, Any]) -> dict[str, Any]:
-    """Give the message inside LangChain's ``kwargs`` or ``data``, with its type."""
+    """Return the message inside LangChain's ``kwargs`` or ``data``, with its type."""
     inside = next((item[name] for name in ("kwargs", "data") if isinstance(item.get(name), dict)), None)
     if inside is None:
         return item

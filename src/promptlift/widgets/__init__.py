@@ -1,4 +1,4 @@
-"""Widgets to read, label, review and decide with, each with a static twin that needs no JavaScript."""
+"""Widgets to read, label, review and decide with. Each has a static fallback that needs no JavaScript."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptlift.widgets.browser import ConversationBrowser
-    from promptlift.widgets.monitor import OptimizationMonitor
-    from promptlift.widgets.review import VariantReview
+    from promptlift.widgets.browser.widget import ConversationBrowser
+    from promptlift.widgets.optimization_monitor import OptimizationMonitor
+    from promptlift.widgets.review.widget import VariantReview
 
 __all__ = ["ConversationBrowser", "OptimizationMonitor", "VariantReview"]
 
-# Loaded on first use: a report may take the static parts without loading any widget.
-_HOMES = {
-    "ConversationBrowser": "browser",
-    "OptimizationMonitor": "monitor",
-    "VariantReview": "review",
+# Loaded on first use, so that a part can be imported without ipywidgets.
+_MODULES = {
+    "ConversationBrowser": "browser.widget",
+    "OptimizationMonitor": "optimization_monitor",
+    "VariantReview": "review.widget",
 }
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
 

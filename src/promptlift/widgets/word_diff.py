@@ -1,4 +1,4 @@
-"""What differs between two texts: lines first, then the words in them."""
+"""The differences between two texts: by line, then by word within similar lines."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
 from promptlift.schema.inert import visible
-from promptlift.widgets.static import DiffLine
+from promptlift.widgets.static_html import DiffLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     Part = tuple[Literal["same", "removed", "added"], str]
 
-__all__ = ["diff_lines", "what_differs"]
+__all__ = ["describe_difference", "diff_lines"]
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
-# Lines are shown around a change; so many characters of a line, and so many lines in all.
+# Unchanged lines around a change, and the most characters of a line and lines that are shown.
 _CONTEXT: Final = 2
 _LINE_CHARS: Final = 3_000
 _LINES: Final = 400
-# Comparing words one by one takes time that grows with the square of their number.
-_WORDS_MOST: Final = 1_500
-_ALIKE: Final = 0.35
-_PAIRED_MOST: Final = 40
+# The time to compare words grows with the square of their number.
+_MAX_WORDS: Final = 1_500
+_SIMILAR: Final = 0.35
+_MAX_PAIRED: Final = 40
 
 
 def diff_lines(before: str, after: str, *, context: int | None = _CONTEXT) -> list[DiffLine]:
-    """Compare two texts, line by line and then word by word in lines that are alike.
+    """Compare two texts line by line, and word by word within similar lines.
 
     Parameters
     ----------
     before, after
         The texts.
     context
-        Unchanged lines kept around a change; None keeps all.
+        Number of unchanged lines to keep around a change; None keeps all.
 
     Returns
     -------
     list[DiffLine]
-        Lines of both, in order, made harmless to look at. Empty when nothing that can be seen differs.
+        Lines of both, in order, safe to show. Empty when there is no visible difference.
     """
     old, new = visible(before).split("\n"), visible(after).split("\n")
     if old == new:
@@ -59,16 +59,13 @@ def diff_lines(before: str, after: str, *, context: int | None = _CONTEXT) -> li
     return _bounded(lines if context is None else list(_around(lines, context)))
 
 
-def what_differs(before: str, after: str) -> str:
-    """Say in words how far two texts differ, also where the difference cannot be seen."""
+def describe_difference(before: str, after: str) -> str:
+    """Describe how two texts differ, also where the difference is invisible."""
     if before == after:
-        return "The texts are the same, byte for byte."
+        return "The texts are identical."
     if visible(before) == visible(after):
-        return (
-            "The texts differ only in characters that are not seen, such as line ends or spaces at the end."
-        )
-    sizes = f"{len(before):,} characters become {len(after):,}"
-    return f"{sizes}. − stands before what goes, + before what comes."
+        return "The texts differ only in invisible characters, such as line endings or trailing spaces."
+    return f"From {len(before):,} to {len(after):,} characters. − removed, + added."
 
 
 def _line(mark: Literal[" ", "-", "+"], kind: Literal["same", "removed", "added"], text: str) -> DiffLine:
@@ -84,11 +81,11 @@ def _cut(text: str) -> str:
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """Lines that were replaced: pairs that are alike stand together, with their words compared."""
+    """Return the lines of a replacement: similar lines in pairs, with their words compared."""
     found: list[DiffLine] = []
     start = 0
     for one in old:
-        partner = _partner(one, new, start) if len(new) <= _PAIRED_MOST else None
+        partner = _partner(one, new, start) if len(new) <= _MAX_PAIRED else None
         if partner is None:
             found.append(_line("-", "removed", one))
             continue
@@ -99,11 +96,11 @@ def _replaced(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
 
 
 def _partner(one: str, new: Sequence[str], start: int) -> int | None:
-    """Place of the line that is most like this one, None when none is."""
+    """Return the position of the most similar line, None when none is similar."""
     if not one.strip() or len(one) > _LINE_CHARS:
         return None
     mine = _WORDS.findall(one)
-    best, place = _ALIKE, None
+    best, place = _SIMILAR, None
     for at in range(start, len(new)):
         if len(new[at]) > _LINE_CHARS or not new[at].strip():
             continue
@@ -119,34 +116,34 @@ def _partner(one: str, new: Sequence[str], start: int) -> int | None:
 
 def _words(one: str, other: str) -> list[DiffLine]:
     mine, theirs = _WORDS.findall(one), _WORDS.findall(other)
-    if len(mine) > _WORDS_MOST or len(theirs) > _WORDS_MOST:
+    if len(mine) > _MAX_WORDS or len(theirs) > _MAX_WORDS:
         return [_line("-", "removed", one), _line("+", "added", other)]
     removed: list[Part] = []
     added: list[Part] = []
     for tag, first, last, start, end in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
-        gone, came = "".join(mine[first:last]), "".join(theirs[start:end])
-        if gone:
-            removed.append(("same" if tag == "equal" else "removed", gone))
-        if came:
-            added.append(("same" if tag == "equal" else "added", came))
+        removed_words, added_words = "".join(mine[first:last]), "".join(theirs[start:end])
+        if removed_words:
+            removed.append(("same" if tag == "equal" else "removed", removed_words))
+        if added_words:
+            added.append(("same" if tag == "equal" else "added", added_words))
     return [DiffLine("-", tuple(removed)), DiffLine("+", tuple(added))]
 
 
 def _around(lines: list[DiffLine], context: int) -> Iterator[DiffLine]:
-    """Leave out unchanged lines that are far from every change."""
+    """Omit unchanged lines that are far from every change."""
     changed = [place for place, line in enumerate(lines) if line.mark != " "]
     near = {place + step for place in changed for step in range(-context, context + 1)}
-    left_out = 0
+    omitted = 0
     for place, line in enumerate(lines):
         if place in near:
-            if left_out:
-                yield _gap(left_out)
-            left_out = 0
+            if omitted:
+                yield _gap(omitted)
+            omitted = 0
             yield line
         else:
-            left_out += 1
-    if left_out:
-        yield _gap(left_out)
+            omitted += 1
+    if omitted:
+        yield _gap(omitted)
 
 
 def _gap(count: int) -> DiffLine:

@@ -1,12 +1,12 @@
-"""What an analyst holds: the tables of one account, and ways to log, optimize and apply."""
+"""The workspace of an analyst: the tables of one account, and ways to log, optimize and apply."""
 
 from __future__ import annotations
 
 from promptlift.client.log_result import LogResult, NotUpdated, NotUpdatedWarning
 from promptlift.client.planning import ReadPlan
-from promptlift.workspace.door import Workspace, connect
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
+from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
     "LogResult",

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ConversationTables(Session):
-    """What prompts did: their conversations and what was derived from them."""
+    """Tables of prompts, their conversations and what was derived from them."""
 
     def prompts(self) -> pd.DataFrame:
-        """Give all prompts, one row each.
+        """Return all prompts, one row each.
 
         Returns
         -------
@@ -36,12 +36,12 @@ class ConversationTables(Session):
         return self._table("prompts", {}, lambda _: self._names.read(), frames().prompts_table)
 
     def prompt_id(self, prompt: str) -> str:
-        """Give the id of a prompt. The methods of the workspace take names themselves.
+        """Return the id of a prompt. The methods of the workspace take names as well.
 
         Parameters
         ----------
         prompt
-            A name or an id. Archived prompts count only when no other has the name.
+            A name or an id. An archived prompt counts only when no other has the name.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class ConversationTables(Session):
         insights: bool = False,
         content: bool = False,
     ) -> pd.DataFrame:
-        """Give conversations, one row each, newest first.
+        """Return conversations, one row each, newest first.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class ConversationTables(Session):
         status
             ``completed``, ``abandoned`` or ``in_progress``; all when it is left out.
         insights
-            Join the insights. The embedded service gives them with the list; elsewhere every conversation that has
+            Join the insights. The embedded service sends them with the list; elsewhere every conversation that has
             insights costs one request, see :meth:`plan`.
         content
             Add the transcript.
@@ -110,9 +110,9 @@ class ConversationTables(Session):
         )
 
     def messages(self, prompt_id: str | None = None) -> pd.DataFrame:
-        """Give the messages of conversations, one row each.
+        """Return the messages of conversations, one row each.
 
-        Content that cannot be read gives no rows; ``attrs["promptlift"]["warnings"]`` counts it.
+        Content that cannot be read has no rows; ``attrs["promptlift"]["warnings"]`` counts it.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class ConversationTables(Session):
         )
 
     def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
-        """Give the insights of conversations, one row a conversation that has them.
+        """Return the insights of conversations, one row for each conversation that has them.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class ConversationTables(Session):
         return self._table("insights", filters, read, frames().insights_table)
 
     def prompt_insights(self, prompt_id: str, days: str | int = "30") -> PromptInsightsView:
-        """Give the service's own aggregates of a prompt, in one request.
+        """Return the service's own aggregates of a prompt, in one request.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class ConversationTables(Session):
         return self._names.call(prompt_id, lambda found: self.client.prompts.insights(found, days=days))
 
     def usage(self) -> pd.DataFrame:
-        """Give usage of the billing period, one row a resource.
+        """Return the usage of the billing period, one row for each resource.
 
         Returns
         -------
@@ -188,9 +188,9 @@ class ConversationTables(Session):
         insights: bool = False,
         content: bool = False,
     ) -> ReadPlan:
-        """Say what :meth:`conversations` with the same arguments will cost: requests and minutes.
+        """Estimate what :meth:`conversations` with the same arguments will cost: requests and minutes.
 
-        This looks at one row and at the account's plan.
+        This reads one row and the account's plan.
 
         Parameters
         ----------

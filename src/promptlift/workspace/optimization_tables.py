@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]
 
-# What stands under the names of optimizations: queued ones have no variants yet.
+# The status of optimizations that have no variants yet.
 _WITHOUT_VARIANTS: Final = "queued"
 
 
 class MayBeIncomplete(UserWarning):
-    """Nobody can prove that a table has all rows: the service gives neither a total nor pages."""
+    """A table may not have all rows: the service gives neither a total nor pages."""
 
 
 class OptimizationTables(Session):
-    """What was tried to make prompts better, and what came of it."""
+    """Tables of optimizations, and of what they made and measured."""
 
     def optimizations(self, prompt_id: str | None = None, *, status: str | None = None) -> pd.DataFrame:
-        """Give optimizations, one row each, newest first.
+        """Return optimizations, one row each, newest first.
 
         The specification's list has no pages and no total. Where a service has neither, the list is read by status and by
-        prompt until it is known to be whole; where that cannot be known, ``attrs["promptlift"]`` has ``complete``
+        prompt until it is known to be complete; where that cannot be known, ``attrs["promptlift"]`` has ``complete``
         False and says why under ``completeness``, and a warning is given.
 
         Parameters
@@ -49,7 +49,7 @@ class OptimizationTables(Session):
         -------
         DataFrame
             optimization_id, prompt_id, status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
-            confidence, created_at, completed_at; and what only our service gives: started_at, lift_low, lift_high,
+            confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
             lift_expected (percent), n_pairs, reason, rehearsal, deployment_state. Times are UTC.
 
         Raises
@@ -77,10 +77,10 @@ class OptimizationTables(Session):
     def variants(
         self, optimization_id: str | Iterable[str] | None = None, *, prompt_id: str | None = None
     ) -> pd.DataFrame:
-        """Give the variants of one or several optimizations, one row each, the original too.
+        """Return the variants of one or several optimizations, one row each, including the original.
 
         Rows of stage ``screen`` and ``confirm`` come from different conversations and cannot be compared. What the
-        service does not give is missing, never guessed: a service that sends no number of pairs has no interval.
+        service does not send is missing, never guessed: without a number of pairs there is no interval.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class OptimizationTables(Session):
     def simulations(
         self, optimization_id: str, *, variant_id: str | None = None, content: bool = False
     ) -> pd.DataFrame:
-        """Give the simulated conversations of an optimization, one row each. The embedded service offers them.
+        """Return the simulated conversations of an optimization, one row each. Offered by the embedded service.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class OptimizationTables(Session):
         Returns
         -------
         DataFrame
-            simulation_id, optimization_id, variant_id, variant_number (0 is the original), is_original, stage, pass,
+            simulation_id, optimization_id, variant_id, variant_number (0 is the original), is_original, stage, pass_number,
             cell (arms with the same number are a pair), persona_id, persona, scenario, opening, goal,
             scenario_source, status (``dropped`` when lost to an error), task_completed, sentiment,
             sentiment_score, quality, turns, ended_by, error, created_at; with ``content`` also content.
@@ -200,7 +200,7 @@ class OptimizationTables(Session):
         return self._whole_table("simulations", filters, read, make)
 
     def versions(self, prompt_id: str) -> pd.DataFrame:
-        """Give every text that a prompt ever had, one row each, newest first. The embedded service offers them.
+        """Return every text that a prompt ever had, one row each, newest first. Offered by the embedded service.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class OptimizationTables(Session):
         return self._names.call(prompt_id, table)
 
     def personas(self) -> pd.DataFrame:
-        """Give the personas that simulated conversations can be held with, one row each. The embedded service offers them.
+        """Return the personas that simulated conversations can be held with, one row each. Offered by the embedded service.
 
         Returns
         -------
@@ -259,7 +259,7 @@ def _check_status(status: str | None) -> None:
 
 
 def _ids_of(given: Any) -> list[str] | None:
-    """Give a list of ids without repetitions; ``None`` when none was given."""
+    """Return a list of ids without repetitions; ``None`` when none was given."""
     if given is None:
         return None
     several = isinstance(given, Iterable) and not isinstance(given, str)

@@ -1,4 +1,4 @@
-"""Optimizations triggered, waited for, applied and stopped; former texts restored."""
+"""Trigger optimizations and wait for them; restore former texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from promptlift.client.optimization_read import not_offered
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
-    InvalidState,
     NotFound,
     ServerError,
     UnexpectedResponse,
@@ -20,20 +19,20 @@ from promptlift.workspace.waiting import (
     OptimizationFailed,
     OptimizationStopped,
     Wait,
+    bar_texts,
     progress_of,
     why_it_ended,
-    words_for,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from promptlift.schema.optimizations import ApplyAnswer, Optimization, StopAnswer
+    from promptlift.schema.optimizations import Optimization
     from promptlift.schema.versions import RestoreAnswer
 
 
 class Optimizing(Session):
-    """Ways to make a prompt better."""
+    """Optimizations of prompts: triggered, waited for, and undone by restoring a former text."""
 
     def optimize(
         self,
@@ -60,15 +59,15 @@ class Optimizing(Session):
         mode
             ``exploratory`` (fast) or ``validation`` (thorough). Default: the account's setting.
         variants
-            How many variants are written, 1 to 5. Default: the account's setting.
+            Number of variants to write, 1 to 5. Default: the account's setting.
         intent
-            What is to improve: a sentence, or a dict with ``target_improvements`` (texts) and ``hypothesis``.
+            What to improve: a sentence, or a dict with ``target_improvements`` (texts) and ``hypothesis``.
         persona_ids
-            Personas that the conversations are held with; the result then holds for these only.
+            Personas to hold the conversations with; the result then applies to these only.
         seed
-            The same seed and the same model answers give the same result. An offer of the embedded service.
+            The same seed and the same model answers give the same result. Offered by the embedded service.
         wait
-            Whether to wait for the end. Without, the optimization comes back as it was triggered.
+            Whether to wait for the end. If not, the optimization is returned as it was triggered.
         timeout
             Seconds to wait at most.
 
@@ -133,7 +132,7 @@ class Optimizing(Session):
         return self._wait(optimization_id, timeout, known=False)
 
     def optimization(self, optimization_id: str) -> Optimization:
-        """Give one optimization with its results, progress and deployment.
+        """Return one optimization with its results, progress and deployment.
 
         Parameters
         ----------
@@ -141,57 +140,6 @@ class Optimizing(Session):
             The optimization.
         """
         return self.client.optimizations.get(optimization_id)
-
-    def apply(
-        self,
-        optimization_id: str,
-        variant_id: str | None = None,
-        *,
-        if_version_id: str | None = None,
-        note: str | None = None,
-    ) -> ApplyAnswer:
-        """Make a variant the live text of the prompt.
-
-        Parameters
-        ----------
-        optimization_id
-            A completed optimization.
-        variant_id
-            The variant; the winner when it is left out.
-        if_version_id
-            Only while this version of :meth:`versions` is live, so that nobody's change is written over unseen. An
-            offer of the embedded service.
-        note
-            Kept with the action by the embedded service.
-
-        Raises
-        ------
-        InvalidState
-            When the optimization is not completed, has no winner and no variant is named, or another version is live.
-        """
-        with _unsure_of_apply(optimization_id):
-            return self.client.optimizations.apply(
-                optimization_id, variant_id=variant_id, if_version_id=if_version_id, note=note
-            )
-
-    def stop(self, optimization_id: str, reason: str | None = None, *, note: str | None = None) -> StopAnswer:
-        """Stop an optimization that is queued or running; what was measured stays.
-
-        Parameters
-        ----------
-        optimization_id
-            The optimization.
-        reason
-            Why, in words; kept with it.
-        note
-            Kept with the action by the embedded service; the reason when it is left out.
-
-        Raises
-        ------
-        InvalidState
-            When it has ended already.
-        """
-        return self.client.optimizations.stop(optimization_id, reason=reason, note=note)
 
     def restore(
         self,
@@ -201,7 +149,7 @@ class Optimizing(Session):
         if_version_id: str | None = None,
         note: str | None = None,
     ) -> RestoreAnswer:
-        """Make a former text of a prompt live again, byte for byte. The embedded service offers it.
+        """Make a former text of a prompt the current one again, byte for byte. Offered by the embedded service.
 
         Parameters
         ----------
@@ -210,14 +158,14 @@ class Optimizing(Session):
         version_id
             A version of :meth:`versions`.
         if_version_id
-            Only while this version is live, so that nobody's change is written over unseen.
+            Only while this version is the current one, so that nobody's change is overwritten unseen.
         note
             Why, in words; kept with the action.
 
         Raises
         ------
         InvalidState
-            When another version is live.
+            When another version is the current one.
         NotFound
             When there is no such prompt or version, or the service does not offer this.
         """
@@ -238,7 +186,7 @@ class Optimizing(Session):
             ended = waited.run()
         if ended.status == "failed":
             raise OptimizationFailed(
-                f"{why_it_ended(ended)} What was measured until then: lift.variants({optimization_id!r}).",
+                f"{why_it_ended(ended)} For what was measured until then: lift.variants({optimization_id!r}).",
                 optimization=ended,
             )
         if ended.status == "stopped":
@@ -247,7 +195,7 @@ class Optimizing(Session):
 
     @contextlib.contextmanager
     def _waiting_bar(self) -> Iterator[Callable[[dict[str, Any]], None]]:
-        """Show how far an optimization is, as far as the service says it."""
+        """Show the progress of an optimization, as far as the service reports it."""
         if not self._progress:
             yield lambda _state: None
             return
@@ -258,14 +206,14 @@ class Optimizing(Session):
 
         def look(state: dict[str, Any]) -> None:
             nonlocal bar, counted
-            before, after = words_for(state)
+            before, after = bar_texts(state)
             progress = progress_of(state)
             if bar is None or counted != (progress is not None):
                 if bar is not None:
                     bar.close()
                 counted = progress is not None
                 done, most = progress or (0, None)
-                # Without numbers the bar says the status and the time, and claims no rate.
+                # Without numbers the bar shows the status and the time, and no rate.
                 shape = None if counted else "{desc} [{elapsed}{postfix}]"
                 bar = tqdm(total=most, initial=done, unit=" conversations", leave=False, bar_format=shape)
             bar.set_description_str(before, refresh=False)
@@ -293,27 +241,12 @@ def _texts(given: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def _unsure(prompt_id: str) -> Iterator[None]:
-    """Say what is not known when a trigger got no answer: it is never sent again by itself."""
-    hint = f"It may have been triggered all the same; lift.optimizations({prompt_id!r}) tells."
+    """Say what is not known when a trigger got no answer; it is never repeated."""
+    hint = f"It may have been triggered all the same: see lift.optimizations({prompt_id!r})."
     try:
         yield
     except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
         error.message = f"{error.message}. {hint}"
         raise
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Ended while the optimization was triggered. {hint}") from None
-
-
-@contextlib.contextmanager
-def _unsure_of_apply(optimization_id: str) -> Iterator[None]:
-    try:
-        yield
-    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
-        error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
-        raise
-    except InvalidState as error:
-        if error.details.get("status", "running") in ("queued", "running") and len(error.details) < 2:
-            error.message = (
-                f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
-            )
-        raise
+        raise KeyboardInterrupt(f"Interrupted while the optimization was triggered. {hint}") from None

@@ -1,4 +1,4 @@
-"""Which prompt a name or an id means, asked of the service as seldom as can be."""
+"""Find the prompt that a name or an id means, with as few requests as possible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 _OUR_IDS: Final = re.compile(r"prm_[0-9a-f]{24}")
 # Ids of any service. Names may look like this too.
 _MAY_BE_ID: Final = re.compile(r"(?=\S*\d)\S+")
-# Seconds for which the list of prompts is believed: somebody may give a second prompt the same name.
+# Seconds for which the list of prompts is reused: somebody may give a second prompt the same name.
 _FRESH: Final = 30.0
 _MOST_NEAR: Final = 3
 _PART_CHARS: Final = 3
@@ -42,18 +42,18 @@ class PromptNames:
     Parameters
     ----------
     transport
-        Asks the service.
+        Sends the requests.
     """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._rows: list[Row] = []
         self._read_at: float | None = None
-        # What was an id once stays one.
+        # What has been an id stays one.
         self._ids: set[str] = set()
 
     def read(self) -> RowsRead:
-        """Read all prompts, and remember them.
+        """Read all prompts, and keep them.
 
         Raises
         ------
@@ -87,9 +87,9 @@ class PromptNames:
         return self._find_listed(given)
 
     def id_of_filter(self, given: str | None) -> str | None:
-        """Give the id to filter by; also that of a prompt which was deleted and whose conversations are still there.
+        """Return the id to filter by, also of a deleted prompt whose conversations are still there.
 
-        An id of the embedded service is taken as it is: `check_empty` looks when the answer has no rows.
+        An id of the embedded service is taken as it is; `check_empty` checks it when the answer has no rows.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class PromptNames:
         return found
 
     def check_empty(self, prompt_id: str) -> None:
-        """Refuse an empty answer for a prompt that is not there.
+        """Refuse an empty answer for a prompt that does not exist.
 
         Raises
         ------
@@ -121,10 +121,10 @@ class PromptNames:
             raise self.unknown(prompt_id)
 
     def call(self, given: str, act: Callable[[str], Answer]) -> Answer:
-        """Do what the service refuses itself when there is no such prompt.
+        """Do something that the service itself refuses when there is no such prompt.
 
-        What may be an id is tried as one, so an id costs no request more; the list of prompts is asked for names, and
-        when the service knows no such id. Nothing was done then, so it can be done with the id that was meant.
+        A text that may be an id is tried as one, so an id costs no extra request. Names are looked up in the list of
+        prompts, and so are ids that the service does not know: nothing was done then, so it can be tried again.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class PromptNames:
 
     @staticmethod
     def is_our_id(given: str) -> bool:
-        """Whether a text is an id of the embedded service by its shape."""
+        """Whether a text has the form of an id of the embedded service."""
         return _OUR_IDS.fullmatch(given) is not None
 
     def is_there(self, prompt_id: str) -> bool:
@@ -174,7 +174,7 @@ class PromptNames:
         return True
 
     def near(self, given: str) -> list[str]:
-        """Give the names, with ids, of prompts that may have been meant."""
+        """Return the names, with ids, of prompts that may have been meant."""
         self._read_unless_fresh()
         by_name: dict[str, list[Row]] = {}
         for row in self._rows:
@@ -184,19 +184,19 @@ class PromptNames:
         close = difflib.get_close_matches(wanted, by_name, n=_MOST_NEAR)
         close += [name for name in by_name if len(wanted) >= _PART_CHARS and wanted in name]
         rows = {row["id"]: row for name in close for row in by_name[name]}
-        # Any two ids of a service are alike to some degree.
+        # All ids of a service are somewhat alike.
         rows |= {one: by_id[one] for one in difflib.get_close_matches(given, by_id, cutoff=_IDS_ALIKE)}
         return [f"{_name(row)!r} ({row['id']})" for row in list(rows.values())[:_MOST_NEAR]]
 
     def unknown(self, given: str) -> NotFound:
-        """Say that there is no such prompt, and which there are."""
+        """Return the error that there is no such prompt, with those that there are."""
         near = self.near(given)
         if near:
             return NotFound(f"There is no prompt {given!r}. Did you mean {' or '.join(near)}?")
         names = sorted({_name(row) for row in self._rows if _name(row)})
         if not names:
             return NotFound(
-                f"There is no prompt {given!r}. There are none yet; `promptlift import` makes them."
+                f"There is no prompt {given!r}. There are none yet; `promptlift import` creates them."
             )
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
         listed = ", ".join(repr(name) for name in names[:_MOST_LISTED])
@@ -219,7 +219,7 @@ class PromptNames:
         self._read_unless_fresh()
         found = self._find_known(given)
         if found is None and before is not None and before == self._read_at:
-            # It may have been made since the list was read.
+            # It may have been created since the list was read.
             self._read_at = None
             self._read_unless_fresh()
             found = self._find_known(given)
@@ -231,14 +231,14 @@ class PromptNames:
         named = [row for row in self._rows if row.get("name") == given]
         found = [row for row in named if row.get("status") != "archived"] or named
         if len(found) > 1:
-            lines = [f"  {row['id']}  made {_made(row)}" for row in found]
+            lines = [f"  {row['id']}  created {_created(row)}" for row in found]
             raise ConfigError(
                 f"{len(found)} prompts have the name {given!r}. Give the id instead:\n" + "\n".join(lines)
             )
         return str(found[0]["id"]) if found else None
 
     def _has_conversations(self, prompt_id: str) -> bool:
-        """Whether there are conversations of a prompt; a service that ignores the filter gives those of others."""
+        """Whether a prompt has conversations; a service that ignores the filter sends those of others."""
         path = ENDPOINTS["conversations.list"].path
         params = query(**{self._transport.config.scheme.link: prompt_id}, limit=1)
         try:
@@ -261,5 +261,5 @@ def _name(row: Row) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _made(row: Row) -> str:
+def _created(row: Row) -> str:
     return str(row.get("createdAt") or "at an unknown time")[:16].replace("T", " ")

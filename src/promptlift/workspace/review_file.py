@@ -1,17 +1,15 @@
-"""What people think and did, kept in a small file beside the notebook where the service keeps none of it."""
+"""Reviews and actions in a small file beside the notebook, for services that keep none."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import secrets
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError
+from promptlift.file_lock import file_lock, try_acquire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,13 +19,12 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "promptlift-review.json"
 _FORMAT: Final = 1
 _LOCK_SECONDS: Final = 10.0
-_threads: Final = threading.Lock()
 
 
 class ReviewFile:
     """Reviews and actions of one service in one file, which several notebooks may use at once.
 
-    A reader never sees half a file, and of two who write at once neither loses anything. The file has the texts of
+    A reader never sees half a file, and of two that write at once neither loses anything. The file has the texts of
     prompts, and no key.
 
     Parameters
@@ -35,28 +32,30 @@ class ReviewFile:
     base_url
         Address of the service; one file serves many.
     path
-        The file; in the folder of the notebook without.
+        The file; ``None`` is the one in the working directory.
     """
 
     def __init__(self, base_url: str, path: Path | None = None) -> None:
         self.path = (Path.cwd() / FILE_NAME) if path is None else path
         self._service = base_url
 
-    def review(self, optimization_id: str) -> dict[str, Row]:
-        """Give what is said of the variants of an optimization, by variant."""
+    def reviews(self, optimization_id: str) -> dict[str, Row]:
+        """Return the reviews of an optimization by variant."""
         found: dict[str, Row] = self._part(self._load())["reviews"].get(optimization_id, {})
         return found
 
     def actions(self) -> list[Row]:
-        """Give all actions, newest first."""
+        """Return all actions, newest first."""
         return list(reversed(self._part(self._load())["actions"]))
 
-    def say(self, optimization_id: str, variant_id: str, changes: Row) -> Row:
-        """Change what is said of a variant, and give it."""
+    def update_review(self, optimization_id: str, variant_id: str, changes: Row) -> Row:
+        """Update the review of a variant and return it."""
 
         def change(part: Row) -> Row:
-            said = part["reviews"].setdefault(optimization_id, {})
-            row: Row = said.setdefault(variant_id, {"variantId": variant_id, "verdict": None, "note": None})
+            reviews = part["reviews"].setdefault(optimization_id, {})
+            row: Row = reviews.setdefault(
+                variant_id, {"variantId": variant_id, "verdict": None, "note": None}
+            )
             row.update(changes)
             return dict(row)
 
@@ -64,11 +63,11 @@ class ReviewFile:
         return changed
 
     def add(self, row: Row) -> None:
-        """Keep an action."""
+        """Add an action."""
         self._change(lambda part: part["actions"].append(row))
 
     def amend(self, action_id: str, changes: Row | None) -> None:
-        """Change an action, or take it out with None."""
+        """Update an action, or remove it when `changes` is None."""
 
         def change(part: Row) -> None:
             for row in part["actions"]:
@@ -80,7 +79,7 @@ class ReviewFile:
         self._change(change)
 
     def _change(self, change: Callable[[Row], Any]) -> Any:
-        with _threads, _locked(self.path.with_name(f".{self.path.name}.lock")):
+        with _locked(self.path.with_name(f".{self.path.name}.lock")):
             whole = self._load()
             answer = change(self._part(whole))
             self._write(whole)
@@ -103,7 +102,7 @@ class ReviewFile:
             whole = json.loads(text)
         except ValueError as error:
             raise ConfigError(
-                f"{self.path} is not what promptlift wrote ({error}). Move it away, and a new one is begun."
+                f"{self.path} was not written by promptlift ({error}). Move it away, and a new one is started."
             ) from error
         if (
             not isinstance(whole, dict)
@@ -111,54 +110,29 @@ class ReviewFile:
             or not isinstance(whole.get("services"), dict)
         ):
             raise ConfigError(
-                f"{self.path} is not a review file of this version of promptlift. Move it away, and a new one is begun."
+                f"{self.path} is not a review file of this version of promptlift. Move it away, and a new one is started."
             )
         return whole
 
     def _write(self, whole: Row) -> None:
-        part = self.path.with_name(f".{self.path.stem}-{secrets.token_hex(4)}{self.path.suffix}")
+        # ASCII with escapes, so that every text comes back byte for byte.
+        data = json.dumps(whole, indent=1).encode("ascii")
         try:
-            with part.open("w", encoding="ascii") as file:
-                # ASCII with escapes: whatever a text holds comes back byte for byte.
-                json.dump(whole, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path)
+            atomic_write(self.path, data)
         except OSError as error:
-            part.unlink(missing_ok=True)
             raise ConfigError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the operating system lets go when the process ends."""
+    """Hold a lock that the operating system releases when the process ends; threads of one process wait for each other too."""
+    lock = file_lock(path)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if not try_acquire(lock, timeout=_LOCK_SECONDS):
+            raise ConfigError(f"Another notebook has held {path} for {_LOCK_SECONDS:.0f} seconds. Try again.")
     except OSError as error:
         raise ConfigError(f"{path.parent} cannot be written to: {error.strerror or error}.") from error
     try:
-        deadline = time.monotonic() + _LOCK_SECONDS
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise ConfigError(
-                    f"Another notebook has held {path} for {_LOCK_SECONDS:.0f} seconds. Try again."
-                )
-            time.sleep(0.02)
         yield
     finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt  # noqa: PLC0415  only on Windows
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl  # noqa: PLC0415  absent on Windows
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        lock.release()

@@ -1,4 +1,4 @@
-"""What every part of a workspace needs: the client, tables that say how they were read, and progress bars."""
+"""What every part of a workspace needs: the client, tables with a record of how they were read, and progress bars."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# A read or a run that is shorter shows no progress bar.
+# A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0
 
 
@@ -43,7 +43,7 @@ class Session:
         self._progress = progress
         self._names = PromptNames(self.client.transport)
         self._account_id: str | None = None
-        # Where it is remembered what was logged; None is the user's data folder.
+        # The file of what was logged before; None is the one in the user's data folder.
         self._ledger_file: Path | None = None
 
     def _account(self) -> str:
@@ -61,17 +61,17 @@ class Session:
         read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
         make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
     ) -> pd.DataFrame:
-        """Read rows, make the table, and say on it what was done; also for what an incomplete read brought."""
+        """Read rows and make the table, with a record of the read; an incomplete read carries its part as a table."""
         parts = frames().Parts(make)
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             parts.add(rows.rows)
             frame, warnings = parts.whole()
-            return stamped(frame, name, filters, rows, warnings)
+            return with_read_record(frame, name, filters, rows, warnings)
 
         with _frozen_heap():
             table = _read_or_finish(lambda: read(parts.add), finished)
-        return self._known(table, filters)
+        return self._existing(table, filters)
 
     def _whole_table(
         self,
@@ -80,23 +80,23 @@ class Session:
         read: Callable[[], RowsRead],
         make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int], dict[str, Any]]],
     ) -> pd.DataFrame:
-        """Do the same where the table is made of all rows at once and says more about itself."""
+        """Do the same where the table is made of all rows at once and has more to record."""
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             frame, warnings, about = make(rows.rows)
-            return stamped(frame, name, filters, rows, warnings, **about)
+            return with_read_record(frame, name, filters, rows, warnings, **about)
 
-        return self._known(_read_or_finish(read, finished), filters)
+        return self._existing(_read_or_finish(read, finished), filters)
 
-    def _known(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
-        """Give a table, unless it is empty because there is no such prompt."""
+    def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
+        """Return a table, unless it is empty because there is no such prompt."""
         if not len(frame) and filters.get("prompt_id") is not None:
             self._names.check_empty(filters["prompt_id"])
         return frame
 
     @contextlib.contextmanager
     def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-        """Show a progress bar for as long as the block runs, unless it is over in a moment."""
+        """Show a progress bar while the block runs, if that takes longer than a second."""
         if not self._progress:
             yield lambda _done, _total: None
             return
@@ -114,12 +114,12 @@ class Session:
 
 @contextlib.contextmanager
 def _frozen_heap() -> Iterator[None]:
-    """Keep the garbage collector from looking at what was there before a read.
+    """Keep the garbage collector from scanning what was there before a read.
 
-    Rows are decoded by the hundred thousand objects, so it runs often, and each full run walks through everything that
+    Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that
     pandas and the notebook hold: a tenth of the whole read. What the block makes is collected as always.
     """
-    if gc.get_freeze_count():  # somebody else's decision
+    if gc.get_freeze_count():  # frozen by somebody else
         yield
         return
     gc.freeze()
@@ -130,11 +130,11 @@ def _frozen_heap() -> Iterator[None]:
 
 
 def frames() -> ModuleType:
-    """Load the tables on first use: pandas takes longer to load than everything else together."""
+    """Load the tables on first use: pandas takes longer to load than everything else combined."""
     return importlib.import_module("promptlift.frames")
 
 
-def stamped(
+def with_read_record(
     frame: pd.DataFrame,
     name: str,
     filters: dict[str, Any],
@@ -142,7 +142,7 @@ def stamped(
     warnings: dict[str, int],
     **about: Any,
 ) -> pd.DataFrame:
-    """Write on a table how it was read."""
+    """Record on a table how it was read."""
     frame.attrs["promptlift"] = {
         "table": name,
         "rows": len(frame),
@@ -164,7 +164,7 @@ def stamped(
 def _read_or_finish(
     read: Callable[[], RowsRead], finished: Callable[[RowsRead], pd.DataFrame]
 ) -> pd.DataFrame:
-    """Make the table of what was read; an incomplete read carries the table of its part."""
+    """Read rows and make the table; an incomplete read carries the table of its part."""
     try:
         rows = read()
     except IncompleteError as error:

@@ -1,4 +1,4 @@
-"""Waiting for an optimization to end: how often it is looked at, what the bar shows, and how waiting ends."""
+"""Wait for an optimization to end: how often to ask, what the bar shows, and how waiting ends."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 ENDED: Final = ("completed", "failed", "stopped")
-# Seconds between two looks: a tenth of the time waited, within these bounds.
-_SOONEST: Final = 0.5
-_LATEST: Final = 10.0
-# A look takes at most this share of the requests that the plan allows.
+# Seconds between two requests: a tenth of the time waited, within these bounds.
+_SHORTEST: Final = 0.5
+_LONGEST: Final = 10.0
+# Waiting uses at most this share of the requests that the plan allows.
 _SHARE_OF_PACE: Final = 0.25
-# Seconds without any answer until waiting gives up. The optimization goes on meanwhile.
-_PATIENCE: Final = 600.0
+# Seconds without any answer until waiting gives up. The optimization itself goes on.
+_GIVE_UP_SECONDS: Final = 600.0
 
 
 class OptimizationFailed(PromptliftError):
-    """The optimization that was waited for has failed. The message says why.
+    """The optimization failed. The message says why.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class OptimizationFailed(PromptliftError):
 
 
 class StillRunning(PromptliftError, TimeoutError):
-    """Waiting ended at its time limit; the optimization goes on.
+    """The time limit of waiting is over; the optimization goes on.
 
     Attributes
     ----------
     optimization
-        As it was when it was last looked at.
+        As it was in the last answer.
     """
 
     def __init__(self, message: str, *, optimization: Optimization) -> None:
@@ -62,11 +62,11 @@ class StillRunning(PromptliftError, TimeoutError):
 
 
 class OptimizationStopped(UserWarning):
-    """The optimization that was waited for was stopped; it names no winner unless one was found before."""
+    """The optimization was stopped; it has no winner unless one was found before."""
 
 
-def pause_before_next_look(elapsed: float, per_minute: int | None) -> float:
-    """Give the seconds until the next look: often at first, and never at the cost of other requests.
+def pause_before_next_request(elapsed: float, per_minute: int | None) -> float:
+    """Return the seconds until the next request: often at first, and never at the cost of other requests.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def pause_before_next_look(elapsed: float, per_minute: int | None) -> float:
     per_minute
         Requests a minute that the plan allows; ``None`` when nothing is limited or nothing is known.
     """
-    pause = min(max(elapsed / 10, _SOONEST), _LATEST)
+    pause = min(max(elapsed / 10, _SHORTEST), _LONGEST)
     return max(pause, 60 / (per_minute * _SHARE_OF_PACE)) if per_minute else pause
 
 
 def how_to_go_on(optimization_id: str) -> str:
-    """Say how to wait again, and how to end it."""
+    """Return a sentence that says how to wait again, and how to stop the optimization."""
     return (
         f"The optimization goes on: lift.wait({optimization_id!r}) waits for it again, "
         f"lift.stop({optimization_id!r}) stops it."
@@ -99,9 +99,9 @@ class Wait:
     timeout
         Seconds; ``None`` waits for as long as it takes.
     look
-        Called with every state as the service gave it.
+        Called with every state that the service sends.
     known
-        Whether the optimization is known to be there: then a network that fails is waited for.
+        Whether the optimization is known to exist: then a failing network is waited out.
     """
 
     def __init__(
@@ -121,28 +121,28 @@ class Wait:
         self._task = Task()
 
     def run(self) -> Optimization:
-        """Wait, and give the optimization as it ended.
+        """Wait, and return the optimization as it ended.
 
         Raises
         ------
         StillRunning
             When the time is over.
         ApiError
-            When it cannot be looked at any more; the message says how to go on.
+            When the service cannot be reached any more; the message says how to go on.
         KeyboardInterrupt
             At once; the message says how to go on.
         """
         try:
             return self._run()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"Waiting was ended. {how_to_go_on(self._id)}") from None
+            raise KeyboardInterrupt(f"Waiting was interrupted. {how_to_go_on(self._id)}") from None
 
     def _run(self) -> Optimization:
         clock = self._transport.clock
         began = last_answer = clock.now()
         never = threading.Event()
         while True:
-            state, trouble = self._ask()
+            state, failure = self._ask()
             now = clock.now()
             if state is not None:
                 last_answer = now
@@ -150,13 +150,13 @@ class Wait:
                 self._look(state)
                 if state.get("status") in ENDED:
                     return self._read(state)
-            elif trouble is not None and now - last_answer >= _PATIENCE:
-                trouble.message = f"{trouble.message}. {how_to_go_on(self._id)}"
-                raise trouble
+            elif failure is not None and now - last_answer >= _GIVE_UP_SECONDS:
+                failure.message = f"{failure.message}. {how_to_go_on(self._id)}"
+                raise failure
             elapsed = now - began
-            pause = pause_before_next_look(elapsed, self._transport.pace.per_minute)
-            if isinstance(trouble, RateLimited) and trouble.retry_after:
-                pause = max(pause, min(trouble.retry_after, _PATIENCE))
+            pause = pause_before_next_request(elapsed, self._transport.pace.per_minute)
+            if isinstance(failure, RateLimited) and failure.retry_after:
+                pause = max(pause, min(failure.retry_after, _GIVE_UP_SECONDS))
             if self._timeout is not None:
                 left = self._timeout - elapsed
                 if left <= 0:
@@ -165,7 +165,7 @@ class Wait:
             clock.wait(pause, never)
 
     def _ask(self) -> tuple[Row | None, ApiError | None]:
-        """Look once: the state, or what kept it from being seen."""
+        """Ask once: return the state, or the error that prevented it."""
         endpoint = ENDPOINTS["optimizations.get"]
         path = endpoint.path_for(self._transport.config.scheme, self._id)
         call = Call("GET", path, repeatable=True)
@@ -176,7 +176,7 @@ class Wait:
                 raise
             return None, error
         if not isinstance(data, dict) or not isinstance(data.get("status"), str):
-            raise UnexpectedResponse("The answer is no optimization with a status", request=call.label)
+            raise UnexpectedResponse("The answer is not an optimization with a status", request=call.label)
         return data, None
 
     def _read(self, state: Row) -> Optimization:
@@ -193,7 +193,7 @@ class Wait:
 
 
 def progress_of(state: Row) -> tuple[int, int] | None:
-    """Simulated conversations done and planned at most; ``None`` where the service does not say."""
+    """Return simulated conversations done and planned at most; ``None`` where the service does not say."""
     results = state.get("results")
     progress = results.get("progress") if isinstance(results, dict) else None
     if not isinstance(progress, dict):
@@ -204,8 +204,8 @@ def progress_of(state: Row) -> tuple[int, int] | None:
     return min(done, most), most
 
 
-def words_for(state: Row) -> tuple[str, str]:
-    """What stands before and after a bar: status or stage, and the confidence so far."""
+def bar_texts(state: Row) -> tuple[str, str]:
+    """Return the texts before and after a bar: status or stage, and the confidence so far."""
     results = state.get("results")
     results = results if isinstance(results, dict) else {}
     progress = results.get("progress")
@@ -223,7 +223,7 @@ def words_for(state: Row) -> tuple[str, str]:
 
 
 def why_it_ended(optimization: Optimization) -> str:
-    """Say in a sentence why an optimization failed or was stopped, as far as the service says it."""
+    """Return a sentence on why an optimization failed or was stopped, as far as the service says."""
     results = optimization.results
     if optimization.status == "failed":
         why = optimization.failure or (results and results.explanation)

@@ -18,7 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from promptlift.stats import Experiment, holm, sign_test_p, wilson
+from promptlift.stats import Experiment, wilson
+from promptlift.stats.differences import sign_test_p
+from promptlift.stats.holm import holm
 
 PERSONA_SD, SCENARIO_SD = 0.8, 1.2
 BASE_LOW, BASE_HIGH, RATE_MAX = 0.55, 0.90, 0.97

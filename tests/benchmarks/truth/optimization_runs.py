@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import httpx
 import known_truth
 
-from promptlift.stats import Experiment, Outcome
+from promptlift.stats import Experiment
+from promptlift.stats.passes import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

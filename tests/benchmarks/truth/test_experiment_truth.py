@@ -60,6 +60,7 @@ def drawn():
     return {mode: truth.simulate("drawn", 3, mode, runs=400, seed=3) for mode in truth.MODES}
 
 
+@pytest.mark.slow
 def test_identical_prompts_rarely_have_a_winner(identical):
     for rows in identical.values():
         for row in rows:
@@ -75,6 +76,7 @@ def test_the_usual_ways_name_one_on_the_same_conversations(identical):
     assert peeking > 2 * ours
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth(identical, different, drawn):
     for rows in (*identical.values(), *different.values(), *drawn.values()):
         for row in rows:

@@ -78,6 +78,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
             service.stop()
 
 
+@pytest.mark.slow
 def test_every_outcome_is_true_and_every_decision_follows_from_them(seen):
     assert len(seen.records) == len(ALIKE) + len(STRONG)
     assert {record["run"]: record["problems"] for record in seen.records if record["problems"]} == {}

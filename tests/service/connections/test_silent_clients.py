@@ -47,6 +47,7 @@ def open_connections(service):
     return sum(str(link).startswith("socket:") for link in links)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_client_that_keeps_the_service_waiting_is_let_go(quick_service, kind):
     async def run():
@@ -83,6 +84,7 @@ def test_a_request_that_came_in_part_is_told_that_it_took_too_long(quick_service
     assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["code"] == "REQUEST_TIMEOUT"
 
 
+@pytest.mark.slow
 def test_a_body_that_comes_slowly_but_at_the_rate_is_taken(quick_service):
     """At 20 KB a second a transcript of 90 KB takes several times as long as a silent body may."""
     with promptlift.connect(quick_service.base_url, quick_service.key, progress=False) as lift:

@@ -50,6 +50,7 @@ def test_the_level_of_each_look_spends_five_percent_in_all():
     assert levels == pytest.approx([0.0228, 0.0233, 0.0240], abs=0.001)
 
 
+@pytest.mark.slow
 def test_a_text_that_harms_nothing_is_rarely_taken_back():
     """Over three looks at both metrics; 5 % are allowed, with the tolerance of 2,000 runs."""
     random = np.random.default_rng(20261)

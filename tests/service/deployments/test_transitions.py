@@ -83,6 +83,7 @@ def test_a_winner_that_was_compared_with_another_text_does_not_go_live_by_itself
     assert world.text == "Changed meanwhile."
 
 
+@pytest.mark.slow
 def test_applying_the_winner_changes_text_version_event_and_deployment(world):
     optimization_id = world.optimization()
     answer = world.apply(optimization_id)

@@ -177,6 +177,7 @@ def held(world):
     return {(row.cell, row.arm): row.id for row in rows}
 
 
+@pytest.mark.slow
 @both
 def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
     optimization_id = world.optimization(TESTED)
@@ -233,6 +234,7 @@ def conversations_of(world, optimization_id):
     return page["data"]
 
 
+@pytest.mark.slow
 @both
 def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     talkers.rates[TEXTS[1]] = 0.3
@@ -250,6 +252,7 @@ def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     assert world.states(optimization_id) == ["live", "rejected"]
 
 
+@pytest.mark.slow
 def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world, talkers, start):
     world.log(8, at=world.started)
     optimization_id = world.optimization(TESTED)
@@ -278,6 +281,7 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
     assert "question 3" not in openings
 
 
+@pytest.mark.slow
 @both
 def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start):
     optimization_id = world.optimization(TESTED)
@@ -307,6 +311,7 @@ def test_two_processes_share_the_work_and_end_it_once(world, start):
     assert len(held(world)) == CONVERSATIONS
 
 
+@pytest.mark.slow
 def test_a_flaky_endpoint_loses_no_more_than_some_pairs(world, talkers, start):
     talkers.flaky = 0.15
     optimization_id = world.optimization(TESTED)
@@ -318,6 +323,7 @@ def test_a_flaky_endpoint_loses_no_more_than_some_pairs(world, talkers, start):
     assert found["state"] == "live"
 
 
+@pytest.mark.slow
 def test_a_dead_endpoint_rejects_with_its_reason(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start(patience=0.5)
@@ -341,6 +347,7 @@ def test_without_an_endpoint_nothing_is_tested(world, start):
     assert world.text == ORIGINAL
 
 
+@pytest.mark.slow
 def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start()
@@ -361,6 +368,7 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     assert len(held(world)) == count
 
 
+@pytest.mark.slow
 @both
 def test_the_watcher_takes_a_harmful_text_back(world, start):
     world.log(200, failed=40, at=world.started)

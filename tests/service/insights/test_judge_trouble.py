@@ -193,9 +193,7 @@ def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Works
     written = report.write(lift, prompt_id, "report.md").read_text()
     assert "1 conversation without insights, because they could not be judged: The language model" in written
     browser = widgets.ConversationBrowser(table)
-    assert (
-        "1 without insights, because they could not be judged: The language model" in browser._about["note"]
-    )
+    assert "1 could not be judged and have no insights: The language model" in browser._repr_html_()
     assert "could not be judged" in browser._repr_mimebundle_()[0]["text/html"]
 
     model.nonsense_about = None

@@ -135,6 +135,7 @@ def test_no_call_finally_fails_when_15_percent_fail_in_any_way():
     assert failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_no_call_finally_fails_when_15_percent_fail_in_one_way(way):
     flaky = Flaky(11, [way])

@@ -39,6 +39,7 @@ def kept(data):
         ).fetchall()
 
 
+@pytest.mark.slow
 def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_finished(tmp_path):
     calm = AnsweringModel(better=0.12)
     with serving(calm) as env:
@@ -87,6 +88,7 @@ def _events(data):
         return Counter(kind for (kind,) in connection.execute("SELECT type FROM events"))
 
 
+@pytest.mark.slow
 def test_a_stop_in_order_is_gone_on_with_too(tmp_path):
     model = AnsweringModel(better=0.12, delay=0.05)
     with serving(model) as env:

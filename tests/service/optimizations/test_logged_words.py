@@ -117,6 +117,7 @@ def test_names_and_numbers_are_masked_for_the_writer(text, masked):
     assert said().masked(text) == masked
 
 
+@pytest.mark.slow
 def test_no_text_costs_much_time():
     begun = time.process_time()
     for text in (

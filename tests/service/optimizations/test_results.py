@@ -15,7 +15,8 @@ from promptlift.service.optimizations.results import (
     unmeasured,
     variants_of,
 )
-from promptlift.stats import Experiment, Outcome
+from promptlift.stats import Experiment
+from promptlift.stats.passes import Outcome
 from support import shapes
 from support.shapes import differences
 

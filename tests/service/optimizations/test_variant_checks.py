@@ -199,6 +199,7 @@ def test_no_prompt_costs_much_time():
     assert problems(original + " Be kind.", original=original) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["\n", " ", "#", "[A", "{a", "<A ", "a@b.", "5 ", '"', "`a", "if ", "never x. ", "${"]
 )

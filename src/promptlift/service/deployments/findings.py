@@ -5,7 +5,7 @@ looked at: did task completion or sentiment fall? Two one-sided tests (Fisher's 
 Whitney's for sentiment), adjusted by Holm, against the level of that look, so that over the three checks together a text
 that harms nothing is held to be harmful in at most 5 % of cases. A drop of sentiment must also exceed the margin of the
 guardrails: over many conversations a tiny one would be significant. Then failures are compared as
-`promptlift.stats.deployment_verdict` does.
+`promptlift.stats.deployment.deployment_verdict` does.
 
 Each failed conversation counts under one issue, its worst; those whose issue nobody had named before the change count
 under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
@@ -19,15 +19,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptlift.stats import (
-    CHECKPOINTS,
-    GUARDRAIL_MARGINS,
-    IssueCounts,
-    checkpoint,
-    deployment_verdict,
-    holm,
-    look_multipliers,
-)
+from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, checkpoint, deployment_verdict
+from promptlift.stats.guardrail import GUARDRAIL_MARGINS
+from promptlift.stats.holm import holm
+from promptlift.stats.looks import look_multipliers
 from promptlift.stats.sentiment import score_test
 
 if TYPE_CHECKING:

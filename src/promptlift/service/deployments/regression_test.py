@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.service.simulations.personas import draw
-from promptlift.stats import ScenarioPairs, analyse_pairs, regression_test
+from promptlift.stats import analyse_pairs
 from promptlift.stats.effect import CompletedInCluster
-from promptlift.stats.regression import NON_INFERIORITY_POINTS
+from promptlift.stats.regression import NON_INFERIORITY_POINTS, ScenarioPairs, regression_test
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
     from promptlift.service.simulations.personas import Persona
-    from promptlift.stats import PairAnalysis
+    from promptlift.stats.pairs import PairAnalysis
 
 __all__ = [
     "FIRST_CELL",

@@ -10,7 +10,7 @@ from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import deployments, production, prompts
-from promptlift.stats import CHECKPOINTS, checkpoint
+from promptlift.stats.deployment import CHECKPOINTS, checkpoint
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.pool import Run
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
-    from promptlift.stats import Pass
+    from promptlift.stats.passes import Pass
 
 __all__ = ["RunCells"]
 

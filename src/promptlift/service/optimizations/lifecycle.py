@@ -11,7 +11,8 @@ from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.optimizations.results import results_of, variants_of
 from promptlift.service.store import accounts, events, optimizations
-from promptlift.stats import Experiment, confidence_calibrated
+from promptlift.stats import Experiment
+from promptlift.stats.evidence import confidence_calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

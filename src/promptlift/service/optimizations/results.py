@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.stats import Verdict
     from promptlift.stats.pairs import PairAnalysis
-    from promptlift.stats.verdict import VariantStats
+    from promptlift.stats.verdict import VariantStats, Verdict
 
 __all__ = ["CONFIDENCE_METHOD", "results_of", "unmeasured", "variants_of"]
 

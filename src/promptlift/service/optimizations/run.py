@@ -21,7 +21,9 @@ from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.store import accounts, optimizations, simulations, usage
-from promptlift.stats import Experiment, Outcome, prior_sd_from
+from promptlift.stats import Experiment
+from promptlift.stats.passes import Outcome
+from promptlift.stats.shrinkage import prior_sd_from
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
-    from promptlift.stats import Pass
+    from promptlift.stats.passes import Pass
 
 __all__ = ["OptimizationRun"]
 

@@ -1,9 +1,9 @@
-// The live view of a ConversationBrowser: a list, a transcript, and keys to label with.
+// The interactive view of a ConversationBrowser: a list, a transcript, and keys to label with.
 
 const KEYS = [
-  ["↑ ↓", "move"], ["PgUp PgDn", "turn the page"], ["Home End", "first, last"], ["/", "look for text"],
-  ["y n", "completed: yes, no"], ["1 2 3", "negative, neutral, positive"], ["⌫", "take labels back"],
-  ["Enter", "next without a label"], ["?", "show or hide this"],
+  ["↑ ↓", "move"], ["PgUp PgDn", "change the page"], ["Home End", "first, last"], ["/", "search"],
+  ["y n", "completed: yes, no"], ["1 2 3", "negative, neutral, positive"], ["⌫", "remove the labels"],
+  ["Enter", "next unlabelled"], ["?", "show or hide this help"],
 ];
 const SENTIMENTS = ["negative", "neutral", "positive"];
 const TONES = { positive: "good", neutral: "plain", negative: "bad", yes: "good", no: "bad", unknown: "plain" };
@@ -11,21 +11,21 @@ const COMPLETED = { yes: "completed", no: "not completed", unknown: "not judged"
 
 function render({ model, el }) {
   const about = model.get("_about");
-  // Wishes are numbered by view: Python carries out each of them once, in order, however they are bundled.
+  // Commands are numbered by view: Python runs each of them once, in order, however they are bundled.
   const client = Math.random().toString(36).slice(2) + Date.now().toString(36);
-  let wished = 0;
+  let sent = 0;
   let asked = model.get("_opened").number || 0;
   let place = null;
   let typing = 0;
   let waiting = 0;
 
-  const root = rooted(el, "plw-browser");
+  const root = createRoot(el, "plw-browser");
   const text = make("input", {
-    type: "search", placeholder: "Text …", "aria-label": "Text in the conversation", maxlength: 500, size: 24,
-    oninput: () => { clearTimeout(typing); typing = setTimeout(() => look(), 200); },
+    type: "search", placeholder: "Search …", "aria-label": "Text in the conversation", maxlength: 500, size: 24,
+    oninput: () => { clearTimeout(typing); typing = setTimeout(() => search(), 200); },
   });
   const pick = (label, choices) => make(
-    "select", { "aria-label": label, onchange: () => look() },
+    "select", { "aria-label": label, onchange: () => search() },
     make("option", { value: "" }, label), ...choices.map(([value, words]) => make("option", { value }, words)),
   );
   const named = (pairs, names) =>
@@ -36,7 +36,7 @@ function render({ model, el }) {
   const labelled = pick("Labelled or not", [
     ["no", "Not labelled"], ["yes", "Labelled"], ...(about.judged ? [["differs", "Label differs from the judge"]] : []),
   ]);
-  const clear = make("button", { type: "button", onclick: () => { unfilter(); look(); list.focus(); } }, "Clear");
+  const clear = make("button", { type: "button", onclick: () => { unfilter(); search(); list.focus(); } }, "Clear");
   const found = make("span", { class: "plw-found", role: "status" });
   const judged = about.judged ? [completion, sentiment, issue] : [];
   const list = make("div", {
@@ -64,7 +64,7 @@ function render({ model, el }) {
     choice("No", "n", "task_completed", false), make("span", { class: "plw-soft" }, "Sentiment"),
     ...SENTIMENTS.map((name, at) => choice(name, at + 1, "sentiment", name)),
     make("button", { type: "button", onclick: () => { ask("unlabelled", place); list.focus(); } },
-      "Next without a label ", make("kbd", {}, "Enter")),
+      "Next unlabelled ", make("kbd", {}, "Enter")),
   );
   const progress = make("span", { class: "plw-soft plw-progress", role: "status" });
   labelling.append(progress);
@@ -79,7 +79,7 @@ function render({ model, el }) {
   );
   if (about.note) root.append(make("div", { class: "plw-foot plw-soft" }, about.note));
 
-  // Questions.
+  // Queries.
 
   function ask(move, at, page) {
     asked += 1;
@@ -89,14 +89,14 @@ function render({ model, el }) {
       issue: issue.value === "" ? null : Number(issue.value), labelled: labelled.value,
     });
     model.save_changes();
-    expect();
+    expectAnswer();
   }
-  function look() { clearTimeout(typing); ask("first"); }
+  function search() { clearTimeout(typing); ask("first"); }
   function unfilter() { for (const field of [text, sentiment, completion, issue, labelled]) field.value = ""; }
   function go(to) {
     if (to === place) return;
     place = to;
-    point();
+    highlight();
     ask("to", to);
   }
   function move(by) {
@@ -107,41 +107,41 @@ function render({ model, el }) {
     else ask("by", place, by);
   }
 
-  // Wishes.
+  // Commands.
 
-  function pending() { return model.get("_wishes").filter((wish) => wish.number > (model.get("_answered")[wish.client] || 0)); }
-  function said(at) {
-    let [completed, feeling] = model.get("_marks").said[String(at)] || [null, null];
-    for (const wish of pending()) {
-      if (wish.place !== at) continue;
-      if (wish.field !== "sentiment") completed = wish.value;
-      if (wish.field !== "task_completed") feeling = wish.value;
+  function pending() { return model.get("_commands").filter((one) => one.number > (model.get("_acknowledged")[one.client] || 0)); }
+  function labelOf(at) {
+    let [completed, sentiment] = model.get("_label_state").shown[String(at)] || [null, null];
+    for (const command of pending()) {
+      if (command.place !== at) continue;
+      if (command.field !== "sentiment") completed = command.value;
+      if (command.field !== "task_completed") sentiment = command.value;
     }
-    return { task_completed: completed, sentiment: feeling };
+    return { task_completed: completed, sentiment };
   }
-  function wish(field, value) {
+  function label(field, value) {
     if (place === null) return;
-    // A person labels what is shown, and nothing that is still on its way.
-    if (model.get("_opened").place !== place) { say("Not labelled: this conversation is not shown yet. Press again when it is."); return; }
-    wished += 1;
-    model.set("_wishes", [...pending(), { client, number: wished, place, field, value }]);
+    // A label applies to the conversation that is shown, not to one that is still loading.
+    if (model.get("_opened").place !== place) { notify("Not labelled: this conversation is still loading. Try again when it is shown."); return; }
+    sent += 1;
+    model.set("_commands", [...pending(), { client, number: sent, place, field, value }]);
     model.save_changes();
-    marks();
-    expect();
+    labels();
+    expectAnswer();
   }
-  function toggle(field, value) { wish(field, said(place)[field] === value ? null : value); }
+  function toggle(field, value) { label(field, labelOf(place)[field] === value ? null : value); }
 
-  // Whoever asked should not wait in silence: a busy or dead kernel is said.
-  function expect() {
+  // Say so when a busy or stopped kernel does not answer.
+  function expectAnswer() {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      const labels = pending().filter((one) => one.client === client).length;
-      if (!labels && (model.get("_opened").number || 0) >= asked) return;
-      const waits = labels === 1 ? " 1 label waits for it." : ` ${labels} labels wait for it.`;
-      say(`The kernel has not answered yet; it is busy or has ended.${labels ? waits : ""}`);
+      const waitingLabels = pending().filter((one) => one.client === client).length;
+      if (!waitingLabels && (model.get("_opened").number || 0) >= asked) return;
+      const unsaved = waitingLabels === 1 ? " 1 label is not saved yet." : ` ${waitingLabels} labels are not saved yet.`;
+      notify(`The kernel has not answered yet; it is busy or has stopped.${waitingLabels ? unsaved : ""}`);
     }, 3000);
   }
-  function say(words) { notice.textContent = words; notice.hidden = !words; }
+  function notify(words) { notice.textContent = words; notice.hidden = !words; }
 
   // What is shown.
 
@@ -152,12 +152,12 @@ function render({ model, el }) {
       make("div", { class: "plw-title" }, row.title),
       make("div", { class: "plw-small" },
         make("span", { class: "plw-soft" }, row.when),
-        row.completed && mark(COMPLETED[row.completed], TONES[row.completed]),
-        row.sentiment && mark(row.sentiment, TONES[row.sentiment]),
+        row.completed && badge(COMPLETED[row.completed], TONES[row.completed]),
+        row.sentiment && badge(row.sentiment, TONES[row.sentiment]),
         row.issue_count > 0 && make("span", { class: "plw-soft" }, row.issue_count === 1 ? "1 issue" : `${row.issue_count} issues`),
         make("span", { class: "plw-own" })),
     )));
-    if (!view.rows.length) list.append(make("p", { class: "plw-soft plw-none" }, "No conversation fits. Clear the filters to see all."));
+    if (!view.rows.length) list.append(make("p", { class: "plw-soft plw-none" }, "No conversations match. Clear the filters to see all."));
     found.textContent = view.found === about.rows ? `${counted(about.rows)} conversations`
       : `${counted(view.found)} of ${counted(about.rows)} conversations`;
     where.textContent = view.found
@@ -165,11 +165,11 @@ function render({ model, el }) {
     back.disabled = view.page <= 0;
     next.disabled = view.page + 1 >= view.pages;
     list.scrollTop = 0;
-    point();
-    marks();
+    highlight();
+    labels();
   }
-  function point() {
-    shown.classList.toggle("plw-late", place !== null && model.get("_opened").place !== place);
+  function highlight() {
+    shown.classList.toggle("plw-stale", place !== null && model.get("_opened").place !== place);
     for (const row of list.querySelectorAll(".plw-row")) {
       const here = Number(row.dataset.place) === place;
       row.setAttribute("aria-selected", String(here));
@@ -180,76 +180,76 @@ function render({ model, el }) {
       else if (over + row.offsetHeight > list.clientHeight) list.scrollTop = row.offsetTop + row.offsetHeight - list.clientHeight;
     }
   }
-  function marks() {
+  function labels() {
     for (const row of list.querySelectorAll(".plw-row")) {
-      const own = said(Number(row.dataset.place));
-      const shownMarks = [
-        own.task_completed !== null && mark(own.task_completed ? "✓ you: completed" : "✗ you: not completed", own.task_completed ? "good plw-human" : "bad plw-human"),
-        own.sentiment !== null && mark(`you: ${own.sentiment}`, `${TONES[own.sentiment]} plw-human`),
+      const own = labelOf(Number(row.dataset.place));
+      const badges = [
+        own.task_completed !== null && badge(own.task_completed ? "✓ you: completed" : "✗ you: not completed", own.task_completed ? "good plw-human" : "bad plw-human"),
+        own.sentiment !== null && badge(`you: ${own.sentiment}`, `${TONES[own.sentiment]} plw-human`),
       ].filter(Boolean);
-      row.querySelector(".plw-own").replaceChildren(...shownMarks);
+      row.querySelector(".plw-own").replaceChildren(...badges);
     }
-    const own = said(place);
+    const own = labelOf(place);
     for (const button of labelling.querySelectorAll("[data-field]")) {
       button.setAttribute("aria-pressed", String(String(own[button.dataset.field]) === button.dataset.value));
       button.disabled = place === null;
     }
-    const { labelled: done, notice: problem } = model.get("_marks");
-    progress.textContent = `${counted(done)} labelled` + (about.kept ? `, kept in ${about.kept}` : "");
-    if (!pending().length) say(problem);
+    const { labelled: done, notice: problem } = model.get("_label_state");
+    progress.textContent = `${counted(done)} labelled` + (about.kept ? `, saved in ${about.kept}` : "");
+    if (!pending().length) notify(problem);
   }
   function transcript() {
     const opened = model.get("_opened");
-    if ((opened.number || 0) < asked && opened.place !== place && place !== null) { point(); return; }
+    if ((opened.number || 0) < asked && opened.place !== place && place !== null) { highlight(); return; }
     place = opened.place;
     if (!pending().length) clearTimeout(waiting);
-    if (place === null) { shown.replaceChildren(); point(); marks(); return; }
+    if (place === null) { shown.replaceChildren(); highlight(); labels(); return; }
     const facts = make("dl", {}, ...opened.facts.map(([name, value]) =>
-      make("div", {}, make("dt", {}, name), make("dd", { class: "plw-said" }, value))));
+      make("div", {}, make("dt", {}, name), make("dd", { class: "plw-foreign" }, value))));
     const turns = opened.turns.map((turn) => make(
       "div", { class: "plw-turn", "data-role": turn.role },
       make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role),
         ...[turn.when, turn.tokens === null ? "" : `${counted(turn.tokens)} tokens`, turn.model].filter(Boolean).map((one) => ` · ${one}`)),
-      make("div", { class: "plw-said" }, turn.content || "(empty message)"),
-      turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters left out`),
+      make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
+      turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`),
     ));
     shown.replaceChildren(facts, ...turns);
     if (opened.problem) shown.append(make("p", { class: "plw-soft" }, opened.problem));
     shown.scrollTop = 0;
-    point();
-    marks();
+    highlight();
+    labels();
   }
 
   // Keys.
 
-  const acts = {
+  const actions = {
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
     PageDown: () => { if (!next.disabled) turnPage(1); }, PageUp: () => { if (!back.disabled) turnPage(-1); },
     Home: () => ask("first"), End: () => ask("last"),
     "/": () => { text.focus(); text.select(); }, Enter: () => ask("unlabelled", place),
     y: () => toggle("task_completed", true), n: () => toggle("task_completed", false),
     1: () => toggle("sentiment", "negative"), 2: () => toggle("sentiment", "neutral"), 3: () => toggle("sentiment", "positive"),
-    Backspace: () => wish("both", null), Delete: () => wish("both", null), "?": () => { help.hidden = !help.hidden; },
+    Backspace: () => label("both", null), Delete: () => label("both", null), "?": () => { help.hidden = !help.hidden; },
   };
   root.addEventListener("keydown", (event) => {
     const into = event.target;
     if (into.matches("input, select")) {
       if (event.key === "Escape") { list.focus(); event.preventDefault(); }
-      if (event.key === "Enter" && into === text) { look(); list.focus(); event.preventDefault(); }
+      if (event.key === "Enter" && into === text) { search(); list.focus(); event.preventDefault(); }
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (into.matches("button") && (event.key === "Enter" || event.key === " ")) return;
     if (into === shown && ["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"].includes(event.key)) return;
-    const labels = ["y", "n", "1", "2", "3", "Backspace", "Delete"].includes(event.key);
-    const act = Object.hasOwn(acts, event.key) ? acts[event.key] : null;
+    const labelKey = ["y", "n", "1", "2", "3", "Backspace", "Delete"].includes(event.key);
+    const act = Object.hasOwn(actions, event.key) ? actions[event.key] : null;
     if (!act) return;
     event.preventDefault();
-    // A key that is held down moves on and on, but labels only once.
-    if (!(event.repeat && labels)) act();
+    // A key that is held down repeats a move, but labels only once.
+    if (!(event.repeat && labelKey)) act();
   });
 
-  // A view that is made again, after a reload or in a second place, shows what the first one showed.
+  // A view that is created again, after a reload or in a second place, shows the same as the first one.
   const before = model.get("_query");
   text.value = before.text || "";
   sentiment.value = (before.sentiment || [""])[0] || "";
@@ -258,8 +258,8 @@ function render({ model, el }) {
   labelled.value = before.labelled || "";
   rows();
   transcript();
-  return listening(model, {
-    _view: rows, _opened: transcript, _marks: marks, _answered: () => { clearTimeout(waiting); marks(); },
+  return observe(model, {
+    _view: rows, _opened: transcript, _label_state: labels, _acknowledged: () => { clearTimeout(waiting); labels(); },
   });
 }
 

@@ -1,12 +1,12 @@
-// What every front end uses. Text is only ever set as text: nothing here reads HTML.
+// Shared by every front end. Text is only ever inserted as text: nothing here parses HTML.
 
 const FOCUSABLE = ["button", "input", "select", "summary", "textarea"];
 
-/** Make an element: attributes and event handlers by name, then children (elements, or text). */
+/** Create an element: attributes and event handlers by name, then children (elements or text). */
 function make(tag, attributes, ...children) {
   const made = document.createElement(tag);
-  // In command mode a notebook takes keys for its own ("x" cuts the cell) wherever something in it has the focus. It
-  // leaves them alone when the element with the focus says so; that an element around it says so is not enough.
+  // In command mode a notebook handles keys itself ("x" cuts the cell), wherever the focus is. It leaves them to the
+  // focused element when that element says so; an element around it is not enough.
   if (FOCUSABLE.includes(tag) || "tabindex" in (attributes || {})) made.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === undefined || value === null || value === false) continue;
@@ -17,26 +17,26 @@ function make(tag, attributes, ...children) {
   return made;
 }
 
-/** A short mark, told by its words first and its colour second. */
-function mark(words, tone) {
-  return make("span", { class: `plw-mark plw-${tone}` }, words);
+/** A short label; its colour only repeats what its words say. */
+function badge(words, tone) {
+  return make("span", { class: `plw-badge plw-${tone}` }, words);
 }
 
-/** A number with separators, the same in every language of the browser. */
+/** Format a number with separators, the same in every locale. */
 function counted(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Listen to a model until the view is gone. Gives the function that ends it. */
-function listening(model, handlers) {
+/** Observe a model until the view is removed. Returns the function that stops observing. */
+function observe(model, handlers) {
   for (const [name, handler] of Object.entries(handlers)) model.on(`change:${name}`, handler);
   return () => {
     for (const [name, handler] of Object.entries(handlers)) model.off(`change:${name}`, handler);
   };
 }
 
-/** Make the root of a widget: keys typed in it stay in it, so that no notebook shortcut is set off by them. */
-function rooted(el, name) {
+/** Create the root of a widget. Keys typed in it stay in it, so that they trigger no notebook shortcut. */
+function createRoot(el, name) {
   const root = make("div", {
     class: `plw ${name} tex2jax_ignore mathjax_ignore`,
     "data-lm-suppress-shortcuts": "true",

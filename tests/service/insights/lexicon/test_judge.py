@@ -221,6 +221,7 @@ def test_an_excluded_topic_is_not_named():
     assert JUDGE.judge(transcript, exclusions="refunds, politics").topics == ("travel",)
 
 
+@pytest.mark.slow
 def test_the_same_transcript_always_gets_the_same_judgement():
     code = (
         "from promptlift.schema.transcript import Message, Transcript\n"

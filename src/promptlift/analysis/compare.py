@@ -1,0 +1,244 @@
+"""Variants against a control, on A/B data of one's own.
+
+>>> table = pd.DataFrame(
+...     {
+...         "prompt": ["old"] * 40 + ["new"] * 40,
+...         "task": [*range(40)] * 2,
+...         "task_completed": [True] * 20 + [False] * 20 + [True] * 36 + [False] * 4,
+...     }
+... )
+>>> answer = compare(table, by="prompt", pair="task", control="old")
+>>> answer[["variant", "n_pairs", "n10", "n01", "verdict"]].to_dict("records")
+[{'variant': 'new', 'n_pairs': 40, 'n10': 16, 'n01': 0, 'verdict': 'winner'}]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.arms import Arms, Kind, Repeats, items_of, read_arms
+from promptlift.analysis.comparison_rows import (
+    COLUMNS,
+    Rule,
+    Sample,
+    decide,
+    label_row,
+    paired_completion_row,
+    paired_score_row,
+    unpaired_completion_row,
+    unpaired_score_row,
+)
+from promptlift.analysis.reading import provenance
+from promptlift.schema.insights import Insights
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.intervals import check_level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.stats.evidence import ConfidenceMode
+
+__all__ = ["compare"]
+
+_INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
+_NULLABLE = ("n_pairs", "n11", "n10", "n01", "n00", "n_better", "n_worse", "n_unmatched")
+_TEXTS = ("test", "warnings", "verdict")
+# Columns that an analyser fills; any other outcome is the caller's own, whichever analyser judged the conversations.
+_JUDGED = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "created_at"}
+
+
+def compare(
+    data: Any,
+    *,
+    by: str,
+    pair: str | Sequence[str] | None = None,
+    outcome: str = "task_completed",
+    control: Any = None,
+    level: float = 0.95,
+    confidence_mode: ConfidenceMode = "moderate",
+    repeats: Repeats = "refuse",
+    kind: Kind | None = None,
+) -> pd.DataFrame:
+    """Compare variants with a control and decide for each: winner, worse, or no winner.
+
+    With ``pair``, only items with an outcome in both groups count, for the rates too; without it rows must be independent.
+    In pairs of **true and false**, a ``winner`` has a confidence of 0.80 / 0.90 / 0.95 (mode low / moderate / high) and
+    an exact McNemar p, adjusted by Holm over the variants, below ``1 - level``; ``worse`` is the same in the opposite
+    direction. Without pairs Fisher's exact p decides alone. **Numbers** are decided by Wilcoxon's signed ranks in pairs
+    (t interval), else by Mann-Whitney (Welch's interval), and only where ranks and means agree in direction. **Labels**
+    are decided by chi², or by permutation where an expected count is below 5: sentiments win or lose when their order
+    is shifted too, other labels are ``different``. More is better. ``no winner`` does not mean equal: see
+    ``smallest_findable``. P-values are valid for one look at the data, the confidence of pairs for any number. A variant
+    that shares no item with the control has no verdict, and a warning says why.
+
+    Parameters
+    ----------
+    data
+        Any table that narwhals accepts, one row a trial.
+    by
+        Column of the variant. Rows without one are left out and counted in ``attrs``.
+    pair
+        Column of the item (task, question, persona), or all columns that make one, such as ``["persona", "scenario"]``.
+    outcome
+        Column of true and false (or 0 and 1), numbers, or labels. Conversations in progress have no ``task_completed``.
+    control
+        The variant to compare with; by default one called control, original or baseline, else the largest.
+    level
+        Coverage of the intervals; ``1 - level`` bounds the chance of any false verdict by p-values.
+    confidence_mode
+        ``low``, ``moderate`` or ``high``: the threshold of the confidence of pairs.
+    repeats
+        Several outcomes of one item: ``refuse`` raises; ``mean`` compares the items' means, or completion rates, as numbers.
+    kind
+        ``completion``, ``score`` or ``label`` where the column is ambiguous; 0 and 1 are true and false by default.
+
+    Returns
+    -------
+    DataFrame
+        One row a variant: ``variant``, ``control``, ``n``, ``n_control`` (that count), ``difference`` with its ends
+        ``_low`` and ``_high`` (points, or the score's unit), ``test``, ``p``, ``p_holm``, ``smallest_findable`` (found with
+        80 % probability), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``, ``verdict``.
+        Of true and false: ``completed``, ``rate`` with its ends (fractions, Wilson), the same with ``_control``, ``lift``;
+        in pairs also its ends (percent, Fieller), ``lift_expected``, ``n_pairs``, ``n11``, ``n10``, ``n01``, ``n00`` (both,
+        only the variant, only the control, neither), ``e_value``, ``confidence``, ``confidence_worse``. Of numbers:
+        ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels: ``cramers_v``; of sentiments also
+        ``cliffs_delta``, and the share of ``positive`` as ``rate``. ``attrs["promptlift"]`` says control, unit and rule.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When an argument or a column cannot be used, or items repeat; the message says what to do.
+    """
+    _check_arguments(confidence_mode, repeats, pair)
+    level = check_level(level)
+    arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
+    table = _kind_of_rows(arms, outcome, pair, repeats)
+    others = [place for place in range(len(arms.names)) if place != arms.control]
+    samples = _samples(arms, others, repeats, by)
+    rule = Rule(level, confidence_mode, sum(sample.comparable for sample in samples))
+    rows = [_row(arms, sample, rule, table) for sample in samples]
+    decide(rows, rule, labels=table == "label")
+    result = _table(arms, rows, others, table)
+    facts = _facts(arms, rule, table, control=control, paired=pair is not None)
+    facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
+    result.attrs.update(provenance(data, "compare", by=by, outcome=outcome, **facts))
+    return result
+
+
+def _check_arguments(confidence_mode: str, repeats: str, pair: Any) -> None:
+    if confidence_mode not in CONFIDENCE_THRESHOLDS:
+        raise ValueError(f"confidence_mode must be low, moderate or high, not {confidence_mode!r}.")
+    if repeats not in ("refuse", "mean"):
+        raise ValueError(f"repeats must be 'refuse' or 'mean', not {repeats!r}.")
+    if repeats == "mean" and pair is None:
+        raise ValueError("repeats='mean' needs pair, the column of the item that a row is about.")
+
+
+def _kind_of_rows(arms: Arms, outcome: str, pair: Any, repeats: Repeats) -> Kind:
+    """Return what the rows of the result compare: the means of repeated items are scores."""
+    if arms.kind == "label" and pair is not None:
+        raise ValueError(
+            f"Labels such as those of {outcome} cannot be compared in pairs. Leave pair out, or compare a number, "
+            "such as sentiment_score."
+        )
+    return "score" if repeats == "mean" else arms.kind
+
+
+def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -> dict[str, Any]:
+    return {
+        "control": arms.names.iloc[arms.control] if arms.control is not None else control,
+        "kind": table,
+        "paired": paired,
+        "unit": "score" if table == "score" else "points",
+        "level": rule.level,
+        "confidence_mode": rule.confidence_mode,
+        "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        "labels": arms.labels,
+        "n_without_variant": arms.n_without_variant,
+        "n_without_item": arms.n_without_item,
+        "rule": _rule_in_words(rule, table, paired=paired),
+    }
+
+
+def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str) -> list[Sample]:
+    if arms.control is None:
+        return []
+    if arms.item is None:
+        known = [_known(arms.value[arms.group == place]) for place in range(len(arms.names))]
+        control, missing_control = known[arms.control]
+        return [
+            Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
+            for values, missing in (known[place] for place in others)
+        ]
+    control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
+    samples = []
+    for place in others:
+        variant, there = items_of(arms, place, repeats=repeats, by=by)
+        both = there & control_there
+        lost, lost_control = np.isnan(variant) & both, np.isnan(control) & both
+        pairs = both & ~lost & ~lost_control
+        samples.append(
+            Sample(
+                variant[pairs],
+                control[pairs],
+                missing=int((lost & ~lost_control).sum()),
+                missing_control=int((lost_control & ~lost).sum()),
+                n_dropped=int((lost | lost_control).sum()),
+                n_unmatched=int((there ^ control_there).sum()),
+            )
+        )
+    return samples
+
+
+def _known(
+    values: np.ndarray[Any, np.dtype[np.float64]],
+) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+    missing = np.isnan(values)
+    return values[~missing], int(missing.sum())
+
+
+def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:
+    if table == "label":
+        return label_row(sample, rule, arms.labels, ordered=arms.ordered)
+    paired = arms.item is not None
+    if table == "score":
+        return paired_score_row(sample, rule) if paired else unpaired_score_row(sample, rule)
+    return paired_completion_row(sample, rule) if paired else unpaired_completion_row(sample, rule)
+
+
+def _table(arms: Arms, rows: list[dict[str, Any]], others: list[int], table: Kind) -> pd.DataFrame:
+    for row in rows:
+        row["warnings"] = " ".join(filter(None, (row["warnings"], row.get("disagree"))))
+    columns = [name for name in COLUMNS[table] if name not in ("variant", "control")]
+    dtypes = {name: _dtype(name) for name in columns}
+    result = pd.DataFrame([{name: row.get(name) for name in columns} for row in rows], columns=columns)
+    result = result.astype(dtypes)
+    names = arms.names.astype(object).to_numpy()
+    label = arms.names.dtype
+    result.insert(0, "variant", pd.Series(names[others], dtype=label))
+    result.insert(1, "control", pd.Series([names[arms.control]] * len(rows) if rows else [], dtype=label))
+    return result
+
+
+def _dtype(name: str) -> str:
+    if name in _INTEGERS:
+        return "int64"
+    if name in _NULLABLE:
+        return "Int64"
+    return "str" if name in _TEXTS else "float64"
+
+
+def _rule_in_words(rule: Rule, table: Kind, *, paired: bool) -> str:
+    adjusted = "p" if rule.n_tests < 2 else f"p, adjusted for {rule.n_tests} variants,"
+    below = f"{adjusted} below {rule.alpha:.3g}"
+    if table == "completion" and paired:
+        needed = CONFIDENCE_THRESHOLDS[rule.confidence_mode]
+        return f"Winner or worse: confidence {needed:.2f} or more, and {below}."
+    if table == "label":
+        return f"Different: {below}. Sentiments win or lose only when their order is shifted, too."
+    return f"Winner or worse: {below}."

@@ -1,0 +1,134 @@
+"""The completion rate over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
+from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
+from promptlift.analysis.periods import check_freq, check_zone, zone_name
+from promptlift.analysis.reading import provenance, require
+from promptlift.stats import change_point, trend_test
+from promptlift.stats.intervals import check_level
+from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["completion_trend"]
+
+_ALPHA = 0.05
+# Of more groups at once, Holm leaves nothing to find.
+_MAX_TESTED = 200
+
+
+def completion_trend(
+    conversations: Any,
+    *,
+    freq: str = "D",
+    by: str | None = None,
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Compute the completion rate of ended conversations by period, with Wilson's interval.
+
+    The time of a conversation is ``started_at``, or ``created_at`` where that is not known. Conversations in
+    progress or without insights are no failures: they are counted apart.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
+    freq
+        ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months; ``"ME"`` and ``"M"`` mean the same), or
+        ``"auto"``: days, or weeks when the median day has fewer than 10 conversations with insights (a day's
+        interval would be wider than 50 points), or months beyond ten years.
+    by
+        Column that names groups, such as ``"prompt_id"``. All groups share one axis of periods.
+    tz
+        Zone whose clock cuts the periods.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row a period (and group), in order of time, none left out between the first and the last:
+        ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
+        them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
+        ``n_in_progress``. ``attrs["promptlift"]`` says the ``freq`` that was used and ``n_undated``, the rows
+        without any time. Of days it also has ``trends``, a test of the slope for each group with at least 14 days
+        and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
+        points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
+        it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
+        ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
+    """
+    level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
+    columns = require(
+        conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
+    )
+    found = count_periods(
+        conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
+    )
+    result = period_table(found, by, rate_columns(found.counts, level))
+    facts: dict[str, Any] = {
+        "by": by,
+        "level": level,
+        "freq": found.freq,
+        "tz": zone_name(zone),
+        "n_undated": found.n_undated,
+    }
+    if found.freq == "D":
+        facts["trends"] = _trends(found)
+    result.attrs.update(provenance(conversations, "completion_trend", **facts))
+    return result
+
+
+def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
+    """Test the slope of every group that has enough days and conversations for a trend."""
+    groups = found.groups.count
+    if len(found.starts) < DAYS_NEEDED or groups > _MAX_TESTED:
+        return []
+    counts = found.counts.reshape(len(found.starts), groups, len(OUTCOMES))
+    completed, n = counts[:, :, 3], counts[:, :, 2] + counts[:, :, 3]
+    tests = adjust_trends([trend_test(completed[:, group], n[:, group]) for group in range(groups)])
+    trends = []
+    for group, test in enumerate(tests):
+        if test.enough and test.points_per_day is not None:
+            trends.append(
+                {
+                    "group": None if found.groups.names is None else found.groups.names.iloc[group],
+                    "points_per_day": test.points_per_day,
+                    "points_low": test.points_low,
+                    "points_high": test.points_high,
+                    "p_holm": test.p_holm,
+                    "n_days": test.n_days,
+                    "n": test.n,
+                    "is_trend": test.is_trend,
+                    **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
+                }
+            )
+    return trends
+
+
+def _jump(found: PeriodCounts, completed: NDArray[np.int64], n: NDArray[np.int64]) -> dict[str, Any]:
+    change = change_point(completed, n)
+    if change is None or change.p >= _ALPHA:
+        return {}
+    return {
+        "jump_at": found.starts[change.at].isoformat(),
+        "jump_p": change.p,
+        "rate_before": change.before_rate,
+        "rate_after": change.after_rate,
+    }

@@ -1,0 +1,176 @@
+"""Simulated conversations by persona and scenario: variant and original on the same cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
+from promptlift.stats.effect import lift_interval
+from promptlift.stats.intervals import check_level
+
+__all__ = ["persona_scenario_heatmap"]
+
+_KEY = ("optimization_id", "stage", "pass_number", "cell")
+
+
+def persona_scenario_heatmap(
+    simulations: Any,
+    *,
+    variant_id: str | None = None,
+    stage: SimulationStage | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Compare a variant with the original by persona and scenario, in pairs on the same cells.
+
+    Most fields have few pairs, because every pass draws new personas and scenarios: look at the rows of whole
+    personas and scenarios first. Among many fields some differ by chance alone.
+
+    Parameters
+    ----------
+    simulations
+        Simulated conversations: ``variant_id``, ``is_original``, ``cell``, ``persona``, ``scenario``,
+        ``task_completed`` and, if there, ``optimization_id``, ``stage``, ``pass_number``, ``persona_id``.
+    variant_id
+        The variant; by default the one with the most pairs, those of the confirmation counted first.
+    stage
+        Only pairs of this stage; by default all of them. The screening favours the variant that was lucky there.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        First one row for all pairs (``part`` is ``"all"``), then one a persona (``"persona"``), one a scenario
+        (``"scenario"``), and one for each field that has pairs (``"field"``): ``part``, ``persona``, ``scenario``
+        (missing where a row is of all of them), ``n`` pairs, ``completed`` and ``completed_control``, ``rate`` and
+        ``rate_control`` (fractions), ``difference`` in percentage points with the interval of pairs,
+        ``difference_low``, ``difference_high``, ``n11``, ``n10``, ``n01``, ``n00``; the largest first.
+        ``attrs["promptlift"]`` says ``variant_id``, ``stages``, and ``n_dropped``, cells in which one of both has no
+        outcome.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When there is no such variant or stage, or ``level`` cannot be used.
+    """
+    level = check_level(level)
+    if stage is not None and stage not in SIMULATION_STAGES:
+        raise ValueError(f"stage must be one of {', '.join(SIMULATION_STAGES)}, not {stage!r}.")
+    needed = ["variant_id", "is_original", "cell", "persona", "scenario", "task_completed"]
+    columns = require(simulations, needed, of="simulations")
+    present = names_of(simulations)
+    more = [name for name in (*_KEY, "persona_id") if name in present and name not in columns]
+    frame = collect(simulations, [*columns, *more])
+    if stage is not None:
+        if "stage" not in frame:
+            raise ValueError("stage cannot be chosen: the table has no column stage.")
+        frame = frame[frame["stage"].astype("str").eq(stage)]
+    pairs, chosen, dropped = _pairs(frame, variant_id)
+    parts = [
+        _part(pairs, "all", None, None),
+        _part(pairs, "persona", "persona", None),
+        _part(pairs, "scenario", None, "scenario"),
+        _part(pairs, "field", "persona", "scenario"),
+    ]
+    table = _with_rates(pd.concat(parts, ignore_index=True), level)
+    stages = sorted(pairs["stage"].dropna().unique(), key=SIMULATION_STAGES.index) if "stage" in pairs else []
+    facts = {"by": None, "level": level, "variant_id": chosen, "stages": stages, "n_dropped": dropped}
+    table.attrs.update(provenance(simulations, "persona_scenario_heatmap", **facts))
+    return table
+
+
+def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:
+    """Pair the outcomes of the variant and of the original, one row a cell, and count the cells that lack one."""
+    original = frame["is_original"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)
+    key = [name for name in _KEY if name in frame]
+    tested = frame[~original]
+    chosen = _chosen(tested, variant_id)
+    same = tested["variant_id"].eq(chosen).fillna(value=False) if chosen is not None else slice(0, 0)
+    control = frame.loc[original, [*key, "task_completed"]]
+    try:
+        both = tested[same].merge(control, on=key, suffixes=("", "_control"), validate="one_to_one")
+    except pd.errors.MergeError:
+        raise ValueError(
+            f"Some cells appear twice for the same variant, so the pairs are not known. Each {', '.join(key)} must have "
+            "one conversation of the variant and one of the original."
+        ) from None
+    known = (both["task_completed"].notna() & both["task_completed_control"].notna()).to_numpy(dtype=bool)
+    pairs = both[known].reset_index(drop=True)
+    for name in ("persona", "scenario"):
+        pairs[name] = pairs[name].astype("str").fillna("not given")
+    pairs["n11"], pairs["n10"], pairs["n01"], pairs["n00"] = _table(
+        pairs["task_completed"].astype(bool).to_numpy(),
+        pairs["task_completed_control"].astype(bool).to_numpy(),
+    )
+    return pairs, chosen, int((~known).sum())
+
+
+def _chosen(tested: pd.DataFrame, variant_id: str | None) -> str | None:
+    counts = tested["variant_id"].value_counts()
+    if variant_id is not None:
+        if variant_id not in counts.index:
+            raise ValueError(
+                f"The table has no simulations of variant {variant_id!r}, only of {', '.join(map(str, counts.index)) or 'none'}."
+            )
+        return variant_id
+    if counts.empty:
+        return None
+    if "stage" in tested:
+        confirmed = tested.loc[tested["stage"].astype("str").eq("confirm"), "variant_id"].value_counts()
+        counts = confirmed if len(confirmed) else counts
+    return str(counts.index[0])
+
+
+def _table(variant: np.ndarray[Any, Any], control: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    cells = (variant & control, variant & ~control, ~variant & control, ~variant & ~control)
+    return tuple(cell.astype(np.int64) for cell in cells)
+
+
+def _part(pairs: pd.DataFrame, part: str, persona: str | None, scenario: str | None) -> pd.DataFrame:
+    counts = ["n11", "n10", "n01", "n00"]
+    keys = [key for key in (persona, scenario) if key is not None]
+    if keys:
+        found = pairs.groupby(keys, sort=True, as_index=False)[counts].sum()
+    else:
+        found = pairs[counts].sum().astype(np.int64).to_frame().T
+    found = found.assign(n=found[counts].sum(axis=1)).sort_values("n", ascending=False, kind="stable")
+    missing = pd.Series(pd.NA, index=found.index, dtype="str")
+    return pd.DataFrame(
+        {
+            "part": pd.Series([part] * len(found), index=found.index, dtype="str"),
+            "persona": found["persona"].astype("str") if persona else missing,
+            "scenario": found["scenario"].astype("str") if scenario else missing,
+            "n": found["n"].astype(np.int64),
+            **{name: found[name].astype(np.int64) for name in counts},
+        }
+    )
+
+
+def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
+    n = table["n"].to_numpy(np.float64)
+    done = (table["n11"] + table["n10"]).to_numpy()
+    control = (table["n11"] + table["n01"]).to_numpy()
+    rates = [np.divide(x, n, out=np.full(len(n), np.nan), where=n > 0) for x in (done, control)]
+    ends = [
+        lift_interval(*(int(count) for count in counts), level=level)
+        for counts in table[["n11", "n10", "n01", "n00"]].itertuples(index=False)
+    ]
+    return pd.DataFrame(
+        {
+            **{name: table[name] for name in ("part", "persona", "scenario", "n")},
+            "completed": done,
+            "completed_control": control,
+            "rate": rates[0],
+            "rate_control": rates[1],
+            "difference": 100 * (rates[0] - rates[1]),
+            "difference_low": np.array([end.points_low for end in ends], np.float64),
+            "difference_high": np.array([end.points_high for end in ends], np.float64),
+            **{name: table[name] for name in ("n11", "n10", "n01", "n00")},
+        }
+    )

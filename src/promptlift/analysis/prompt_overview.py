@@ -1,0 +1,156 @@
+"""The headline numbers of a prompt's conversations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
+from promptlift.analysis.period_counts import NO_TIME, started
+from promptlift.analysis.reading import (
+    TIMES,
+    collect,
+    count_by_key,
+    count_rows,
+    group_rows,
+    names_of,
+    provenance,
+    require,
+)
+from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
+from promptlift.stats.intervals import check_level
+
+__all__ = ["prompt_overview"]
+
+_COLUMNS = (
+    *(
+        "conversations",
+        "ended",
+        "in_progress",
+        "with_insights",
+        "n",
+        "completed",
+        "rate",
+        "rate_low",
+        "rate_high",
+    ),
+    *("n_missing", "n_in_progress", "sentiment_n", *SCORE, *SHARES, "first_at", "last_at"),
+)
+
+
+def prompt_overview(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+    """Compute the headline numbers of conversations, each with its interval.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``status``, ``task_completed``, ``sentiment``, ``sentiment_score`` and, if there,
+        ``started_at`` or ``created_at``.
+    by
+        Column that names groups, such as ``"prompt_id"``.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        One row, or one a group: ``conversations`` in total, ``ended``, ``in_progress``, ``with_insights``;
+        completion as of ``completion`` (``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``,
+        ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
+        cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
+        (``negative``), ``negative_share``, ``negative_low``, ``negative_high``; ``first_at`` and ``last_at``,
+        UTC. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by`` or ``level`` cannot be used.
+    """
+    level = check_level(level)
+    labels = ["status", "task_completed", "sentiment"]
+    columns = require(conversations, [*labels, "sentiment_score"], by=by, taken=_COLUMNS)
+    counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
+    groups = group_rows(counted.frame, by)
+    outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame["sentiment"])
+    known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
+    shape = (groups.count, len(OUTCOMES), 4, 2)
+    key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
+    counts = count_by_key(key, int(np.prod(shape)), counted.weight).reshape(shape)
+    outcomes = counts.sum(axis=(2, 3))
+    total = outcomes.sum(axis=1)
+    result = pd.DataFrame(
+        {
+            "conversations": total,
+            "ended": total - outcomes[:, 0],
+            "in_progress": outcomes[:, 0],
+            "with_insights": counts[..., 1].sum(axis=(1, 2)),
+        }
+        | {name: values for name, values in rate_columns(outcomes, level).items() if name != "n_in_progress"}
+    )
+    values = _values(conversations, by, groups.names)
+    score = score_columns(values["n"], values["mean"], values["sd"], level)
+    result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
+    result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
+    if groups.names is not None:
+        result.insert(0, str(by), groups.names)
+    result.attrs.update(provenance(conversations, "prompt_overview", by=by, level=level))
+    return result
+
+
+def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
+    """Compute count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
+    times = [name for name in TIMES if name in names_of(table)]
+    if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
+        return _values_of_all(table, times)
+    native = (
+        table[[*([by] if by else []), "sentiment_score", *times]]
+        if isinstance(table, pd.DataFrame)
+        else table
+    )
+    frame = nw.from_native(native).lazy()
+    score = nw.col("sentiment_score")
+    frame = frame.with_columns(
+        _group=nw.col(by) if by else nw.lit(0),
+        _score=nw.when(~score.is_null() & ~score.is_nan()).then(score.cast(nw.Float64())),
+        _at=(nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])) if times else nw.lit(None),
+    )
+    at = nw.col("_at")
+    grouped = frame.group_by("_group").agg(
+        n=nw.col("_score").count(),
+        mean=nw.col("_score").mean(),
+        sd=nw.col("_score").std(ddof=1),
+        first_at=at.min(),
+        last_at=at.max(),
+    )
+    small = collect(grouped.to_native(), ["_group", "n", "mean", "sd", "first_at", "last_at"])
+    order = group_rows(small, "_group").codes
+    wanted = range(1 if names is None else len(names))
+    small = small.assign(_place=order).set_index("_place").reindex(wanted).drop(columns="_group")
+    small["n"] = small["n"].fillna(0).astype(np.int64)
+    small["mean"], small["sd"] = small["mean"].astype(np.float64), small["sd"].astype(np.float64)
+    for name in ("first_at", "last_at"):
+        small[name] = pd.to_datetime(small[name], utc=True).astype("datetime64[us, UTC]")
+    return small
+
+
+def _values_of_all(table: pd.DataFrame, times: list[str]) -> pd.DataFrame:
+    """Compute the same for all rows of a pandas table, in a tenth of the time."""
+    score = table["sentiment_score"].to_numpy()
+    score = score[~np.isnan(score)]
+    at = started(table, times) if times else np.zeros(0, np.int64)
+    at = at[at != NO_TIME]
+    ends = [at.min(), at.max()] if len(at) else [NO_TIME, NO_TIME]
+    first_last = pd.DatetimeIndex(np.array(ends).view("datetime64[us]"), tz="UTC")
+    values = {
+        "n": len(score),
+        "mean": score.mean() if len(score) else np.nan,
+        "sd": score.std(ddof=1) if len(score) > 1 else np.nan,
+    }
+    small = pd.DataFrame({name: [value] for name, value in values.items()})
+    small["first_at"], small["last_at"] = first_last[:1], first_last[1:]
+    return small

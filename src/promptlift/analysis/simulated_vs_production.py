@@ -1,0 +1,321 @@
+"""What the simulation predicted, beside what production shows after the apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import OUTCOMES, rate_columns
+from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
+from promptlift.analysis.spans import Span, instant, length
+from promptlift.analysis.versions import Outcomes, Versions, difference_columns, read_outcomes, read_versions
+from promptlift.stats import analyse_pairs
+from promptlift.stats.intervals import check_level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["simulated_vs_production"]
+
+_HINT = "Read the table with lift.variants(prompt_id=…) or lift.optimizations(prompt_id=…)."
+_APPLIED = ("applied", "auto_deployed")
+_TEXTS = ("optimization_id", "variant_id", "name")
+_NUMBERS = (
+    "lift", "lift_expected", "lift_points", "lift_points_low", "lift_points_high", "lift_points_expected",
+    "task_completion", "original_task_completion", "n_pairs", "n", "n11", "n10", "n01", "n00", "look", "max_looks",
+    "interval_level",
+)  # fmt: skip
+_PAIRS = ("n11", "n10", "n01", "n00")
+
+
+def simulated_vs_production(
+    variants: Any,
+    conversations: Any,
+    *,
+    versions: Any = None,
+    applied_at: Any = None,
+    window: Any = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Compare the predicted change of completion of each applied variant with the change seen in production.
+
+    The prediction comes from simulated pairs. Production is compared before and after the apply. That is
+    observational: users and their requests may have changed too. The conversations before are those under the text
+    that was live until the apply, and those after end where the text was changed again.
+
+    Parameters
+    ----------
+    variants
+        Variants, or optimizations with their winners: ``variant_id`` or ``winning_variant_id``, and whatever of
+        ``lift_points``, its interval and ``lift_points_expected``, the pair table, ``task_completion`` and ``lift``
+        the service gave.
+    conversations
+        Conversations of the prompt: ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
+    versions
+        The prompt's texts, as ``lift.versions(prompt_id)`` gives them: they show what was applied when, and what
+        else changed.
+    applied_at
+        Without ``versions``: when the variant was applied, or a mapping from ``variant_id`` or ``optimization_id``
+        to that time. Other changes of the text are then unknown.
+    window
+        The longest time before and after the apply that counts, such as ``"30D"``.
+    level
+        Coverage of the intervals of production.
+
+    Returns
+    -------
+    DataFrame
+        One row an apply, in order of time. ``optimization_id``, ``variant_id``, ``name``, ``applied_at``. All
+        changes are percentage points of completion: ``predicted`` as measured in the simulation with
+        ``predicted_low`` and ``predicted_high`` at ``predicted_level`` (NaN where the service gave neither an
+        interval nor pairs), ``predicted_expected``, shrunk toward 0 by its uncertainty, of
+        ``predicted_n`` pairs; ``predicted_basis`` says where it comes from: ``"points"``, ``"pairs"``, ``"rates"``,
+        ``"lift"`` (percent of the rate before) or ``"none"``. Then production: ``n_before``, ``completed_before``,
+        ``rate_before``, its ends and ``n_missing_before``, the same ending in ``_after``, ``difference`` with
+        Newcombe's interval, ``difference_low``, ``difference_high``, and ``inside``, whether the prediction lies in
+        it; ``before_from``, ``after_until`` and ``cut_by``, the number of the text that ended it.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When neither or both of ``versions`` and ``applied_at`` are given, or they match no variant.
+    """
+    level = check_level(level)
+    span = None if window is None else length(window, "window")
+    simulated = _read_variants(variants)
+    applies, not_applied = _applies(simulated, versions, applied_at)
+    outcomes = read_outcomes(conversations, versions, variants)
+    before = [_cut(one.before, one.at, span) for one in applies]
+    after = [_cut(one.after, one.at, span) for one in applies]
+    production = _production(outcomes, before, after, level)
+    columns: dict[str, Any] = {"applied_at": _times([one.at for one in applies])}
+    columns |= _predictions(applies, simulated, production["rate_before"].tolist()) | production
+    texts = {name: pd.Series([getattr(one, name) for one in applies], dtype="str") for name in _TEXTS}
+    table = pd.DataFrame(texts | columns)
+    table["inside"] = _inside(table)
+    table["before_from"] = _times([part.low for part in before])
+    table["after_until"] = _times([part.high for part in after])
+    table["cut_by"] = pd.array([one.cut_by for one in applies], dtype="Int64")
+    facts = {
+        "by": None,
+        "level": level,
+        "n_not_applied": not_applied,
+        "cuts_known": versions is not None,
+        **({"rehearsal": True} if is_rehearsal(variants) else {}),
+    }
+    table.attrs.update(provenance(conversations, "simulated_vs_production", **facts))
+    return table
+
+
+def _production(
+    outcomes: Outcomes, before: Sequence[Span], after: Sequence[Span], level: float
+) -> dict[str, Any]:
+    """Compute completion before and after each apply, and the difference of both."""
+    counts = [
+        np.array([outcomes.counts(part) for part in spans], np.int64).reshape(-1, len(OUTCOMES))
+        for spans in (before, after)
+    ]
+    columns: dict[str, Any] = {}
+    for side, name in zip(counts, ("before", "after"), strict=True):
+        columns |= {f"{key}_{name}": value for key, value in rate_columns(side, level).items()}
+    return columns | difference_columns(counts[0], counts[1], level)
+
+
+def _predictions(
+    applies: Sequence[_Apply], simulated: pd.DataFrame, rates_before: Sequence[float]
+) -> dict[str, pd.Series[Any]]:
+    """Compute the columns of what the simulation predicted for each apply."""
+    rows = [simulated.loc[one.row] if one.row is not None else None for one in applies]
+    known = [_prediction(row, simulated, rate) for row, rate in zip(rows, rates_before, strict=True)]
+    return {
+        name: pd.Series(
+            [prediction[place] for prediction in known],
+            dtype="str" if name == "predicted_basis" else "float64",
+        )
+        for place, name in enumerate(_PREDICTED)
+    }
+
+
+_PREDICTED = (
+    "predicted",
+    "predicted_low",
+    "predicted_high",
+    "predicted_expected",
+    "predicted_n",
+    "predicted_level",
+    "predicted_basis",
+)
+_NOTHING = (*[np.nan] * 6, "none")
+
+
+class _Apply:
+    """One apply: of what, when, and between which other changes of the text."""
+
+    def __init__(
+        self,
+        *,
+        at: int,
+        row: int | None,
+        texts: Mapping[str, Any],
+        before: Span,
+        after: Span,
+        cut_by: int | None = None,
+    ) -> None:
+        self.at, self.row, self.before, self.after, self.cut_by = at, row, before, after, cut_by
+        self.optimization_id, self.variant_id, self.name = (texts.get(name) for name in _TEXTS)
+
+
+def _read_variants(variants: Any) -> pd.DataFrame:
+    present = names_of(variants)
+    key = (
+        "variant_id"
+        if "variant_id" in present or "winning_variant_id" not in present
+        else "winning_variant_id"
+    )
+    require(variants, [key], hint=_HINT)
+    named = {key: "variant_id"} | ({"lift_pct": "lift"} if "lift" not in present else {})
+    wanted = [*_TEXTS, *_NUMBERS, "is_original", *named]
+    frame = collect(variants, [name for name in dict.fromkeys(wanted) if name in present]).rename(
+        columns=named
+    )
+    frame = frame[frame["variant_id"].notna()].reset_index(drop=True)
+    for name in _TEXTS:
+        frame[name] = (
+            frame[name].astype("str") if name in frame else pd.Series(pd.NA, frame.index, dtype="str")
+        )
+    for name in _NUMBERS:
+        frame[name] = frame[name].astype("float64") if name in frame else np.nan
+    original = frame.get("is_original", pd.Series(data=False, index=frame.index))
+    return frame.assign(is_original=original.astype("boolean").fillna(value=False).astype(bool))
+
+
+def _applies(simulated: pd.DataFrame, versions: Any, applied_at: Any) -> tuple[list[_Apply], int]:
+    if (versions is None) == (applied_at is None):
+        raise ValueError(
+            "Say when the variants were applied: versions=lift.versions(prompt_id), or applied_at= a time or a "
+            "mapping from variant_id to times."
+        )
+    tested = simulated[~simulated["is_original"]]
+    if versions is not None:
+        found = _from_versions(tested, read_versions(versions))
+    else:
+        found = _from_times(tested, applied_at)
+    used = {one.row for one in found}
+    return sorted(found, key=lambda one: one.at), len(tested) - len(used - {None})
+
+
+def _from_versions(tested: pd.DataFrame, known: Versions) -> list[_Apply]:
+    found = []
+    for place, text in enumerate(known.table.to_dict("records")):
+        if place == 0 or text["origin"] not in _APPLIED or pd.isna(text["variant_id"]):
+            continue
+        same = tested.index[tested["variant_id"] == text["variant_id"]]
+        if len(same):
+            texts = tested.loc[same[0], list(_TEXTS)].to_dict()
+        else:
+            texts = {name: text.get(name) for name in _TEXTS}
+        last = place + 1 == len(known.spans)
+        number = None if last else known.table["number"].iloc[place + 1]
+        after = known.spans[place]
+        found.append(
+            _Apply(
+                at=after.low,
+                row=int(same[0]) if len(same) else None,
+                texts=texts,
+                before=known.spans[place - 1],
+                after=after,
+                cut_by=None if number is None or pd.isna(number) else int(number),
+            )
+        )
+    return found
+
+
+def _from_times(tested: pd.DataFrame, applied_at: Any) -> list[_Apply]:
+    if not isinstance(applied_at, Mapping):
+        if len(tested) != 1:
+            raise ValueError(
+                f"applied_at is one time, but there are {len(tested):,} variants. Pass a mapping from variant_id to "
+                "its time, or versions=lift.versions(prompt_id)."
+            )
+        applied_at = {tested["variant_id"].iloc[0]: applied_at}
+    found = []
+    for key, time in applied_at.items():
+        same = tested.index[tested["variant_id"].eq(key) | tested["optimization_id"].eq(key)]
+        if len(same) != 1:
+            raise ValueError(
+                f"applied_at names {key!r}, which matches {len(same):,} of the variants. Name each by its variant_id."
+            )
+        at = instant(time, "applied_at")
+        texts = tested.loc[same[0], list(_TEXTS)].to_dict()
+        found.append(_Apply(at=at, row=int(same[0]), texts=texts, before=Span(high=at), after=Span(low=at)))
+    return found
+
+
+def _cut(span: Span, at: int, window: int | None) -> Span:
+    return span if window is None else span.shortened(low=at - window, high=at + window)
+
+
+def _prediction(row: Any, simulated: pd.DataFrame, rate_before: float) -> tuple[Any, ...]:
+    """Return measured change in points, its ends, the change to expect, pairs, level, and where it comes from."""
+    if row is None:
+        return _NOTHING
+    pairs = row["n_pairs"] if not np.isnan(row["n_pairs"]) else row["n"]
+    control = _control_rate(row, simulated)
+    counts = row[list(_PAIRS)].to_numpy(np.float64)
+    looks = row[["look", "max_looks"]].to_numpy(np.float64)
+    if np.isnan(row["lift_points_low"]) and not np.isnan([*counts, *looks]).any() and counts.sum() > 0:
+        return _from_pairs(counts, looks, row["interval_level"])
+    expected = row["lift_points_expected"]
+    expected = row["lift_expected"] * control if np.isnan(expected) else expected
+    measured, basis = row["lift_points"], "points"
+    if np.isnan(measured):
+        measured, basis = 100 * (row["task_completion"] - control), "rates"
+    if np.isnan(measured):
+        measured, basis = row["lift"] * rate_before, "lift"
+        expected = row["lift_expected"] * rate_before
+    if np.isnan(measured):
+        return _NOTHING
+    ends = (row["lift_points_low"], row["lift_points_high"])
+    level = np.nan if np.isnan(ends[0]) else row["interval_level"]
+    return (measured, *ends, expected, pairs, level, basis)
+
+
+def _from_pairs(counts: NDArray[np.float64], looks: NDArray[np.float64], level: float) -> tuple[Any, ...]:
+    result = analyse_pairs(
+        *(int(count) for count in counts),
+        look=int(looks[0]),
+        max_looks=int(looks[1]),
+        level=0.90 if np.isnan(level) else float(level),
+    )
+    ends = (result.lift_points, result.lift_points_low, result.lift_points_high, result.lift_points_expected)
+    return (*ends, result.n, result.interval_level, "pairs")
+
+
+def _control_rate(row: pd.Series[Any], simulated: pd.DataFrame) -> float:
+    """Return the completion rate of the original beside the variant: on the same pairs, else of its own row."""
+    if not np.isnan(row["original_task_completion"]):
+        return float(row["original_task_completion"])
+    same = simulated["is_original"] & (
+        simulated["optimization_id"].eq(row["optimization_id"]) | simulated["optimization_id"].isna()
+    )
+    found = simulated.loc[same, "task_completion"]
+    return float(found.iloc[0]) if len(found) else float("nan")
+
+
+def _inside(table: pd.DataFrame) -> Any:
+    expected = table["predicted_expected"].fillna(table["predicted"])
+    known = expected.notna() & table["difference_low"].notna()
+    inside = (expected >= table["difference_low"]) & (expected <= table["difference_high"])
+    return inside.astype("boolean").mask(~known)
+
+
+def _times(instants: Sequence[int]) -> Any:
+    times = [None if at in (Span().low, Span().high) else np.datetime64(at, "us") for at in instants]
+    return pd.Series(pd.DatetimeIndex(times, dtype="datetime64[us]").tz_localize("UTC"))

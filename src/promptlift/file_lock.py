@@ -1,0 +1,54 @@
+"""Lock files. The operating system releases a lock when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+__all__ = ["file_lock", "is_held", "try_acquire"]
+
+
+def file_lock(path: Path) -> FileLock:
+    """Return an exclusive lock on a file, not yet acquired.
+
+    It excludes other locks of the same process too. Any thread may release it, a forked child does not inherit it, and
+    ``kill -9`` releases it.
+
+    Parameters
+    ----------
+    path
+        File to lock; it is made when missing, readable by its owner only. Its folder must exist.
+    """
+    return FileLock(path, mode=0o600, thread_local=False, poll_interval=0.02)
+
+
+def try_acquire(lock: FileLock, *, timeout: float = 0.0) -> bool:
+    """Wait up to `timeout` seconds for a lock and return whether it is ours.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be made or locked.
+    """
+    folder = Path(lock.lock_file).parent
+    if not folder.is_dir():  # filelock would make it, and so bring back what somebody removed
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    try:
+        lock.acquire(timeout=timeout)
+    except Timeout:
+        return False
+    return True
+
+
+def is_held(path: Path) -> bool:
+    """Whether anybody holds the lock on `path`."""
+    if not path.exists():
+        return False
+    probe = file_lock(path)
+    if try_acquire(probe):
+        probe.release()
+        return False
+    return True

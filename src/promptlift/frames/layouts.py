@@ -1,0 +1,157 @@
+"""The columns of every table, in order: those of the API's models, and those that are computed here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+
+from promptlift.frames.columns import dtype_of
+from promptlift.frames.lift_basis import LIFT_BASES
+from promptlift.schema.account import BillingPeriod, OptimizationsUsed
+from promptlift.schema.action_log import Action
+from promptlift.schema.columns import TableColumn, table_columns
+from promptlift.schema.conversations import Conversation
+from promptlift.schema.optimizations import Optimization, Variant
+from promptlift.schema.personas import Persona
+from promptlift.schema.prompts import Prompt
+from promptlift.schema.reviews import VariantReview
+from promptlift.schema.simulations import Simulation
+from promptlift.schema.transcript import Message
+from promptlift.schema.versions import PromptVersion
+
+Columns = tuple[TableColumn, ...]
+
+_CONVERSATION: Final = table_columns(
+    Conversation,
+    "conversations",
+    first=(
+        "conversation_id", "prompt_id", "status", "has_insights", "created_at", "started_at",
+        "sentiment", "sentiment_score", "task_completed", "topics", "summary", "issues", "insights_at",
+    ),
+)  # fmt: skip
+CONTENT: Final[Columns] = tuple(column for column in _CONVERSATION if column.name == "content")
+INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if column.path[0] == "insights")
+CONVERSATIONS: Final[Columns] = tuple(
+    column for column in _CONVERSATION if column not in (*CONTENT, *INSIGHT_VALUES)
+)
+INSIGHTS: Final[Columns] = (CONVERSATIONS[0], *INSIGHT_VALUES)
+MESSAGES: Final = table_columns(
+    Message,
+    "messages",
+    computed=(
+        TableColumn("conversation_id", "text", meaning="The conversation's id."),
+        TableColumn("turn", "integer", meaning="Place of the message in its conversation, from 0."),
+    ),
+    first=("conversation_id", "turn", "role", "content", "sent_at", "model", "tokens"),
+)
+PROMPTS: Final = table_columns(
+    Prompt,
+    "prompts",
+    first=(
+        "prompt_id", "name", "status", "llm_model", "description", "tags", "temperature", "max_tokens", "objective",
+    ),
+)  # fmt: skip
+USAGE: Final[Columns] = (
+    TableColumn(
+        "resource", "text", meaning="What is counted: prompts, optimizations, conversations or tokens."
+    ),
+    *table_columns(OptimizationsUsed, "usage"),
+    *table_columns(BillingPeriod, "usage"),
+)
+OPTIMIZATIONS: Final = table_columns(
+    Optimization,
+    "optimizations",
+    first=(
+        "optimization_id", "prompt_id", "status", "mode", "variant_count", "winner_selected", "winning_variant_id",
+        "lift_pct", "confidence", "created_at", "completed_at", "started_at",
+    ),
+)  # fmt: skip
+VARIANTS: Final = table_columns(
+    Variant,
+    "variants",
+    computed=(
+        TableColumn("optimization_id", "text", meaning="The optimization that it belongs to."),
+        TableColumn("n_variants_tested", "integer", meaning="Variants that the optimization tested."),
+        TableColumn(
+            "lift_basis",
+            "category",
+            meaning="What the lift is by the two rates: relative to the original, points, or unknown.",
+            categories=LIFT_BASES,
+        ),
+        TableColumn(
+            "uncertainty_source",
+            "category",
+            meaning="``service`` where the service sent an interval, ``none`` where it did not.",
+            categories=("service", "none"),
+        ),
+    ),
+    first=(
+        "optimization_id", "variant_id", "name", "is_original", "is_winner", "stage", "task_completion", "sentiment",
+        "quality", "lift", "lift_points", "lift_low", "lift_high", "interval_level", "lift_expected", "confidence",
+        "n", "n_pairs", "n_dropped", "n11", "n10", "n01", "n00", "look", "max_looks", "n_variants_tested",
+        "lift_basis", "uncertainty_source", "warnings", "content", "number", "original_task_completion", "rehearsal",
+    ),
+)  # fmt: skip
+_SIMULATION: Final = table_columns(Simulation, "simulations")
+SIMULATION_CONTENT: Final[Columns] = tuple(column for column in _SIMULATION if column.name == "content")
+SIMULATIONS: Final[Columns] = tuple(column for column in _SIMULATION if column not in SIMULATION_CONTENT)
+PERSONAS: Final = table_columns(Persona, "personas", first=("persona_id",))
+VERSIONS: Final = table_columns(PromptVersion, "versions", first=("version_id",))
+ACTIONS: Final = table_columns(
+    Action,
+    "actions",
+    computed=(
+        TableColumn("undone", "boolean", meaning="Whether another action undid this one."),
+        TableColumn(
+            "outcome",
+            "category",
+            meaning="``unknown`` where no answer came, so that it is not known whether it was done.",
+            categories=("done", "unknown"),
+        ),
+    ),
+    first=(
+        "action_id", "kind", "acted_at", "prompt_id", "optimization_id", "variant_id", "from_version_id",
+        "to_version_id", "note", "undoes", "undone",
+    ),
+)  # fmt: skip
+REVIEW: Final = table_columns(VariantReview, "review")
+
+# Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
+TABLES: Final[dict[str, Columns]] = {
+    "prompts": PROMPTS,
+    "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
+    "insights": INSIGHTS,
+    "messages": MESSAGES,
+    "optimizations": OPTIMIZATIONS,
+    "variants": VARIANTS,
+    "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
+    "personas": PERSONAS,
+    "versions": VERSIONS,
+    "actions": ACTIONS,
+    "review": REVIEW,
+    "usage": USAGE,
+}
+
+
+def describe_columns() -> pd.DataFrame:
+    """List the columns of every table.
+
+    Returns
+    -------
+    DataFrame
+        One row a column, in the order of the tables: ``table``, ``column``, ``dtype``, ``unit`` (empty for texts,
+        times, flags and counts) and ``meaning``.
+
+    Examples
+    --------
+    >>> columns = describe_columns()
+    >>> columns[columns["column"] == "quality"][["table", "dtype", "unit"]].to_dict("records")
+    [{'table': 'variants', 'dtype': 'float64', 'unit': '0 to 100'}, {'table': 'simulations', 'dtype': 'float64', 'unit': '0 to 100'}]
+    """
+    rows = [
+        (table, column.name, str(dtype_of(column)), column.unit, column.meaning)
+        for table, columns in TABLES.items()
+        for column in columns
+    ]
+    return pd.DataFrame(rows, columns=["table", "column", "dtype", "unit", "meaning"], dtype="str")

@@ -1,0 +1,58 @@
+"""End the embedded service when the last of its users is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from promptlift.file_lock import try_acquire
+
+if TYPE_CHECKING:
+    from promptlift.local.folder import DataFolder
+
+_EVERY_SECONDS = 1.0
+_SHUTDOWN_SECONDS = 30.0
+
+
+def end_when_unused(folder: DataFolder) -> None:
+    """End this process, as SIGTERM does, soon after the last user of `folder` is gone.
+
+    Users hold locks on files, which the operating system releases when they end, so a user that was
+    killed counts as gone. The check runs in a thread of its own.
+
+    Parameters
+    ----------
+    folder
+        Folder that this process serves.
+    """
+    threading.Thread(target=_watch, args=(folder,), name="promptlift-users", daemon=True).start()
+
+
+def _watch(folder: DataFolder) -> None:
+    pause = threading.Event()
+    while not pause.wait(_EVERY_SECONDS):
+        if _unused(folder):
+            os.kill(os.getpid(), signal.SIGTERM)
+            pause.wait(_SHUTDOWN_SECONDS)
+            # What is unfinished is in the database and goes on with the next start.
+            os._exit(1)
+
+
+def _unused(folder: DataFolder) -> bool:
+    try:
+        lock = folder.start_lock()
+        if not try_acquire(lock):
+            return False
+        try:
+            if folder.in_use():
+                return False
+            # Removed under the lock, so that nobody joins a service that is about to end.
+            folder.remove_record()
+            return True
+        finally:
+            lock.release()
+    except OSError:
+        # The folder itself was removed: nobody can use it any more.
+        return not folder.path.exists()

@@ -1,0 +1,258 @@
+"""Start, join and end the service process of a data folder."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from promptlift.errors import ServiceStartError
+from promptlift.file_lock import try_acquire
+from promptlift.local.platform import check_platform
+from promptlift.local.privacy import warn_when_open
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from filelock import FileLock
+
+    from promptlift.local.folder import DataFolder, ServiceRecord
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+_ANSWER_SECONDS = 5.0
+_PAUSE = 0.03
+_threads = threading.RLock()
+# A service may outlive the workspace that started it; its process is reaped when it has ended.
+_children: list[subprocess.Popen[bytes]] = []
+# A sign in the log, in lower case, and what to do about it. The first match is shown.
+_REMEDIES = (
+    (
+        "was revoked",
+        "The key of this folder was revoked: remove local.key, and the next start creates a new one.",
+    ),
+    ("no space left", "The disk is full: free some space, or name another data folder."),
+    ("disk is full", "The disk is full: free some space, or name another data folder."),
+    ("disk i/o error", "The disk is full: free some space, or name another data folder."),
+    ("can't locate revision", "The database was written by a newer promptlift: upgrade promptlift."),
+    ("not a database", "The database file is damaged: move it away, or name another data folder."),
+    ("malformed", "The database file is damaged: move it away, or name another data folder."),
+    ("readonly database", "The database file cannot be written: correct its permissions."),
+    ("unable to open database", "The database file cannot be opened: correct its permissions."),
+    ("permission", "The data folder cannot be written: correct its permissions, or name another."),
+    ("address already in use", "The port is in use: name another with --port, or 0 for any free one."),
+)
+
+
+class ServiceUse:
+    """One use of a data folder's service by this process.
+
+    Parameters
+    ----------
+    folder
+        The data folder.
+    plan
+        Plan of the account, ``None`` for the one of a running service, else ``enterprise``.
+
+    Attributes
+    ----------
+    base_url
+        Address up to and including ``/api/v1``.
+    pid
+        Process id of the service.
+    plan
+        Plan whose limits hold.
+    """
+
+    def __init__(self, folder: DataFolder, *, plan: str | None = None) -> None:
+        self.folder = folder
+        self.process_id = os.getpid()
+        self._plan = plan
+        self._child: subprocess.Popen[bytes] | None = None
+        self._user_lock: FileLock | None = None
+        check_platform()
+        warn_when_open(folder.path)
+        with _start_lock_held(folder):
+            self._user_lock = folder.new_user_lock()
+            try:
+                record = self._join_or_start()
+            except BaseException:
+                self._end_child()
+                self._release_user_lock()
+                raise
+        self.base_url = record.base_url
+        self.pid = record.pid
+        self.plan = record.plan
+
+    def lives(self) -> bool:
+        """Whether the service still answers at this address."""
+        record = self.folder.read_record()
+        return (
+            record is not None
+            and record.base_url == self.base_url
+            and self.folder.service_lives()
+            and _status(record, self.folder.key()) == HTTPStatus.OK
+        )
+
+    def end(self, *, wait: bool = True) -> None:
+        """Stop using the service; it ends when nobody else uses it.
+
+        Parameters
+        ----------
+        wait
+            Whether to wait until the service process is gone.
+        """
+        if self._user_lock is None or self.process_id != os.getpid():
+            return
+        with _start_lock_held(self.folder):
+            self._release_user_lock()
+            record = self.folder.read_record()
+            if not self.folder.in_use() and record is not None and record.embedded:
+                self._terminate(record.pid, wait=wait)
+        _reap_ended()
+
+    def _join_or_start(self) -> ServiceRecord:
+        deadline = time.monotonic() + START_SECONDS
+        logged = self.folder.log.stat().st_size if self.folder.log.exists() else 0
+        while time.monotonic() < deadline:
+            record = self.folder.read_record()
+            if self.folder.service_lives():
+                if record is not None and self._accepts(record):
+                    return record
+            elif self._child is None:
+                self._child, logged = self._spawn()
+            elif self._child.poll() is not None:
+                raise ServiceStartError(self._why(logged, f"ended with exit code {self._child.returncode}"))
+            time.sleep(_PAUSE)
+        if self._child is None and record is not None:
+            raise ServiceStartError(
+                f"The service of {self.folder.path} (pid {record.pid}) does not answer at {record.base_url}. "
+                f"End it with `kill {record.pid}` and try again. Its log: {self.folder.log}"
+            )
+        raise ServiceStartError(self._why(logged, f"was not ready within {START_SECONDS:.0f} seconds"))
+
+    def _accepts(self, record: ServiceRecord) -> bool:
+        """Whether the running service answers; raises when it cannot be used."""
+        status = _status(record, self.folder.key())
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise ServiceStartError(
+                f"A service started by hand (pid {record.pid}) serves {self.folder.path} and does not know "
+                f'the key of this folder. Use promptlift.connect("{record.base_url}", api_key=…), '
+                "stop that service, or name another data folder."
+            )
+        if status != HTTPStatus.OK:
+            return False
+        if self._plan is not None and self._plan != record.plan:
+            raise ServiceStartError(
+                f"A service with plan {record.plan} already serves {self.folder.path}. "
+                "End its other users first, leave plan out, or name another data folder."
+            )
+        return True
+
+    def _spawn(self) -> tuple[subprocess.Popen[bytes], int]:
+        environment = {**os.environ, "PROMPTLIFT_API_KEY": self.folder.key()}
+        # The embedded service is the data folder's, whatever database other services of this machine use.
+        environment.pop("PROMPTLIFT_DATABASE_URL", None)
+        # -P: a file of the notebook's folder must not stand in for a module of the service.
+        command = [sys.executable, "-P", "-m", "promptlift", "serve", "--while-used", "--port", "0"]
+        command += ["--data", str(self.folder.path), "--plan", self._plan or "enterprise"]
+        try:
+            log = self.folder.open_log()
+        except OSError as error:
+            raise ServiceStartError(
+                f"The log cannot be written: {error}. Name another data folder."
+            ) from error
+        try:
+            logged = os.fstat(log).st_size
+            child = subprocess.Popen(  # noqa: S603  our own interpreter and module
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=self.folder.path,
+                start_new_session=True,  # the notebook's stop button must not reach it
+            )
+        except OSError as error:
+            raise ServiceStartError(f"Python could not be started: {error}") from error
+        finally:
+            os.close(log)
+        _children.append(child)
+        return child, logged
+
+    def _why(self, logged: int, what: str) -> str:
+        end = self.folder.log_end(since=logged)
+        remedy = next((text for sign, text in _REMEDIES if sign in end.lower()), "The log says why.")
+        return f"The embedded service {what}. {remedy} Log: {self.folder.log}\n{end}".rstrip()
+
+    def _terminate(self, pid: int, *, wait: bool) -> None:
+        if not self.folder.service_lives():
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        while wait and self.folder.service_lives():
+            if time.monotonic() > deadline:
+                self._end_child()
+                return
+            time.sleep(_PAUSE)
+        if wait and self._child is not None:
+            self._child.wait(timeout=STOP_SECONDS)
+
+    def _end_child(self) -> None:
+        if self._child is not None and self._child.poll() is None:
+            self._child.kill()
+            self._child.wait()
+
+    def _release_user_lock(self) -> None:
+        if self._user_lock is not None:
+            Path(self._user_lock.lock_file).unlink(missing_ok=True)
+            self._user_lock.release()
+            self._user_lock = None
+
+
+@contextlib.contextmanager
+def _start_lock_held(folder: DataFolder) -> Iterator[None]:
+    """Hold the start lock: one thread of one process at a time starts, joins or ends the service."""
+    with _threads:
+        lock = folder.start_lock()
+        try:
+            held = try_acquire(lock, timeout=START_SECONDS + STOP_SECONDS)
+        except OSError as error:
+            raise ServiceStartError(
+                f"The data folder cannot be used: {error}. Name another with data= or PROMPTLIFT_DATA."
+            ) from error
+        if not held:
+            raise ServiceStartError(
+                f"Another process has been starting the service of {folder.path} for over a minute. "
+                "End that process, or name another data folder."
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+def _reap_ended() -> None:
+    _children[:] = [child for child in _children if child.poll() is None]
+
+
+def _status(record: ServiceRecord, key: str) -> int | None:
+    """Ask the service for its account: the HTTP status, ``None`` when nothing answers."""
+    address = urlsplit(record.base_url)
+    try:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_SECONDS)
+        with contextlib.closing(connection):
+            connection.request("GET", f"{address.path}/account", headers={"Authorization": f"Bearer {key}"})
+            return connection.getresponse().status
+    except (OSError, http.client.HTTPException, ValueError):
+        return None

@@ -1,0 +1,115 @@
+"""Plot of the completion rate over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.plots import theme
+from promptlift.plots.periods import draw_periods, lane_height
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from matplotlib.axes import Axes
+
+__all__ = ["completion_trend", "draw_trend"]
+
+
+def completion_trend(
+    data: Any,
+    *,
+    freq: str = "D",
+    by: str | None = None,
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the completion rate by period, with intervals, and how many conversations each period has.
+
+    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
+
+    Parameters
+    ----------
+    data
+        Conversations, as for ``analysis.completion_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
+        and ``level``).
+    freq, by, tz, level
+        As for ``analysis.completion_trend``. Only the six largest groups are drawn.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color`` (with ``by`` also a list, or a mapping from group to colour), and properties of the points,
+        such as ``marker`` or ``markersize``.
+
+    Returns
+    -------
+    Axes
+        x is time in matplotlib days, y the rate as a fraction; the bars below 0 are the counts. Groups that
+        would overlap have a lane each, 1.55 below the one before.
+
+    Raises
+    ------
+    FrameError, ValueError
+        Raised by ``analysis.completion_trend``.
+    """
+    table = data
+    if not theme.precomputed(data, "completion_trend"):
+        table = analysis.completion_trend(data, freq=freq, by=by, tz=tz, level=level)
+    attrs = table.attrs["promptlift"]
+    count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
+    ax = theme.new_axes(ax, 8.5, lane_height(count, len(table)))
+    return theme.finish(ax, table, draw_trend(ax, table, **style))
+
+
+def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
+    """Draw the result of ``analysis.completion_trend`` and return the notes under it."""
+    facts = table.attrs["promptlift"]
+    groups, omitted, shown = theme.groups_of(ax, table, facts["by"], "n", color)
+    anything = table[["n", "n_missing", "n_in_progress"]].to_numpy().any()
+    starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
+    draw_periods(ax, starts, groups, facts, **style)
+    ax.set_ylabel("Task completion rate")
+    if not anything:
+        theme.show_empty(ax)
+        return theme.notes_of(table)
+    if not table["n"].any():
+        theme.show_empty(ax, "No ended conversations with insights")
+    return theme.notes_of(table, omitted, _not_counted(table[shown], facts), *_trends(facts))
+
+
+def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
+    kinds = {
+        "with unknown completion": int(table["n_missing"].sum()),
+        "in progress": int(table["n_in_progress"].sum()),
+        "without a time": int(facts.get("n_undated", 0)),
+    }
+    parts = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
+    return f"Not counted: {', '.join(parts)}." if parts else None
+
+
+def _trends(facts: dict[str, Any]) -> list[str]:
+    """Describe the trends found, at most three."""
+    found = [trend for trend in facts.get("trends", []) if trend["is_trend"]]
+    notes = []
+    for trend in found[:3]:
+        group = f"{theme.plain(trend['group'], 28)}: " if facts["by"] is not None else ""
+        way = "rising" if trend["points_per_day"] > 0 else "falling"
+        low, high = sorted(abs(trend[end]) for end in ("points_low", "points_high"))
+        jump = ""
+        if "jump_at" in trend:
+            at = pd.Timestamp(trend["jump_at"])
+            jump = (
+                f", also consistent with a jump on {at:%d %b %Y} ({trend['rate_before']:.0%} before, "
+                f"{trend['rate_after']:.0%} after)"
+            )
+        notes.append(
+            f"{group}{way} by {abs(trend['points_per_day']):.2g} points a day (95 % interval {low:.2g} to "
+            f"{high:.2g}, {trend['n_days']} days, n = {trend['n']:,}){jump}."
+        )
+    if len(found) > 3:
+        notes.append(f"{len(found) - 3} more groups rise or fall.")
+    return [note[0].upper() + note[1:] if facts["by"] is None else note for note in notes]

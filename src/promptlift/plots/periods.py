@@ -1,0 +1,232 @@
+"""Estimates by period: points with intervals, gaps, counts below, and a lane per group when crowded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.collections import PolyCollection
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator
+
+from promptlift.analysis.periods import last_period_end
+from promptlift.plots import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+__all__ = ["RATES", "SCORES", "Scale", "day_numbers", "draw_periods", "is_crowded", "lane_height"]
+
+PERIODS = {"h": "Hour", "D": "Day", "W": "Week from Monday", "MS": "Month"}
+_DAYS = {"h": 1 / 24, "D": 1.0, "W": 7.0, "MS": 30.4}
+_US_A_DAY = 86_400_000_000
+_STRIP = (-0.24, -0.08)
+_LANE = 1.55
+_CROWDED = 60
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale of the estimates.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the axis.
+    ticks, few_ticks
+        Ticks on the axis, and on each of several lanes.
+    form
+        Format of a tick label.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    few_ticks: tuple[float, ...]
+    form: str
+
+    @property
+    def span(self) -> float:
+        """Length of the axis."""
+        return self.high - self.low
+
+    def write(self, tick: float) -> str:
+        """Return the label of a tick."""
+        return f"{tick:{self.form}}".replace("-", "−") if tick else f"{tick:{self.form.lstrip('+')}}"
+
+
+RATES = Scale(0.0, 1.0, (0, 0.25, 0.5, 0.75, 1), (0, 0.5, 1), ".0%")
+SCORES = Scale(-1.0, 1.0, (-1, -0.5, 0, 0.5, 1), (-1, 0, 1), "+g")
+
+
+def is_crowded(groups: int, rows: int) -> bool:
+    """Whether groups would overlap, so that each gets a lane of its own."""
+    return groups > 1 and rows > _CROWDED
+
+
+def lane_height(groups: int, rows: int) -> float:
+    """Return the height of a new figure in inches."""
+    return 1.4 + 1.3 * min(groups, theme.MAX_GROUPS) if is_crowded(groups, rows) else 4.0
+
+
+def day_numbers(times: Any) -> NDArray[np.float64]:
+    """Return times as matplotlib counts them, in days."""
+    return np.asarray(pd.DatetimeIndex(times).as_unit("us").asi8 / _US_A_DAY, np.float64)
+
+
+def draw_periods(
+    ax: Axes,
+    starts: pd.DatetimeIndex,
+    groups: list[theme.Group],
+    facts: dict[str, Any],
+    *,
+    estimate: str = "rate",
+    n: str = "n",
+    scale: Scale = RATES,
+    named: bool | None = None,
+    separate_counts: bool = True,
+    **style: Any,
+) -> None:
+    """Draw the estimates of every group by period, with the counts below.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    starts
+        Start of every period; may be empty.
+    groups
+        Groups with one row per period, in the same order.
+    facts
+        ``freq``, ``tz`` and ``by`` of the analysis.
+    estimate, n
+        Columns of the estimate, with its bounds ``…_low`` and ``…_high``, and of its number of conversations.
+    scale
+        Scale of the estimates.
+    named
+        Whether the groups have names to show; by default when ``by`` is given.
+    separate_counts
+        Whether the groups count different conversations, so that their counts are stacked.
+    style
+        Properties of the points.
+    """
+    named = facts["by"] is not None if named is None else named
+    rows = sum(len(group.rows) for group in groups)
+    lanes = [[group] for group in groups] if is_crowded(len(groups), rows) else [groups]
+    theme.frame_axes(ax, "y")
+    ax.set_xlabel(f"{PERIODS[facts['freq']]} ({theme.plain(facts['tz'])})")
+    headroom = (1.6 if len(lanes) > 1 else (len(groups) + 1) // 2) if named else 0
+    bottom = scale.low + scale.span * (_STRIP[0] - 0.01 - _LANE * (len(lanes) - 1))
+    ax.set_ylim(bottom, scale.high + scale.span * (0.04 + 0.1 * headroom))
+    if len(starts) == 0:
+        ax.set_xticks([])
+        _set_ticks(ax, {tick: scale.write(tick) for tick in scale.ticks})
+        return
+    days, step = day_numbers(starts), _DAYS[facts["freq"]]
+    ticks: dict[float, str] = {}
+    for place, lane in enumerate(lanes):
+        base = -_LANE * scale.span * place
+        _draw_groups(ax, lane, days, step, base, estimate, n, style)
+        shown = scale.few_ticks if len(lanes) > 1 else scale.ticks
+        ticks |= {base + tick: scale.write(tick) for tick in shown}
+        counted = lane if separate_counts else lane[:1]
+        tones = [
+            group.color if separate_counts or len(lanes) > 1 else theme.foreground() for group in counted
+        ]
+        most = _draw_counts(ax, counted, tones, days, step, scale, base, n)
+        ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n ≤ {most:,.0f}"
+    _set_ticks(ax, ticks)
+    _date_axis(ax, starts, days, step, facts["freq"])
+    sizes = [int(group.rows[n].sum()) for group in groups]
+    if len(lanes) > 1:
+        _name_lanes(ax, groups, sizes, scale)
+    elif named:
+        theme.legend(ax, groups, sizes)
+
+
+def _set_ticks(ax: Axes, ticks: dict[float, str]) -> None:
+    ax.yaxis.set_major_locator(FixedLocator(list(ticks)))
+    ax.yaxis.set_major_formatter(FixedFormatter(list(ticks.values())))
+
+
+def _draw_groups(
+    ax: Axes,
+    groups: list[theme.Group],
+    days: NDArray[np.float64],
+    step: float,
+    base: float,
+    estimate: str,
+    n: str,
+    style: dict[str, Any],
+) -> None:
+    for place, group in enumerate(groups):
+        shift = (place - (len(groups) - 1) / 2) * 0.11 * step
+        rows = group.rows
+        if base:
+            ends = [f"{estimate}{end}" for end in ("", "_low", "_high")]
+            rows = rows.assign(**{name: rows[name] + base for name in ends})
+        # The line connects only periods with enough conversations.
+        line = rows[estimate].where(rows[n] >= theme.FEW)
+        ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
+        points = {"marker": group.marker} | style
+        theme.draw_estimates(ax, days + shift, rows, estimate, n, color=group.color, **points)
+
+
+def _draw_counts(
+    ax: Axes,
+    groups: Sequence[theme.Group],
+    tones: Sequence[Any],
+    days: NDArray[np.float64],
+    step: float,
+    scale: Scale,
+    base: float,
+    n: str,
+) -> float:
+    """Draw the counts as stacked bars under the scale and return the highest stack."""
+    counts = np.array([group.rows[n].to_numpy() for group in groups], np.float64)
+    most = float(counts.sum(axis=0).max())
+    stacked = np.vstack([np.zeros(len(days)), counts.cumsum(axis=0)]) / max(most, 1)
+    edges = base + scale.low + scale.span * (_STRIP[0] + stacked * (_STRIP[1] - _STRIP[0]))
+    left, right = days - 0.38 * step, days + 0.38 * step
+    for place in range(len(groups)):
+        low, high = edges[place], edges[place + 1]
+        corners = np.stack([left, low, left, high, right, high, right, low], axis=1).reshape(-1, 4, 2)
+        bars = PolyCollection(list(corners[counts[place] > 0]), facecolor=tones[place], alpha=0.5)
+        ax.add_collection(bars, autolim=False)
+    return most
+
+
+def _name_lanes(ax: Axes, groups: list[theme.Group], sizes: list[int], scale: Scale) -> None:
+    for place, (group, size) in enumerate(zip(groups, sizes, strict=True)):
+        ax.text(
+            0.005, scale.high + scale.span * (0.05 - _LANE * place), f"{group.name} (n = {size:,})",
+            transform=ax.get_yaxis_transform(), va="bottom", fontsize="small", fontweight="bold",
+        )  # fmt: skip
+
+
+def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], step: float, freq: str) -> None:
+    zone = starts.tz
+    ax.xaxis_date(zone)
+    # The axis includes the last period to its last minute.
+    ax.set_xlim(days[0] - 0.8 * step, day_numbers(last_period_end(starts, freq))[0])
+    if len(days) <= 7:
+        form = {"h": "%H:%M\n%d %b", "D": "%d %b\n%Y", "W": "%d %b\n%Y", "MS": "%b\n%Y"}[freq]
+        labels = [str(label) for label in starts.strftime(form)]
+        ax.xaxis.set_major_locator(FixedLocator(list(days)))
+        ax.xaxis.set_major_formatter(FixedFormatter(labels))
+        return
+    locator = AutoDateLocator(tz=zone, minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator,
+        tz=zone,
+        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M"],
+        zero_formats=["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
+        offset_formats=["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y"],
+    )
+    ax.xaxis.set_major_formatter(formatter)

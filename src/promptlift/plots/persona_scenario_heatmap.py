@@ -1,0 +1,181 @@
+"""Plot of simulated conversations by persona and scenario: where a variant helps and where it harms."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.patches import Rectangle
+
+from promptlift import analysis
+from promptlift.plots import theme
+from promptlift.plots.differences import signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["persona_scenario_heatmap"]
+
+_PERSONAS = 8
+_SCENARIOS = 14
+# Space for the names of the personas above the cells, in rows, and characters per line.
+_HEAD = 1.1
+_LINE = 13
+# Differences from here on have full colour.
+_FULL = 60.0
+
+
+def persona_scenario_heatmap(
+    data: Any,
+    *,
+    variant_id: str | None = None,
+    stage: Any = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the difference of completion between a variant and the original for every persona and scenario.
+
+    Each cell shows the difference in percentage points, and how many of its pairs the variant and the original
+    completed. Cells with fewer than 5 pairs are hollow; cells without simulations are empty. The last column and the last
+    row are totals.
+
+    Parameters
+    ----------
+    data
+        Simulated conversations, as for ``analysis.persona_scenario_heatmap``, or its result (which then sets these
+        arguments).
+    variant_id, stage, level
+        As for ``analysis.persona_scenario_heatmap``.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color``: a pair, for worse and for better.
+
+    Returns
+    -------
+    Axes
+        A field lies at whole numbers, personas along x and scenarios along y, those with the most pairs first; at
+        most 8 personas and 14 scenarios are drawn.
+
+    Raises
+    ------
+    FrameError, ValueError
+        Raised by ``analysis.persona_scenario_heatmap``.
+    """
+    table = data
+    if not theme.precomputed(data, "persona_scenario_heatmap"):
+        table = analysis.persona_scenario_heatmap(data, variant_id=variant_id, stage=stage, level=level)
+    personas = min(_PERSONAS, int(table["part"].eq("persona").sum()))
+    scenarios = min(_SCENARIOS, int(table["part"].eq("scenario").sum()))
+    wide = 0.95 * max(3, personas + 1)
+    width = wide if ax is None else None
+    ax = theme.new_axes(ax, 3.3 + wide, 2.3 + 0.48 * max(3, scenarios + 1))
+    return theme.finish(ax, table, _draw(ax, table, **style), width=width)
+
+
+def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
+    """Draw the result of ``analysis.persona_scenario_heatmap`` and return the notes under it."""
+    facts = table.attrs["promptlift"]
+    for side in ax.spines.values():
+        side.set_visible(False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    by_persona, by_scenario = (table[table["part"] == part] for part in ("persona", "scenario"))
+    if by_persona.empty:
+        theme.show_empty(ax, "No pairs of simulated conversations")
+        return theme.notes_of(table)
+    columns = {name: place for place, name in enumerate(by_persona["persona"].iloc[:_PERSONAS])}
+    rows = {name: place for place, name in enumerate(by_scenario["scenario"].iloc[:_SCENARIOS])}
+    right, bottom = len(columns) + 0.25, len(rows) + 0.25
+    ax.set_xlim(-0.5, right + 0.5)
+    ax.set_ylim(bottom + 0.5, -0.5 - _HEAD)
+    worse, better = color or (
+        theme.PALETTE[3],
+        theme.PALETTE[0] if not theme.is_dark(ax) else theme.PALETTE[5],
+    )
+    background = ax.get_facecolor()
+    colors = LinearSegmentedColormap.from_list("difference", [worse, background, better])
+    for cell in table.to_dict("records"):
+        x = columns.get(cell["persona"]) if pd.notna(cell["persona"]) else right
+        y = rows.get(cell["scenario"]) if pd.notna(cell["scenario"]) else bottom
+        if x is not None and y is not None:
+            _draw_cell(ax, x, y, cell, colors)
+    _write_names(ax, rows, columns, right, bottom)
+    shown = table[table["part"].eq("field") & table["persona"].isin(columns) & table["scenario"].isin(rows)]
+    return theme.notes_of(table, *_notes(table, facts, shown, len(columns), len(rows)))
+
+
+def _draw_cell(ax: Axes, x: float, y: float, cell: dict[Any, Any], colors: Any) -> None:
+    tone = colors(0.5 + 0.5 * float(np.clip(cell["difference"] / _FULL, -1, 1)))
+    few = cell["n"] < theme.FEW
+    edge = theme.foreground()
+    face, line = ("none", (0, (2, 2))) if few else (tone, "solid")
+    box = Rectangle(
+        (x - 0.47, y - 0.46), 0.94, 0.92, facecolor=face, edgecolor=edge, linewidth=0.5, linestyle=line
+    )
+    ax.add_patch(box)
+    ink = edge
+    if not few:
+        red, green, blue = to_rgb(tone)
+        ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
+    ax.text(x, y - 0.13, signed(cell["difference"], ".0f"), ha="center", va="center", fontsize=9, color=ink,
+            alpha=0.75 if few else 1.0)  # fmt: skip
+    counts = f"{cell['completed']:,} : {cell['completed_control']:,} of {cell['n']:,}"
+    ax.text(
+        x, y + 0.22, counts, ha="center", va="center", fontsize=6.5, color=ink, alpha=0.75 if few else 1.0
+    )
+
+
+def _write_names(
+    ax: Axes, rows: dict[str, int], columns: dict[str, int], right: float, bottom: float
+) -> None:
+    """Write the names as texts instead of tick labels, because they may need other fonts."""
+    names = theme.distinct_names(list(rows), 64)
+    for name, y in [*zip(names, rows.values(), strict=True), ("all scenarios", bottom)]:
+        ax.annotate(
+            _lines(name, 34, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
+            va="center", fontsize="small", fontweight="bold" if y == bottom else None, annotation_clip=False,
+        )  # fmt: skip
+    names = theme.distinct_names(list(columns), 3 * _LINE - 6)
+    for name, x in [*zip(names, columns.values(), strict=True), ("all personas", right)]:
+        ax.text(
+            x, -0.56, _lines(name, _LINE, 3),
+            ha="center", va="bottom", fontsize="small", fontweight="bold" if x == right else None,
+        )  # fmt: skip
+
+
+def _lines(text: str, width: int, most: int) -> str:
+    if theme.columns_of(text) > 1.5 * len(text):
+        width //= 2
+    return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder="…"))
+
+
+def _notes(
+    table: pd.DataFrame, facts: dict[str, Any], shown: pd.DataFrame, columns: int, rows: int
+) -> list[str | None]:
+    everything = table[table["part"] == "all"].iloc[0]
+    interval = (
+        f"{signed(everything['difference_low'], '.1f')} to {signed(everything['difference_high'], '.1f')}"
+    )
+    personas, scenarios = (int(table["part"].eq(part).sum()) for part in ("persona", "scenario"))
+    interval_and_n = f"{100 * facts['level']:.4g} % interval {interval}, n = {everything['n']:,} pairs"
+    notes: list[str | None] = [
+        f"Difference of task completion in percentage points; all: {signed(everything['difference'], '.1f')} ({interval_and_n})."
+    ]
+    notes.append("Below it: completed with the variant : with the original, out of all pairs of the cell.")
+    if shown["n"].lt(theme.FEW).any():
+        notes.append(f"Hollow: fewer than {theme.FEW} pairs.")
+    notes.append(f"Some of the {len(shown)} cells differ by chance alone.")
+    if columns < personas or rows < scenarios:
+        notes.append(
+            f"Shown: {columns} of {personas} personas, {rows} of {scenarios} scenarios, those with the most pairs."
+        )
+    if "screen" in facts["stages"]:
+        notes.append("Includes the screening, which favours variants that were lucky in it.")
+    if facts["n_dropped"]:
+        notes.append(f"Not counted: {facts['n_dropped']:,} pairs without an outcome on both sides.")
+    return notes

@@ -1,0 +1,191 @@
+"""One page about a prompt: headline numbers, trend, sentiment and issues."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.analysis.reading import check_prompts, require
+from promptlift.plots import theme
+from promptlift.plots.aggregates import draw_view, write_headlines
+from promptlift.plots.completion_trend import draw_trend
+from promptlift.plots.fonts import MISSING, make_readable
+from promptlift.plots.mentions import draw_mentions
+from promptlift.plots.preview import in_notebook, shown_while
+from promptlift.plots.sentiment import draw_sentiment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import tzinfo
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["prompt_overview"]
+
+# From this many conversations on, reading takes long enough to show a preview.
+PREVIEW_FROM = 2_000
+
+
+def prompt_overview(
+    source: Any,
+    prompt_id: str | None = None,
+    *,
+    freq: str = "auto",
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+    top: int = 5,
+    rows: bool = True,
+) -> Figure:
+    """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
+
+    In a notebook, a prompt with many conversations is previewed from the service's aggregates while they are read.
+
+    Parameters
+    ----------
+    source
+        A workspace (``lift``), or a table of conversations with insights.
+    prompt_id
+        A prompt's name or id. For a table: its id, or None for all rows.
+    freq, tz, level
+        As for ``completion_trend``; by default days, or weeks when days have too few conversations.
+    top
+        How many issues to show.
+    rows
+        Whether to read the conversations. Otherwise the page is drawn from the service's aggregates, which take one
+        request but have no sample sizes, so nothing on the page has an interval.
+
+    Returns
+    -------
+    Figure
+        Four axes: headline numbers, trend, sentiment, issues.
+
+    Raises
+    ------
+    NotFound
+        When there is no such prompt; the message has near names.
+    FrameError, ValueError
+        Raised by the analyses; ValueError also when no prompt is named, or a table has no row of it.
+    """
+    table = not hasattr(source, "conversations")
+    if prompt_id is None and not table:
+        raise ValueError(
+            "Name the prompt, by its name or id: plots.prompt_overview(lift, 'Support assistant')."
+        )
+    if prompt_id is not None and not table and hasattr(source, "prompt_id"):
+        prompt_id = source.prompt_id(prompt_id)
+    if not rows:
+        if not hasattr(source, "prompt_insights"):
+            raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
+        figure, axes = _page(_name(source, prompt_id))
+        _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
+        return figure
+    conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
+    headline = analysis.prompt_overview(conversations, level=level)
+    if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
+        check_prompts(source, [prompt_id])
+    trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
+    sentiment = analysis.sentiment_distribution(conversations, level=level)
+    found = analysis.issues(conversations, top=top, level=level)
+    figure, axes = _page(_name(source, prompt_id))
+    _headline(axes[0], headline.iloc[0], level)
+    notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
+    notes += draw_mentions(axes[3], found, "issue", outcomes=False)
+    theme.mark_rehearsal(axes[1], headline)
+    _write_notes(figure, notes)
+    return figure
+
+
+def _read(source: Any, prompt_id: str | None, top: int) -> Any:
+    """Read the conversations; a notebook shows the service's aggregates while that takes long."""
+    if not (in_notebook() and hasattr(source, "prompt_insights")):
+        return source.conversations(prompt_id=prompt_id, insights=True)
+    view = source.prompt_insights(prompt_id, "all")
+    if view.summary.total_conversations < PREVIEW_FROM:
+        return source.conversations(prompt_id=prompt_id, insights=True)
+
+    def draw() -> Figure:
+        figure, axes = _page(_name(source, prompt_id))
+        _write_notes(figure, ["Conversations are still loading.", *draw_view(axes, view, top=top)])
+        return figure
+
+    with shown_while(draw):
+        return source.conversations(prompt_id=prompt_id, insights=True)
+
+
+def _of_prompt(table: Any, prompt_id: str | None) -> Any:
+    if prompt_id is None:
+        return table
+    import narwhals.stable.v2 as nw  # noqa: PLC0415  (only tables need it)
+
+    require(table, ["prompt_id"], hint="Leave prompt_id out to draw all rows.")
+    if isinstance(table, pd.DataFrame):
+        return table[table["prompt_id"] == prompt_id]
+    return nw.from_native(table).filter(nw.col("prompt_id") == prompt_id).to_native()
+
+
+def _name(source: Any, prompt_id: str | None) -> str:
+    name = None
+    if prompt_id is not None and hasattr(source, "client"):
+        name = source.client.prompts.get(prompt_id).name
+    return theme.plain(name or prompt_id or "All conversations", 60)
+
+
+def _page(name: str) -> tuple[Figure, list[Axes]]:
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
+
+    figure = plt.figure(figsize=(11, 7.2))
+    # Fixed margins: a layout engine would take as long as the drawing.
+    grid = figure.add_gridspec(
+        2, 2, left=0.11, right=0.975, top=0.88, bottom=0.125, wspace=0.18, hspace=0.42, width_ratios=(1, 1.25)
+    )
+    axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    figure.text(0.03, 0.955, name, fontsize=15, fontweight="bold", va="center")
+    axes[0].axis("off")
+    for ax, title in zip(axes[1:], ("Task completion", "Sentiment", "Issues"), strict=True):
+        ax.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    return figure, axes
+
+
+def _write_notes(figure: Figure, notes: Iterable[str]) -> None:
+    texts = [*figure.texts, *[text for ax in figure.axes for text in theme.texts_of(ax)]]
+    notes = [*notes, *([MISSING] if make_readable(texts) else [])]
+    text = " ".join(dict.fromkeys(notes))
+    figure.text(0.03, 0.02, "\n".join(textwrap.wrap(text, 190)), fontsize=7.5, alpha=0.85, va="bottom")
+
+
+def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
+    if row["conversations"] == 0:
+        theme.show_empty(ax)
+        return
+    rate = "–" if row["n"] == 0 else f"{row['rate']:.0%}"
+    sentiment = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
+    lines = [
+        (f"{row['conversations']:,}", "conversations", _period(row)),
+        (rate, "completed their task", _interval(row["rate_low"], row["rate_high"], level, row["n"], ".0%")),
+        (
+            sentiment,
+            "mean sentiment, −1 to 1",
+            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"], "+.2f"),
+        ),
+    ]
+    write_headlines(ax, lines)
+
+
+def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
+    if n == 0:
+        return "no ended conversations with insights yet"
+    if bool(np.isnan(low)):
+        return f"n = {n:,}: too few for an interval"
+    few = " (very few)" if n < theme.FEW else ""
+    return f"{100 * level:g}% interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
+
+
+def _period(row: pd.Series[Any]) -> str:
+    first, last = row["first_at"], row["last_at"]
+    counts = f"{row['ended']:,} ended, {row['with_insights']:,} with insights"
+    return counts if pd.isna(first) else f"{counts}\n{first:%d %b %Y} to {last:%d %b %Y} (UTC)"

@@ -1,0 +1,148 @@
+"""Plot of a prompt's versions on its completion trend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.analysis.versions import of_one_prompt
+from promptlift.plots import theme
+from promptlift.plots.completion_trend import draw_trend
+from promptlift.plots.periods import day_numbers
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from matplotlib.axes import Axes
+
+__all__ = ["prompt_timeline"]
+
+_WORDS = {
+    "created": "created",
+    "updated": "edited",
+    "applied": "variant applied",
+    "auto_deployed": "variant deployed automatically",
+    "rolled_back": "rolled back",
+    "restored": "restored",
+}
+_ROWS = 3
+_MAX = 24
+_NAMED = 7
+
+
+def prompt_timeline(
+    conversations: Any,
+    *,
+    versions: Any,
+    freq: str = "auto",
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the completion rate by period with the prompt's versions, and the rate of each version.
+
+    Vertical lines mark a new version, dashed when a variant was applied. A horizontal line is the rate while a version
+    was live, its band the interval.
+
+    Parameters
+    ----------
+    conversations
+        Conversations of one prompt, as for ``analysis.prompt_timeline``.
+    versions
+        Its versions, as returned by ``lift.versions(prompt_id)``.
+    freq, tz
+        As for ``analysis.completion_trend``; by default days, or weeks when days have too few conversations.
+    level
+        Coverage of each interval.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        x is time in matplotlib days, y the rate as a fraction; the names of the versions are above it.
+
+    Raises
+    ------
+    FrameError, ValueError
+        As ``analysis.prompt_timeline`` and ``analysis.completion_trend`` raise them.
+    """
+    texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
+    trend = analysis.completion_trend(of_one_prompt(conversations, versions), freq=freq, tz=tz, level=level)
+    ax = theme.new_axes(ax, 9.0, 4.4)
+    notes = draw_trend(ax, trend, **style)
+    return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes])
+
+
+def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
+    """Draw the result of ``analysis.prompt_timeline`` on axes with the trend, and return the notes under it."""
+    low, high = ax.get_xlim()
+    shown = texts
+    if texts.empty:
+        return ["No versions of the prompt are known."]
+    if not ax.lines:
+        return []
+    starts = day_numbers(texts["live_from"])
+    if texts.attrs["promptlift"]["first_reaches_back"]:
+        starts[0] = -np.inf
+    ends = np.append(starts[1:], np.inf)
+    visible = (ends > low) & (starts < high)
+    if visible.sum() > _MAX:
+        keep = np.flatnonzero(visible)[-_MAX:]
+        visible = np.isin(np.arange(len(texts)), keep)
+    shown = texts[visible]
+    ax.set_ylim(ax.get_ylim()[0], 1.06 + 0.09 * _ROWS)
+    tone = theme.foreground()
+    for place, (row, start, end) in enumerate(
+        zip(shown.to_dict("records"), starts[visible], ends[visible], strict=True)
+    ):
+        left, right = max(start, low), min(end, high)
+        applied = row["origin"] in ("applied", "auto_deployed")
+        if start > low:
+            ax.plot(
+                [start, start],
+                [0, 1.02],
+                color=tone,
+                linewidth=1.2,
+                linestyle="--" if applied else "-",
+                alpha=0.7,
+            )
+        if row["n"]:
+            few = row["n"] < theme.FEW
+            ax.fill_between(
+                [left, right],
+                row["rate_low"],
+                row["rate_high"],
+                color=tone,
+                alpha=0.05 if few else 0.12,
+                linewidth=0,
+            )
+            ax.plot([left, right], [row["rate"]] * 2, color=tone, linewidth=1.4, alpha=0.35 if few else 0.8)
+        ax.text(
+            left, 1.04 + 0.09 * (_ROWS - 1 - place % _ROWS), _name(row, short=len(shown) > _NAMED),
+            fontsize=7.5, va="bottom", ha="right" if left > low + 0.8 * (high - low) else "left", clip_on=False,
+        )  # fmt: skip
+    omitted = len(texts) - len(shown)
+    lines = "Horizontal lines: rate while a version was live. Dashed: a variant was applied."
+    notes = [lines, "Comparing versions is observational: the users may have changed too."]
+    if omitted:
+        notes.append(
+            f"{omitted} version{'s' * (omitted > 1)} not shown: outside this period, or too many to show."
+        )
+    return notes
+
+
+def _name(row: dict[Any, Any], *, short: bool) -> str:
+    if short and pd.notna(row["number"]):
+        return str(row["number"])
+    number = f"{row['number']}: " if pd.notna(row["number"]) else ""
+    origin = row["origin"]
+    what = _WORDS.get(origin, theme.plain(origin, 20)) if pd.notna(origin) else "changed"
+    current = ", current" if row["is_live"] is True else ""
+    return f"{number}{what}{current} (n = {row['n']:,})"

@@ -1,0 +1,153 @@
+"""Plot of the simulated change of each applied variant next to the change in production."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.plots import theme
+from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["NO_INTERVAL", "simulated_vs_production"]
+
+_MAX = 12
+NO_INTERVAL = "interval unavailable: the service reports no sample size"
+
+
+def simulated_vs_production(
+    variants: Any,
+    conversations: Any = None,
+    *,
+    versions: Any = None,
+    applied_at: Any = None,
+    window: Any = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the predicted change of completion of each applied variant next to the change in production.
+
+    Circles are the simulated changes as measured, diamonds the expected ones. Squares compare production after the
+    variant was applied with before, which is observational. Hollow points are of fewer than 5, or have no interval.
+
+    Parameters
+    ----------
+    variants
+        Variants or optimizations, as for ``analysis.simulated_vs_production``, or its result (which then sets
+        the other arguments).
+    conversations, versions, applied_at, window, level
+        As for ``analysis.simulated_vs_production``.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color`` (one, or a pair for simulation and production), and properties of the points.
+
+    Returns
+    -------
+    Axes
+        x is the change in percentage points; the variant applied last is on top. At most 12 are drawn.
+
+    Raises
+    ------
+    FrameError, ValueError
+        Raised by ``analysis.simulated_vs_production``.
+    """
+    table = variants
+    if not theme.precomputed(variants, "simulated_vs_production"):
+        table = analysis.simulated_vs_production(
+            variants, conversations, versions=versions, applied_at=applied_at, window=window, level=level
+        )
+    ax = theme.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
+    return theme.finish(ax, table, _draw(ax, table, **style))
+
+
+def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
+    """Draw the result of ``analysis.simulated_vs_production`` and return the notes under it."""
+    facts = table.attrs["promptlift"]
+    points_axis(ax, "Change of task completion, percentage points")
+    if table.empty:
+        ax.set_xticks([])
+        theme.show_empty(ax, "No variant was applied yet")
+        return theme.notes_of(table)
+    shown = table.iloc[-_MAX:].reset_index(drop=True)
+    rows = np.arange(len(shown), dtype=np.float64) * 2.4
+    tones = list(color) if isinstance(color, list | tuple) else [color or tone for tone in theme.palette(ax)]
+    simulated = pd.DataFrame(
+        dict(zip(ENDS, (shown["predicted"], shown["predicted_low"], shown["predicted_high"]), strict=True))
+    ).assign(_n=shown["predicted_n"].fillna(theme.FEW))
+    draw_differences(ax, rows + 1, simulated, "_n", color=tones[0], **style)
+    observed = shown[ENDS].assign(_n=np.minimum(shown["n_before"], shown["n_after"]))
+    draw_differences(ax, rows, observed, "_n", color=tones[1 % len(tones)], **({"marker": "s"} | style))
+    expected = shown["predicted_expected"].to_numpy(np.float64)
+    ax.plot(
+        expected, rows + 1, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(), alpha=0.75,
+        zorder=4,
+    )  # fmt: skip
+    fit_points(ax, simulated[ENDS], observed[ENDS], expected)
+    ax.set_ylim(-0.4, rows[-1] + 1.9)
+    room = max(14, int((theme.inches_wide(ax) - 3.2) * 12))
+    for row, y in zip(shown.to_dict("records"), rows, strict=True):
+        name = row["name"] if pd.notna(row["name"]) else row["variant_id"]
+        theme.name_row(
+            ax,
+            y + 1,
+            f"{theme.plain(name, room)}, applied {row['applied_at']:%d %b %Y}: simulated",
+            _predicted(row),
+        )
+        theme.name_row(ax, y, "in production (observational)", _observed(row))
+    return theme.notes_of(table, *_notes(shown, table, facts))
+
+
+def _predicted(row: dict[Any, Any]) -> str:
+    if pd.isna(row["predicted"]):
+        return "no prediction"
+    parts = [f"{signed(row['predicted'], '.1f')} measured"]
+    if pd.notna(row["predicted_expected"]):
+        parts.append(f"{signed(row['predicted_expected'], '.1f')} expected")
+    if pd.notna(row["predicted_n"]):
+        parts.append(f"{row['predicted_n']:,.0f} pairs")
+    if pd.isna(row["predicted_low"]):
+        parts.append(NO_INTERVAL if pd.isna(row["predicted_n"]) else "interval not reported")
+    return " · ".join(parts)
+
+
+def _observed(row: dict[Any, Any]) -> str:
+    sides = []
+    for side in ("before", "after"):
+        rate, n = row[f"rate_{side}"], row[f"n_{side}"]
+        sides.append(f"{'–' if pd.isna(rate) else f'{rate:.1%}'} (n = {n:,}) {side}")
+    rates = ", ".join(sides)
+    return f"{rates} · until version {row['cut_by']}" if pd.notna(row["cut_by"]) else rates
+
+
+def _notes(shown: pd.DataFrame, table: pd.DataFrame, facts: dict[str, Any]) -> list[str | None]:
+    levels = shown["predicted_level"].dropna().unique()
+    omitted = int(facts["n_not_applied"])
+    notes: list[str | None] = [
+        f"Simulated: {', '.join(f'{100 * level:.4g}' for level in levels)} % interval."
+        if len(levels)
+        else None
+    ]
+    notes.append(
+        f"Production: {100 * facts['level']:.4g} % interval. Observational: the users and their questions may have changed "
+        "too."
+    )
+    if shown["predicted_expected"].notna().any():
+        notes.append("Diamond: expected change, shrunk toward 0 in proportion to its uncertainty.")
+    if shown["predicted_low"].isna().any():
+        notes.append("Hollow: fewer than 5, or no interval.")
+    if shown["predicted_basis"].eq("lift").any():
+        notes.append("Lifts were converted to percentage points with the rate before.")
+    if not facts["cuts_known"]:
+        notes.append("Other versions of the prompt are not known and may overlap with these periods.")
+    if omitted:
+        notes.append(f"Not applied: {omitted:,} variants.")
+    if len(table) > len(shown):
+        notes.append(f"Only the last {len(shown)} of {len(table)} applied variants are shown.")
+    return notes

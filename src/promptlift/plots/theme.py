@@ -1,0 +1,344 @@
+"""The look of every plot: colours, markers, weak estimates, notes, legends, empty axes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
+
+from promptlift.plots.fonts import MISSING, make_readable
+from promptlift.plots.user_text import columns_of, distinct_names, plain, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+    from numpy.typing import NDArray
+
+__all__ = [
+    "FEW",
+    "MARKERS",
+    "MAX_GROUPS",
+    "PALETTE",
+    "SENTIMENT_COLORS",
+    "Group",
+    "columns_of",
+    "distinct_names",
+    "draw_estimates",
+    "explain",
+    "finish",
+    "foreground",
+    "frame_axes",
+    "groups_of",
+    "inches_wide",
+    "is_dark",
+    "legend",
+    "mark_rehearsal",
+    "name_row",
+    "new_axes",
+    "notes_of",
+    "palette",
+    "plain",
+    "precomputed",
+    "shorten",
+    "show_empty",
+    "texts_of",
+]
+
+# Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+# Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
+MARKERS = ("o", "s", "^", "D", "v", "P")
+SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
+# A column that only the result of the analysis has: tables from a workspace have a name too.
+_RESULT_COLUMNS = {
+    "completion_trend": "rate_low",
+    "issue_changes": "difference_low",
+    "issues": "share_low",
+    "sentiment_distribution": "share_low",
+    "sentiment_trend": "negative_low",
+    "persona_scenario_heatmap": "difference_low",
+    "simulated_vs_production": "difference_low",
+    "topic_changes": "difference_low",
+    "topics": "share_low",
+    "usage_projection": "projected",
+}
+FEW = 5
+MAX_GROUPS = 6
+_ANALYSERS = {
+    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
+    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
+}
+_REHEARSAL = (
+    "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its rows, its name in the legend, its colour and its marker."""
+
+    rows: pd.DataFrame
+    name: str | None
+    color: Any
+    marker: str = MARKERS[0]
+
+
+def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return ``ax``, or the axes of a new figure of this size in inches."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (callers with axes of their own may not want a window toolkit)
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def background(ax: Axes) -> tuple[float, float, float, float]:
+    """Return the colour behind a drawing: that of the axes, or of the figure where the axes are transparent."""
+    own = to_rgba(ax.get_facecolor())
+    figure = ax.get_figure(root=True)
+    return own if own[3] > 0 or figure is None else to_rgba(figure.get_facecolor())
+
+
+def is_dark(ax: Axes) -> bool:
+    """Whether the background is closer to black than to white."""
+    red, green, blue, opacity = background(ax)
+    return opacity > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+
+
+def palette(ax: Axes) -> tuple[str, ...]:
+    """Return the colours of the groups in order, lighter ones first on a dark background."""
+    return _ON_DARK if is_dark(ax) else PALETTE
+
+
+def precomputed(data: Any, name: str) -> bool:
+    """Whether ``data`` is already the result of the analysis of this name."""
+    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
+    return isinstance(attrs, dict) and attrs.get("table") == name and _RESULT_COLUMNS[name] in data.columns
+
+
+def foreground() -> Any:
+    """Return the text colour of the current matplotlib style."""
+    return mpl.rcParams["text.color"]
+
+
+def groups_of(
+    ax: Axes, table: pd.DataFrame, by: str | None, size: str, color: Any = None
+) -> tuple[list[Group], str | None, NDArray[np.bool_]]:
+    """Split a result into the groups that fit into a plot.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    table
+        Result of an analysis.
+    by
+        The group column, or None.
+    size
+        Column whose sum ranks the groups.
+    color
+        Colour, a list of colours, or a mapping from group to colour; None takes the palette.
+
+    Returns
+    -------
+    groups, note, shown
+        The groups, in the table's order; what is omitted, or None; which rows are shown.
+    """
+    colors = palette(ax)
+    if by is None:
+        return [Group(table, None, color or colors[0])], None, np.ones(len(table), bool)
+    codes, names = pd.factorize(table[by], use_na_sentinel=False)
+    sizes = np.bincount(codes, weights=table[size].to_numpy(), minlength=len(names))
+    kept = sorted(np.argsort(-sizes, kind="stable")[:MAX_GROUPS])
+    note = None
+    if len(names) > MAX_GROUPS:
+        note = f"Only the {MAX_GROUPS} largest of {len(names)} groups are shown."
+    groups = []
+    shown_names = distinct_names([names[code] for code in kept], 28)
+    for place, code in enumerate(kept):
+        given = color.get(names[code]) if isinstance(color, Mapping) else color
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            given = given[place % len(given)]
+        own_color, marker = given or colors[place % len(colors)], MARKERS[place % len(MARKERS)]
+        groups.append(Group(table[codes == code], shown_names[place], own_color, marker))
+    return groups, note, np.isin(codes, kept)
+
+
+def draw_estimates(
+    ax: Axes,
+    at: Any,
+    table: pd.DataFrame,
+    estimate: str,
+    n: str,
+    *,
+    color: Any,
+    horizontal: bool = False,
+    **style: Any,
+) -> None:
+    """Draw estimates with their intervals; points are hollow and pale below ``FEW``.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on.
+    at
+        Position of each row on the other axis.
+    table
+        Rows with ``estimate`` and its bounds ``…_low`` and ``…_high``; rows without an estimate are skipped.
+    estimate, n
+        Columns of the estimate and of its number of conversations.
+    color
+        Colour of points and whiskers.
+    horizontal
+        Whether the estimates run along x.
+    style
+        Properties of the points (``Line2D``).
+    """
+    value, low, high = (table[f"{estimate}{end}"].to_numpy(np.float64) for end in ("", "_low", "_high"))
+    at, count = np.asarray(at, np.float64), table[n].to_numpy(np.float64)
+    known = ~np.isnan(value)
+    lines = ax.hlines if horizontal else ax.vlines
+    dense = len(value) > 100
+    points: dict[str, Any] = (
+        {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+    )
+    for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
+        chosen = known & ((count >= FEW) == enough)
+        if not chosen.any():
+            continue
+        lines(
+            at[chosen],
+            low[chosen],
+            high[chosen],
+            color=color,
+            alpha=strength,
+            linewidth=1.0 if dense else 1.6,
+        )
+        xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
+        ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
+
+
+def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
+    """Remove the decoration and add a light grid."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.grid(visible=True, axis=grid, color=foreground(), alpha=0.15, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
+    """Add a legend with the groups and their sizes above the data."""
+    handles = [
+        Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
+        for group in groups
+    ]
+    box = ax.legend(
+        handles=handles, loc="upper left", ncols=2, frameon=False, fontsize="small", borderaxespad=0.1,
+        handletextpad=0.1, columnspacing=1.0,
+    )  # fmt: skip
+    for text, group, count in zip(box.get_texts(), groups, counts, strict=True):
+        # Set afterwards: matplotlib omits labels that start with an underscore.
+        text.set_text(f"{group.name} ({unit} = {count:,})")
+
+
+def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
+    """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
+    facts = table.attrs.get("promptlift", {})
+    rehearsal = _REHEARSAL if facts.get("rehearsal") else None
+    return [note for note in (*more, _ANALYSERS.get(str(facts.get("analyser") or "")), rehearsal) if note]
+
+
+def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7) -> None:
+    """Write the name of a row above it and its numbers at the right, because margins cannot hold long names.
+
+    Parameters
+    ----------
+    ax
+        Axes with the rows along y.
+    y
+        Position of the row.
+    left, right
+        The texts.
+    above
+        Distance above the row, in points.
+    """
+    for x, text, size in ((0, left, "small"), (1, right, 7.5)):
+        if text:
+            ax.annotate(
+                text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
+                ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
+                bbox={"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
+            )  # fmt: skip
+
+
+def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
+    """Mark a plot of rehearsal data above its right corner; other plots stay as they are."""
+    if table.attrs.get("promptlift", {}).get("rehearsal"):
+        ax.annotate(
+            "REHEARSAL", (1, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
+            ha="right", va="bottom", fontsize=8, fontweight="bold", annotation_clip=False,
+            bbox={"boxstyle": "square,pad=0.3", "fill": False, "edgecolor": foreground(), "linewidth": 1.0},
+        )  # fmt: skip
+
+
+def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float | None = None) -> Axes:
+    """Finish a plot: mark a rehearsal, find fonts for all texts, write the notes.
+
+    Parameters
+    ----------
+    ax
+        The axes.
+    table
+        The result that was drawn.
+    notes
+        Sentences under the axes.
+    width
+        Their width in inches; by default that of the axes before the layout.
+    """
+    mark_rehearsal(ax, table)
+    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])], width=width)
+    return ax
+
+
+def texts_of(ax: Axes) -> list[Text]:
+    """Return the texts on the axes that may come from outside, which tick labels do not."""
+    box = ax.get_legend()
+    return [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label, *([] if box is None else box.get_texts())]
+
+
+def inches_wide(ax: Axes) -> float:
+    """Return the width of the axes in inches, as far as it is known before drawing."""
+    figure = ax.get_figure(root=True)
+    return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
+
+
+def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> None:
+    """Write notes in small print under the axes."""
+    if not notes:
+        return
+    width = inches_wide(ax) if width is None else width
+    ax.annotate(
+        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 21)))),
+        xy=(0, 0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(0, -3),
+        textcoords="offset points",
+        va="top",
+        ha="left",
+        fontsize=7,
+        alpha=0.8,
+        annotation_clip=False,
+    )
+
+
+def show_empty(ax: Axes, text: str = "No conversations") -> None:
+    """Write in the middle of the axes that there is nothing to draw."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize="large", alpha=0.7)

@@ -1,0 +1,172 @@
+"""Columns of tables, described where the values are: a field of a model carries its name, kind, unit and meaning.
+
+A field marked with `Column` becomes a column of every table that is made from its model, so that a new column is one
+line in one model. A field marked with `Nested` brings the columns of the model it holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """Mark a field as a column of a table: ``score: Annotated[float | None, Column(unit="percent")] = None``.
+
+    Attributes
+    ----------
+    name
+        Name in the table; the field's when it is empty.
+    unit
+        Unit of the values in the table; empty for texts, times, flags and counts.
+    categories
+        Values of a column of labels.
+    kind
+        What the column holds; taken from the field's annotation and the categories when it is left out.
+    meaning
+        What the column says where that is not what the field says; otherwise the field's docstring counts.
+    tables
+        Names of the tables that have the column; all tables of the model when it is empty.
+    """
+
+    name: str = ""
+    unit: str = ""
+    categories: tuple[str, ...] = ()
+    kind: Kind | None = None
+    meaning: str = ""
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """Mark a field that holds a model: the columns of that model are columns of the table too."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """One column of one table.
+
+    Attributes
+    ----------
+    name
+        Name in the table.
+    kind
+        What it holds.
+    unit
+        Unit of its values, empty where there is none.
+    meaning
+        What it says, in a sentence.
+    categories
+        Values of a column of labels.
+    path
+        Names that lead to the value in decoded JSON of the API; empty for a column that is computed.
+    """
+
+    name: str
+    kind: Kind
+    unit: str = ""
+    meaning: str = ""
+    categories: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+def table_columns(
+    model: type[BaseModel],
+    table: str,
+    *,
+    computed: Sequence[TableColumn] = (),
+    first: Sequence[str] = (),
+) -> tuple[TableColumn, ...]:
+    """Return the columns of a table that is made from a model.
+
+    Parameters
+    ----------
+    model
+        The model whose marked fields are the columns.
+    table
+        Name of the table.
+    computed
+        Columns that no field of the model carries.
+    first
+        Names of the leading columns, in order. The others follow: fields as the model declares them, then the
+        computed ones.
+
+    Raises
+    ------
+    ValueError
+        When two columns have the same name, or a leading column does not exist.
+    TypeError
+        When the kind of a column cannot be taken from its annotation.
+    """
+    columns = [*_marked(model, table, ()), *computed]
+    names = [column.name for column in columns]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"The table {table} has two columns named {twice[0]!r}.")
+    if unknown := [name for name in first if name not in names]:
+        raise ValueError(f"The table {table} has no column {unknown[0]!r}.")
+    place = {name: number for number, name in enumerate(first)}
+    return tuple(sorted(columns, key=lambda column: place.get(column.name, len(place))))
+
+
+def _marked(model: type[BaseModel], table: str, path: tuple[str, ...]) -> Iterator[TableColumn]:
+    for name, field in model.model_fields.items():
+        here = (*path, field.alias or name)
+        for mark in field.metadata:
+            if isinstance(mark, Nested):
+                yield from _marked(_bare(field.annotation), table, here)
+            elif isinstance(mark, Column) and (not mark.tables or table in mark.tables):
+                yield TableColumn(
+                    name=mark.name or name,
+                    kind=mark.kind or _kind(name, field, mark),
+                    unit=mark.unit,
+                    meaning=mark.meaning or " ".join((field.description or "").split()),
+                    categories=mark.categories,
+                    path=here,
+                )
+
+
+_KINDS: Final[dict[Any, Kind]] = {
+    str: "text",
+    bool: "boolean",
+    datetime: "time",
+    float: "float",
+    int: "integer",
+    list[str]: "texts",
+    list[Any]: "records",
+}
+
+
+def _kind(name: str, field: FieldInfo, mark: Column) -> Kind:
+    if mark.categories:
+        return "category"
+    bare = _bare(field.annotation)
+    if get_origin(bare) is list:
+        bare = list[_bare(get_args(bare)[0])]  # type: ignore[misc]  # a type that is known only now
+    if bare not in _KINDS:
+        raise TypeError(
+            f"Give the column {mark.name or name!r} a kind: its type {bare!r} does not determine one."
+        )
+    return _KINDS[bare]
+
+
+def _bare(annotation: Any) -> Any:
+    """Return a type without ``None`` and without what ``Annotated`` adds to it."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        options = [one for one in get_args(annotation) if one is not type(None)]
+        if len(options) == 1:
+            return _bare(options[0])
+    return annotation

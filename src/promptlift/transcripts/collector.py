@@ -1,0 +1,320 @@
+"""Collect the conversations of a file: each is checked against the limits and written as content, or becomes a problem."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
+from promptlift.schema.texts import not_blank
+from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
+from promptlift.transcripts.system_prompts import SystemPrompts
+from promptlift.transcripts.times import has_zone, read_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["CALL", "RESULT", "Collector", "ParsedConversation", "ParsedMessage", "is_something"]
+
+# How the content of a message begins that is a tool call or its result.
+CALL: Final = "[tool call] "
+RESULT: Final = "[tool result] "
+
+_SEVERAL: Final = (
+    "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
+)
+# A hostile file must not fill the memory with what is wrong with it.
+_PROBLEMS: Final = 10_000
+STATUSES: Final = ("completed", "abandoned", "in_progress")
+_TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
+
+
+class ParsedMessage(NamedTuple):
+    """One message as the reader of a format found it."""
+
+    role: Role
+    content: str
+    timestamp: datetime | None = None
+    model: str | None = None
+    tokens: int | float | None = None
+
+
+@dataclass(slots=True)
+class ParsedConversation:
+    """One conversation as the reader of a format found it, not yet checked.
+
+    ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
+    ``system_prompt`` is that of the model calls where it is not a message of the conversation.
+    """
+
+    messages: list[ParsedMessage]
+    line: int | None
+    source_id: Any = None
+    status: Any = None
+    llm_model: Any = None
+    company_name: Any = None
+    key: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    started_at: datetime | None = None
+    system_prompt: str | None = None
+
+
+class Collector:
+    """Collects conversations, problems, dropped fields and notes of one file into a reading.
+
+    Parameters
+    ----------
+    file
+        Name of the file.
+    max_chars
+        Characters of content that may be kept.
+    """
+
+    def __init__(self, file: str, max_chars: float = math.inf) -> None:
+        self.file = file
+        self._chars_left = max_chars
+        self._unlisted = 0
+        self.conversations: list[ImportedConversation] = []
+        self.problems: list[Problem] = []
+        self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.system_prompts = SystemPrompts()
+        self._seen: Counter[bytes] = Counter()
+        self._tallies: Counter[str] = Counter()
+        self._times_without_zone = False
+
+    def problem(self, line: int | None, message: str) -> None:
+        """Record something that cannot be read."""
+        if len(self.problems) < _PROBLEMS:
+            self.problems.append(Problem(self.file, line, message))
+        else:
+            self._unlisted += 1
+
+    def drop(self, path: str, count: int = 1) -> None:
+        """Count a field of the source that is not imported."""
+        self.dropped[path] += count
+
+    def drop_unknown(self, record: dict[str, Any], known: frozenset[str], *, prefix: str = "") -> None:
+        """Count every field of a record that holds something and is not in ``known``."""
+        for name, value in record.items():
+            if name not in known and is_something(value) and value not in ("[]", "{}"):
+                self.drop(f"{prefix}{name}")
+
+    def add_each(
+        self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
+    ) -> None:
+        """Add one conversation for each record; a record that cannot be read becomes a problem."""
+        for record in records:
+            if record.fault is not None:
+                self.problem(record.line, record.fault)
+                continue
+            try:
+                self.add(parse(record, self))
+            except (Unreadable, RecursionError) as error:
+                self.problem(record.line, str(error))
+
+    def note(self, text: str) -> None:
+        """Record a note for the user, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def tally(self, sentence: str, count: int = 1) -> None:
+        """Count something for a note; the count replaces ``{}`` in the sentence."""
+        if count:
+            self._tallies[sentence] += count
+
+    def time(self, value: Any, path: str) -> datetime | None:
+        """Read a time; a value that is not a time is counted as dropped."""
+        if not is_something(value):
+            return None
+        time = read_time(value)
+        if time is None:
+            self.drop(f"{path} (not a time)")
+        elif not has_zone(value):
+            self._times_without_zone = True
+        return time
+
+    def tokens(self, value: Any, path: str) -> int | float | None:
+        """Read a token count; a value that is not one is counted as dropped."""
+        if not is_something(value):
+            return None
+        try:
+            number = float(value) if not isinstance(value, bool) else -1.0
+        except (TypeError, ValueError, OverflowError):
+            number = -1.0
+        if not 0 <= number < 2**53:
+            self.drop(f"{path} (not a count)")
+            return None
+        return int(number) if number.is_integer() else number
+
+    def add(self, conversation: ParsedConversation) -> None:
+        """Add one conversation, or record why it cannot be logged."""
+        try:
+            content = self._content(conversation)
+        except Unreadable as error:
+            self.problem(conversation.line, str(error))
+            return
+        self._count_system_prompt(conversation)
+        self._chars_left -= len(content)
+        if self._chars_left < 0:
+            raise TooMuchError(
+                "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack it "
+                "first"
+            )
+        source_id = _text(conversation.source_id)
+        text = json.dumps([source_id, content], ensure_ascii=True).encode()
+        digest = hashlib.sha256(text).digest()
+        again = self._seen[digest]
+        self._seen[digest] += 1
+        self.conversations.append(
+            ImportedConversation(
+                content=content,
+                source_id=source_id,
+                status=self._status(conversation.status),
+                llm_model=_text(conversation.llm_model),
+                company_name=_text(conversation.company_name),
+                file=self.file,
+                line=conversation.line,
+                key=_text(conversation.key),
+                fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
+            )
+        )
+
+    def finish(self, format_name: str) -> Reading:
+        """Return the reading of the file."""
+        if self._times_without_zone:
+            self.note("Times without a zone were taken as UTC.")
+        if self._unlisted:
+            self.problems.append(
+                Problem(self.file, None, f"{self._unlisted:,} more problems in this file are not listed")
+            )
+        for sentence, count in self._tallies.items():
+            self.note(sentence.format(count))
+        return Reading(
+            format_name,
+            self.conversations,
+            self.problems,
+            dict(self.dropped),
+            self.notes,
+            self.system_prompts,
+        )
+
+    def _count_system_prompt(self, conversation: ParsedConversation) -> None:
+        """Count the system message that comes first, unless it cannot be the text of a prompt."""
+        text = conversation.system_prompt
+        if text is None:
+            first, *others = conversation.messages
+            if first.role != "system" or first.content.startswith(RESULT):
+                return
+            text = first.content
+            if others and others[0].role == "system" and not others[0].content.startswith(RESULT):
+                self.tally(_SEVERAL)
+        try:
+            not_blank(text)
+        except ValueError:
+            return
+        times = [message.timestamp for message in conversation.messages if message.timestamp is not None]
+        self.system_prompts.add(text, min(times, default=conversation.started_at))
+
+    def _content(self, conversation: ParsedConversation) -> str:
+        parsed = conversation.messages
+        _check_messages(parsed)
+        timed = any(message.timestamp is not None for message in parsed)
+        if conversation.started_at is not None and not timed:
+            parsed = [parsed[0]._replace(timestamp=conversation.started_at), *parsed[1:]]
+            self.tally(
+                "Conversations that have a time but none in their messages, so the first message was given it: {}."
+            )
+        metadata = self._metadata(conversation.metadata)
+        for name in (
+            conversation.source_id,
+            conversation.llm_model,
+            conversation.company_name,
+            conversation.key,
+            *(message.model for message in parsed),
+        ):
+            if isinstance(name, str):
+                _bytes(name, "the conversation's id, model, company or key")
+        try:
+            messages = [Message(**message._asdict()) for message in parsed]
+            content = dump_content(Transcript(messages=messages, metadata=metadata or None))
+        except (TranscriptError, ValueError, RecursionError, TypeError) as error:
+            raise Unreadable(f"the conversation cannot be written as content: {error}") from error
+        size = _bytes(content, "metadata")
+        if size > CONTENT_BYTES:
+            # Without the spaces between the fields it may fit.
+            content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
+            size = _bytes(content, "metadata")
+        if size > CONTENT_BYTES:
+            raise Unreadable(f"the conversation has {size} bytes of content; the limit is {CONTENT_BYTES}")
+        if metadata and json_depth(content) > JSON_DEPTH:
+            raise Unreadable(f"metadata is nested deeper than {JSON_DEPTH} levels")
+        return content
+
+    def _metadata(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for name, value in metadata.items():
+            if value is None:
+                continue
+            if name in _TEXT_METADATA and not isinstance(value, str):
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    self.drop(f"metadata.{name} (not text)")
+                    continue
+                kept[name] = str(value)
+            else:
+                kept[name] = value
+        return kept
+
+    def _status(self, value: Any) -> str | None:
+        if not is_something(value):
+            return None
+        status = value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""
+        if status in STATUSES:
+            return status
+        self.drop(f"status ({str(value)[:40]!r} is not one of {', '.join(STATUSES)})")
+        return None
+
+
+def _check_messages(messages: list[ParsedMessage]) -> None:
+    if not messages:
+        raise Unreadable("the conversation has no messages; nothing to import")
+    if len(messages) > MESSAGES:
+        raise Unreadable(f"the conversation has {len(messages)} messages; the limit is {MESSAGES}")
+    for number, message in enumerate(messages, start=1):
+        size = _bytes(message.content, f"message {number}")
+        if size > MESSAGE_BYTES:
+            raise Unreadable(f"message {number} has {size} bytes; the limit is {MESSAGE_BYTES}")
+
+
+def is_something(value: Any) -> bool:
+    """Whether a field holds anything that could be lost."""
+    return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
+
+
+def _text(value: Any) -> str | None:
+    """Return a scalar as text, ``None`` when it holds nothing."""
+    if not is_something(value) or isinstance(value, dict | list | bool):
+        return None
+    return str(value)
+
+
+def _bytes(text: str, what: str) -> int:
+    """Count the UTF-8 bytes; text that cannot be UTF-8 is unreadable."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        code = ord(text[error.start])
+    if 0xDC80 <= code <= 0xDCFF:
+        raise Unreadable(
+            f"{what} holds the byte 0x{code - 0xDC00:02X}, which is not UTF-8; save the file as UTF-8"
+        )
+    raise Unreadable(f"{what} holds half of a surrogate pair (\\u{code:04x}), which is not a character")

@@ -1,0 +1,1 @@
+"""The conversation browser: find conversations, read them and label them."""

@@ -1,0 +1,340 @@
+"""The conversations of a browser: searched, filtered and read by their place in the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from promptlift.analysis.reading import collect, names_of, require
+from promptlift.errors import TranscriptError
+from promptlift.frames import insights_errors
+from promptlift.frames.contents import messages_of
+from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.insights import SENTIMENTS
+from promptlift.schema.model import from_wire_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["COMPLETIONS", "PAGE_ROWS", "Catalogue", "Filters", "Row", "Turn", "missing"]
+
+PAGE_ROWS: Final = 50
+COMPLETIONS: Final = ("yes", "no", "unknown")
+NOT_JUDGED: Final = "none"
+_MESSAGE_CHARS: Final = 20_000
+_TITLE_CHARS: Final = 90
+_ISSUES_OFFERED: Final = 100
+_KNOWN: Final = (
+    "status", "has_insights", "insights_error", "created_at", "started_at", "llm_model", "content", "sentiment", "sentiment_score", "task_completed",
+    "topics", "summary", "issues", "analyser",
+)  # fmt: skip
+_WORDS: Final = re.compile(r'"([^"]+)"|(\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Filters of a search; a conversation must match all of them.
+
+    ``sentiment`` and ``completion`` are sets of accepted values, ``issue`` is the index of a title in
+    `Catalogue.issue_titles`, ``text`` are words that must all occur (quoted words as a phrase).
+    """
+
+    sentiment: frozenset[str] = frozenset()
+    completion: frozenset[str] = frozenset()
+    issue: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the list."""
+
+    place: int
+    title: str
+    when: str
+    sentiment: str | None
+    completed: str
+    issue_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message as shown."""
+
+    role: str
+    content: str
+    when: str
+    tokens: int | None
+    model: str
+    cut: int
+
+
+class Catalogue:
+    """Conversations of a table by their place in it.
+
+    Parameters
+    ----------
+    conversations
+        Any table that narwhals accepts, with conversation_id.
+    blind
+        Whether to hide the judge's verdicts; the text search then covers the transcripts only.
+
+    Raises
+    ------
+    FrameError
+        When the table has no conversation_id.
+    """
+
+    def __init__(self, conversations: Any, *, blind: bool = False) -> None:
+        require(conversations, ["conversation_id"])
+        present = names_of(conversations)
+        frame = collect(conversations, ["conversation_id", *(name for name in _KNOWN if name in present)])
+        self.frame = frame.reset_index(drop=True)
+        self.blind = blind
+        self.ids = [str(one) for one in self.frame["conversation_id"]]
+        self.has_content = "content" in self.frame
+        self.has_judgements = not blind and bool(
+            {"sentiment", "task_completed", "issues"} & set(self.frame.columns)
+        )
+        self.sentiments = self._sentiments()
+        self.completions = self._completions()
+        self.issue_titles, self.issue_counts, self._issues_of = self._issues()
+        self._texts: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    # Search.
+
+    def find(self, filters: Filters, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+        """Return the places of the matching conversations, in the order of the table.
+
+        Parameters
+        ----------
+        filters
+            The filters.
+        among
+            Which conversations to search; None is all.
+        """
+        keep = np.ones(len(self), dtype=bool) if among is None else among.copy()
+        if filters.sentiment:
+            keep &= np.isin(self.sentiments, sorted(filters.sentiment))
+        if filters.completion:
+            keep &= np.isin(self.completions, sorted(filters.completion))
+        if filters.issue is not None:
+            keep &= np.isin(np.arange(len(self)), self._issues_of[filters.issue])
+        for quoted, word in _WORDS.findall(filters.text):
+            keep &= self._contains(quoted or word)
+        return np.flatnonzero(keep)
+
+    def _contains(self, words: str) -> NDArray[np.bool_]:
+        if self._texts is None:
+            self._texts = pa.array(self._searchable(), pa.large_string())
+        found = pc.match_substring(self._texts, _storable(words.casefold()))
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+    def _searchable(self) -> list[str]:
+        """Return everything that is shown of each conversation, case-folded; built at the first search."""
+        parts = [[one] for one in self.ids]
+        if self.has_content:
+            for own, content in zip(parts, self.frame["content"], strict=True):
+                own.append(_words_of(content))
+        if not self.blind:
+            for name in ("summary", "issues", "topics"):
+                for own, value in zip(parts, self.frame.get(name, ()), strict=False):
+                    own.append("\n".join(_titles(value)) if name != "summary" else _string(value))
+        return [_storable("\n".join(own).casefold()) for own in parts]
+
+    # Content.
+
+    def row(self, place: int) -> Row:
+        """Return the row of one conversation."""
+        values = self.frame.iloc[place]
+        return Row(
+            place=place,
+            title=self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)",
+            when=_started_at(values),
+            sentiment=None
+            if self.blind or self.sentiments[place] == NOT_JUDGED
+            else str(self.sentiments[place]),
+            completed="" if self.blind else str(self.completions[place]),
+            issue_count=0 if self.blind else len(_titles(values.get("issues"))),
+        )
+
+    def _title(self, values: pd.Series[Any]) -> str:
+        for message in self._messages(values.get("content"))[0]:
+            if message["role"] == "user":
+                return one_line(message["content"][:2000], _TITLE_CHARS)
+        return "" if self.blind else one_line(_string(values.get("summary")), _TITLE_CHARS)
+
+    def facts(self, place: int) -> list[tuple[str, str]]:
+        """Return the known facts about one conversation as names and values."""
+        values = self.frame.iloc[place]
+        known = [
+            ("Id", one_line(self.ids[place], 80)),
+            ("Started", _started_at(values)),
+            ("Status", one_line(_string(values.get("status")), 40).replace("_", " ")),
+            ("Model", one_line(_string(values.get("llm_model")), 60)),
+        ]
+        if not self.blind:
+            score: Any = values.get("sentiment_score")
+            known += [
+                ("Summary", one_line(_string(values.get("summary")), 600)),
+                ("Score", "" if missing(score) else f"{float(score):+.2f}".replace("-", "−")),
+                ("Issues", "; ".join(one_line(one, 120) for one in _titles(values.get("issues"))[:8])),
+                ("Topics", ", ".join(one_line(one, 60) for one in _titles(values.get("topics"))[:8])),
+                ("Judged by", one_line(_string(values.get("analyser")), 60)),
+                ("No insights", one_line(_string(values.get("insights_error")), 300)),
+            ]
+        return [(name, value) for name, value in known if value]
+
+    def turns(self, place: int) -> tuple[list[Turn], str]:
+        """Return the messages of one conversation, or why there are none."""
+        if not self.has_content:
+            return [], "No transcript: read the table with lift.conversations(insights=True, content=True)."
+        messages, problem = self._messages(self.frame["content"].iloc[place])
+        return [_turn(message) for message in messages], problem
+
+    @staticmethod
+    def _messages(content: Any) -> tuple[list[dict[str, Any]], str]:
+        if not isinstance(content, str) or not content.strip():
+            return [], "This conversation has no transcript."
+        try:
+            return messages_of(content), ""
+        except TranscriptError as error:
+            return [], f"The transcript cannot be read: {one_line(error, 300)}"
+
+    def unjudged(self) -> tuple[int, str]:
+        """Return how many conversations lack insights for a known reason, and the most frequent reason."""
+        errors = insights_errors(self.frame)
+        return sum(errors.values()), one_line(next(iter(errors), ""), 300)
+
+    # Choices.
+
+    def _sentiments(self) -> NDArray[np.object_]:
+        if "sentiment" not in self.frame:
+            return np.full(len(self), NOT_JUDGED, dtype=object)
+        given = self.frame["sentiment"].astype("object")
+        return given.where(given.isin(SENTIMENTS), NOT_JUDGED).to_numpy(dtype=object)
+
+    def _completions(self) -> NDArray[np.object_]:
+        if "task_completed" not in self.frame:
+            return np.full(len(self), "unknown", dtype=object)
+        given = self.frame["task_completed"].astype("object")
+        known = {True: "yes", False: "no"}
+        return np.array(
+            [known.get(one, "unknown") if not missing(one) else "unknown" for one in given], dtype=object
+        )
+
+    def _issues(self) -> tuple[list[str], list[int], list[NDArray[np.intp]]]:
+        places: dict[str, list[int]] = {}
+        for place, value in enumerate(self.frame.get("issues", ())):
+            for title in set(_titles(value)):
+                places.setdefault(title, []).append(place)
+        kept = sorted(places, key=lambda title: (-len(places[title]), title))[:_ISSUES_OFFERED]
+        return (
+            kept,
+            [len(places[one]) for one in kept],
+            [np.array(places[one], dtype=np.intp) for one in kept],
+        )
+
+    def choices(self) -> dict[str, Any]:
+        """Return the choices of each filter, with counts over the whole table."""
+        if not self.has_judgements:
+            return {"sentiment": [], "completion": [], "issues": []}
+        return {
+            "sentiment": _counted(self.sentiments, (*SENTIMENTS[::-1], NOT_JUDGED)),
+            "completion": _counted(self.completions, COMPLETIONS),
+            "issues": [
+                [one_line(title, 120) or "(no title)", count]
+                for title, count in zip(self.issue_titles, self.issue_counts, strict=True)
+            ],
+        }
+
+
+def missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float) and bool(np.isnan(value))
+
+
+def _counted(values: NDArray[np.object_], names: Sequence[str]) -> list[list[Any]]:
+    found = {name: int(np.count_nonzero(values == name)) for name in names}
+    return [[name, count] for name, count in found.items() if count]
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, which Arrow cannot store."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _string(value: Any) -> str:
+    return "" if missing(value) else str(value)
+
+
+def _titles(value: Any) -> list[str]:
+    """Return the titles of issues or topics; a missing cell has none."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
+        return []
+    found = [one.get("title") if isinstance(one, dict) else one for one in value]
+    return [str(one) for one in found if not missing(one)]
+
+
+def _words_of(content: Any) -> str:
+    if not isinstance(content, str) or not content.strip():
+        return ""
+    try:
+        return "\n".join(message["content"] for message in messages_of(content))
+    except TranscriptError:
+        return content
+
+
+def _started_at(values: pd.Series[Any]) -> str:
+    for name in ("started_at", "created_at"):
+        value: Any = values.get(name)
+        if not missing(value):
+            try:
+                return _utc(pd.Timestamp(value))
+            except (TypeError, ValueError):
+                return one_line(value, 30)
+    return ""
+
+
+def _utc(time: pd.Timestamp) -> str:
+    aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")
+    return aware.strftime("%Y-%m-%d %H:%M")
+
+
+def _turn(message: dict[str, Any]) -> Turn:
+    kept, cut = shorten(visible(message["content"]), _MESSAGE_CHARS)
+    tokens: Any = message.get("tokens")
+    # A comparison with NaN is false.
+    counts = isinstance(tokens, int | float) and not isinstance(tokens, bool) and abs(tokens) < 2**53
+    return Turn(
+        role=one_line(message["role"], 30),
+        content=kept,
+        when=_time_of(message.get("timestamp")),
+        tokens=int(tokens) if counts else None,
+        model=one_line(_string(message.get("model")), 60),
+        cut=cut,
+    )
+
+
+def _time_of(value: Any) -> str:
+    if not isinstance(value, str):
+        return ""
+    try:
+        return str(from_wire_time(value).strftime("%Y-%m-%d %H:%M:%S"))
+    except (ValueError, OverflowError):
+        return one_line(value, 30)

@@ -1,0 +1,326 @@
+"""``ConversationBrowser``: find conversations, read them and label them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import traitlets
+
+from promptlift.errors import ConfigError
+from promptlift.schema.inert import one_line
+from promptlift.schema.insights import SENTIMENTS
+from promptlift.widgets.browser import static_fallback
+from promptlift.widgets.browser.catalogue import COMPLETIONS, PAGE_ROWS, Catalogue, Filters
+from promptlift.widgets.browser.labels import Labels, write_labels
+from promptlift.widgets.fallback import WidgetWithFallback, front_end
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from markupsafe import Markup
+    from numpy.typing import NDArray
+
+__all__ = ["ConversationBrowser"]
+
+_TEXT_CHARS: Final = 500
+_LABELLED: Final = ("yes", "no", "differs")
+
+
+class ConversationBrowser(WidgetWithFallback):
+    """Browse conversations in a notebook, and label them with the keyboard.
+
+    Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes
+    nothing but the labels, and only when somebody clicks or types.
+
+    Keys: ↑ ↓ (or k j) move, Page Up and Page Down change the page, / searches the text, y and n label whether the task
+    was completed, 1 2 3 label negative, neutral, positive, Backspace removes the labels, Enter goes to the next
+    unlabelled conversation, ? shows the keys.
+
+    Parameters
+    ----------
+    conversations
+        Table with conversation_id, as returned by ``lift.conversations(insights=True, content=True)``. Transcripts need
+        the column content; filters need the columns of the insights.
+    labels
+        Labels to start with: an earlier table of `labels`, or a path (``.csv`` or ``.parquet``). With a path every
+        label is saved at once, so labels survive a restart of the kernel.
+    blind
+        Hide the judge's verdicts. People who see a verdict tend to agree with it, so label blind what you pass to
+        `promptlift.analysis.judge_agreement`. To estimate the agreement over all conversations, label a random
+        sample: ``ConversationBrowser(df.sample(200, random_state=1), blind=True)``.
+
+    Raises
+    ------
+    FrameError
+        When the table has no conversation_id, or the labels lack a column.
+    ConfigError
+        When labels cannot be read.
+
+    Examples
+    --------
+    >>> browser = ConversationBrowser(df, labels="labels.csv")  # doctest: +SKIP
+    >>> browser  # doctest: +SKIP
+    >>> analysis.judge_agreement(browser.labels, df)  # doctest: +SKIP
+    """
+
+    _esm = front_end("js", "browser")
+    _css = front_end("css", "browser")
+
+    # From Python to the front end.
+    _about = traitlets.Dict().tag(sync=True)
+    _view = traitlets.Dict().tag(sync=True)
+    _opened = traitlets.Dict().tag(sync=True)
+    _label_state = traitlets.Dict().tag(sync=True)
+    _acknowledged = traitlets.Dict().tag(sync=True)
+    # From the front end to Python: only the latest query counts, but every command does.
+    _query = traitlets.Dict().tag(sync=True)
+    _commands: traitlets.List[Any] = traitlets.List().tag(sync=True)
+
+    def __init__(self, conversations: Any, *, labels: Any = None, blind: bool = False) -> None:
+        self._catalogue = Catalogue(conversations, blind=blind)
+        self._labels = Labels(labels)
+        self._analyser = _analyser_of(conversations)
+        self._places = self._catalogue.find(Filters())
+        self._last_query: Query | None = None
+        self._notice = ""
+        super().__init__(_about=self._describe(), **self._answer(Query()), _label_state=self._shown_labels())
+        self.observe(self._on_query, "_query")
+        self.observe(self._on_commands, "_commands")
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """The labels so far: conversation_id, task_completed, sentiment, labelled_at; one row per conversation."""
+        return self._labels.table()
+
+    def export(self, path: str | os.PathLike[str]) -> Path:
+        """Write the labels to a ``.csv`` or ``.parquet`` file.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is replaced.
+
+        Raises
+        ------
+        ConfigError
+            When the file cannot be written.
+        """
+        return write_labels(self.labels, path)
+
+    # Queries.
+
+    def _on_query(self, change: Mapping[str, Any]) -> None:
+        query = Query.parse(change["new"], self._catalogue)
+        if query is None:
+            return
+        with self.hold_sync():
+            for name, value in self._answer(query).items():
+                setattr(self, name, value)
+            self._label_state = self._shown_labels()
+
+    def _answer(self, query: Query) -> dict[str, Any]:
+        if self._last_query is None or query.searches_again(self._last_query):
+            self._places = self._catalogue.find(query.filters, self._among(query.labelled))
+        self._last_query = query
+        place = self._cursor(query)
+        page = 0 if place is None else self._rank(place) // PAGE_ROWS
+        shown = self._places[page * PAGE_ROWS : (page + 1) * PAGE_ROWS]
+        self._shown = [int(one) for one in shown] + ([place] if place is not None else [])
+        view = {
+            "found": len(self._places),
+            "page": page,
+            "pages": -(-len(self._places) // PAGE_ROWS),
+            "first": page * PAGE_ROWS,
+            "rows": [asdict(self._catalogue.row(int(one))) for one in shown],
+        }
+        return {"_view": view, "_opened": {"number": query.number, **self._transcript(place)}}
+
+    def _cursor(self, query: Query) -> int | None:
+        """Return the place of the conversation to show, None when nothing was found."""
+        if not len(self._places):
+            return None
+        here = query.place
+        if query.move == "to" and here in self._places:
+            return here
+        rank = self._rank(here)
+        last = len(self._places) - 1
+        moves = {"last": last, "page": query.page * PAGE_ROWS, "by": rank + query.page}
+        if query.move == "unlabelled":
+            order = np.concatenate([self._places[rank + 1 :], self._places[: rank + 1]])
+            return next((int(one) for one in order if self._labels.get(self._catalogue.ids[one]).empty), here)
+        return int(self._places[min(max(0, moves.get(query.move, 0)), last)])
+
+    def _rank(self, place: int) -> int:
+        """Return the rank of a place among the results, or of the next result after it."""
+        return min(int(np.searchsorted(self._places, place)), max(0, len(self._places) - 1))
+
+    def _among(self, labelled: str) -> NDArray[np.bool_] | None:
+        if labelled not in _LABELLED:
+            return None
+        labels = [self._labels.get(one) for one in self._catalogue.ids]
+        if labelled == "differs":
+            return np.array([self._differs(place, label) for place, label in enumerate(labels)], dtype=bool)
+        return np.array([label.empty == (labelled == "no") for label in labels], dtype=bool)
+
+    def _differs(self, place: int, label: Any) -> bool:
+        judged, sentiment = self._catalogue.completions[place], self._catalogue.sentiments[place]
+        labelled = {True: "yes", False: "no", None: None}[label.task_completed]
+        return (labelled is not None and judged in {"yes", "no"} and labelled != judged) or (
+            label.sentiment is not None and sentiment in SENTIMENTS and label.sentiment != sentiment
+        )
+
+    def _transcript(self, place: int | None) -> dict[str, Any]:
+        if place is None:
+            return {"place": None, "facts": [], "turns": [], "problem": ""}
+        turns, problem = self._catalogue.turns(place)
+        return {
+            "place": place,
+            "facts": self._catalogue.facts(place),
+            "turns": [asdict(turn) for turn in turns],
+            "problem": problem,
+        }
+
+    # Commands.
+
+    def _on_commands(self, change: Mapping[str, Any]) -> None:
+        acknowledged = dict(self._acknowledged)
+        problems = []
+        for message in change["new"] if isinstance(change["new"], list) else []:
+            command = LabelCommand.parse(message, len(self._catalogue))
+            if command is None or command.number <= acknowledged.get(command.client, 0):
+                continue
+            acknowledged[command.client] = command.number
+            try:
+                self._labels.record(self._catalogue.ids[command.place], command.field, command.value)
+            except ConfigError as error:
+                problems.append(f"{error} The label is kept in browser.labels.")
+        if acknowledged == self._acknowledged:
+            return
+        self._notice = one_line(problems[-1], 400) if problems else ""
+        with self.hold_sync():
+            self._label_state = self._shown_labels()
+            self._acknowledged = acknowledged
+
+    def _shown_labels(self) -> dict[str, Any]:
+        """Return the labels of the conversations that are shown, and how many there are in all."""
+        shown = {}
+        for place in self._shown:
+            label = self._labels.get(self._catalogue.ids[place])
+            if not label.empty:
+                shown[str(place)] = [label.task_completed, label.sentiment]
+        return {"shown": shown, "labelled": len(self._labels), "notice": self._notice}
+
+    # What stays the same.
+
+    def _describe(self) -> dict[str, Any]:
+        kept = self._labels.path
+        return {
+            "rows": len(self._catalogue),
+            "page_rows": PAGE_ROWS,
+            "blind": self._catalogue.blind,
+            "judged": self._catalogue.has_judgements,
+            "choices": self._catalogue.choices(),
+            "kept": "" if kept is None else one_line(kept.name, 60),
+            "note": static_fallback.footnote(self._analyser, self._catalogue),
+        }
+
+    def _static(self) -> Markup:
+        return static_fallback.render(
+            self._catalogue, self._labels, self._places, self._opened.get("place"), self._analyser
+        )
+
+    def _plain(self) -> str:
+        return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the front end asks to see. It comes from outside, so every field is checked."""
+
+    number: int = 0
+    filters: Filters = field(default_factory=Filters)
+    labelled: str = ""
+    move: str = "first"
+    place: int = 0
+    page: int = 0
+
+    def searches_again(self, before: Query) -> bool:
+        """Whether the results may differ from those before.
+
+        A conversation stays in the list after it was labelled, until the next search.
+        """
+        again = self.move == "first" and bool(self.labelled)
+        return again or (self.filters, self.labelled) != (before.filters, before.labelled)
+
+    @classmethod
+    def parse(cls, message: Any, catalogue: Catalogue) -> Query | None:
+        """Read a query from a message of the front end; None when the message is not a query."""
+        if not isinstance(message, dict):
+            return None
+        issue = message.get("issue")
+        known = isinstance(issue, int) and 0 <= issue < len(catalogue.issue_titles)
+        sees = catalogue.has_judgements
+        filters = Filters(
+            sentiment=_chosen(message.get("sentiment"), (*SENTIMENTS, "none")) if sees else frozenset(),
+            completion=_chosen(message.get("completion"), COMPLETIONS) if sees else frozenset(),
+            issue=issue if sees and known else None,
+            text=str(message.get("text") or "")[:_TEXT_CHARS],
+        )
+        labelled = str(message.get("labelled") or "")
+        return cls(
+            number=_whole(message.get("number")),
+            filters=filters,
+            labelled="" if labelled == "differs" and not sees else labelled,
+            move=str(message.get("move") or "first"),
+            place=_whole(message.get("place")),
+            page=_whole(message.get("page")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCommand:
+    """One label from a person. Each front end numbers its commands, so that none runs twice."""
+
+    client: str
+    number: int
+    place: int
+    field: Any
+    value: Any
+
+    @classmethod
+    def parse(cls, message: Any, rows: int) -> LabelCommand | None:
+        """Read a command from a message of the front end; None when the message is not a command."""
+        if not isinstance(message, dict):
+            return None
+        field, value = message.get("field"), message.get("value")
+        allowed: dict[Any, tuple[Any, ...]] = {
+            "task_completed": (True, False, None),
+            "sentiment": (*SENTIMENTS, None),
+            "both": (None,),
+        }
+        valid = isinstance(field, str) and any(
+            value is one or (isinstance(one, str) and value == one) for one in allowed.get(field, ())
+        )
+        place, number = _whole(message.get("place"), -1), _whole(message.get("number"))
+        if not valid or not 0 <= place < rows or number < 1:
+            return None
+        return cls(str(message.get("client"))[:40], number, place, field, value)
+
+
+def _chosen(given: Any, names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(one for one in given if one in names) if isinstance(given, list) else frozenset()
+
+
+def _whole(given: Any, otherwise: int = 0) -> int:
+    return int(given) if isinstance(given, int) and not isinstance(given, bool) else otherwise
+
+
+def _analyser_of(table: Any) -> str | None:
+    attrs = getattr(table, "attrs", None)
+    facts = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    return str(facts["analyser"]) if isinstance(facts, dict) and facts.get("analyser") else None

@@ -1,0 +1,88 @@
+"""The base of every widget: an interactive view where a person can act, and static HTML everywhere else."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from importlib.resources import files
+from os import environ
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["WidgetWithFallback", "front_end", "is_unattended"]
+
+
+def front_end(suffix: str, *names: str) -> str:
+    """Return the front-end code of a widget: the parts that all widgets share, then its own.
+
+    Parameters
+    ----------
+    suffix
+        ``"js"`` or ``"css"``.
+    names
+        Its own files in the folder ``front``, in order.
+    """
+    folder = files("promptlift.widgets") / "front"
+    return "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in ("shared", *names))
+
+
+def is_unattended() -> bool:
+    """Whether a program runs the notebook: nbconvert, papermill, nbclient, a documentation build.
+
+    Such programs tell the kernel that nobody can answer a question. An interactive view would be blank in what they
+    write (it needs a script from the network), and nobody could click in it.
+    """
+    interactive = sys.modules.get("IPython")
+    shell = None if interactive is None else interactive.get_ipython()
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None or environ.get("SERVER_SOFTWARE", "").startswith("voila"):
+        return False
+    return not getattr(kernel, "_allow_stdin", True)
+
+
+class WidgetWithFallback(anywidget.AnyWidget):
+    """A widget that can also be read on a page without scripts.
+
+    Its output carries the interactive view and ``text/html``: a front end with a kernel shows the view; an exported
+    notebook, GitHub or an e-mail shows the HTML, which is the state at the time the cell ran.
+
+    A subclass implements ``_static`` and ``_plain``, sets ``_esm`` and ``_css`` with `front_end`, and changes nothing
+    before a person has sent a message.
+    """
+
+    @abstractmethod
+    def _static(self) -> Markup:
+        """Return the static fallback, built with `promptlift.widgets.static_html`."""
+
+    @abstractmethod
+    def _plain(self) -> str:
+        """Return one line for terminals, without any text from outside."""
+
+    def open(self) -> None:
+        """Announce the widget to the front end, unless nobody is there."""
+        if not is_unattended():
+            super().open()
+
+    def close(self) -> None:
+        """End the interactive view; the static fallback stays."""
+        super().close()
+        # ipywidgets removes the bundle from a closed widget, but a closed widget can still be displayed.
+        self.__dict__.pop("_repr_mimebundle_", None)
+
+    def __repr__(self) -> str:
+        return self._plain()
+
+    def _repr_html_(self) -> str:
+        return str(self._static())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle: dict[str, Any] = {"text/plain": self._plain(), "text/html": str(self._static())}
+        interactive = None if self.comm is None or is_unattended() else super()._repr_mimebundle_(**kwargs)
+        if interactive is None:
+            return bundle, {}
+        data, metadata = interactive
+        return {**data, **bundle}, metadata

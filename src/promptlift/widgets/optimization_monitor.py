@@ -1,0 +1,225 @@
+"""``OptimizationMonitor``: the progress and interim results of a running optimization."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.errors import PromptliftError
+from promptlift.schema.inert import one_line
+from promptlift.widgets.commands import CommandWidget, explain_failure
+from promptlift.widgets.fallback import front_end
+from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
+from promptlift.widgets.review.cards import NO_INTERVAL, REHEARSAL, signed
+from promptlift.widgets.static_html import badge, element, facts, paragraph, root
+from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from markupsafe import Markup
+
+    from promptlift.schema.optimizations import Optimization
+    from promptlift.widgets.commands import Command
+    from promptlift.workspace import Workspace
+
+__all__ = ["OptimizationMonitor"]
+
+_STAGES: Final = {
+    "preparing": "writing variants",
+    "screen": "screening: choosing a finalist",
+    "confirm": "testing the finalist on new conversations",
+    "done": "done",
+}
+_LONGEST_PAUSE: Final = 60.0
+
+
+class OptimizationMonitor(CommandWidget):
+    """Watch an optimization while it runs, and stop it.
+
+    Shows the stage, the simulated conversations done out of the maximum, the lift so far with an interval that stays valid
+    at every look, the confidence, and the most time it can still take. While the page is open it polls the service, less
+    and less often and with at most a quarter of the requests that the plan allows, until the optimization has ended. Stop
+    asks for confirmation.
+
+    Parameters
+    ----------
+    lift
+        The workspace to read from and to stop with.
+    optimization_id
+        The optimization.
+
+    Raises
+    ------
+    PromptliftError
+        When the optimization cannot be read.
+    """
+
+    _esm = front_end("js", "commands", "monitor")
+    _css = front_end("css", "commands", "monitor")
+
+    def __init__(
+        self, lift: Workspace, optimization_id: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._lift = lift
+        self._id = optimization_id
+        self._clock = clock
+        self._opened_at = clock()
+        self._failures = 0
+        self._first_seen: tuple[float, int] | None = None
+        self._polled_at = self._opened_at
+        self._optimization = lift.optimization(optimization_id)
+        super().__init__(_view=self._view_state())
+
+    def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
+        return {
+            "poll": lambda _: self._poll(),
+            "refresh": lambda _: self._poll(force=True),
+            "stop": lambda _: self._confirm_stop(self._stop),
+        }
+
+    def _poll(self, *, force: bool = False) -> None:
+        """Ask the service, unless it was asked a moment ago; several views share one pace."""
+        if self._ended or (not force and self._clock() - self._polled_at < self._pause() * 0.8):
+            self._view = {**self._view, "polls": self._view["polls"] + 1}
+            return
+        self._polled_at = self._clock()
+        try:
+            self._optimization = self._lift.optimization(self._id)
+        except PromptliftError as error:
+            self._failures += 1
+            self._notify(explain_failure(error), "bad")
+        else:
+            if self._failures:
+                self._notify("")
+            self._failures = 0
+        self._view = {**self._view_state(), "polls": self._view["polls"] + 1}
+
+    @property
+    def _ended(self) -> bool:
+        return self._optimization.status in ENDED
+
+    def _pause(self) -> float:
+        per_minute = self._lift.client.transport.pace.per_minute
+        pause: float = pause_before_next_request(self._clock() - self._opened_at, per_minute)
+        return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
+
+    def _stop(self, reason: str) -> None:
+        self._lift.stop(self._id, reason or None)
+        self._notify("The optimization was stopped. The measurements so far are kept.")
+        self._poll(force=True)
+
+    # What is shown.
+
+    def _view_state(self) -> dict[str, Any]:
+        found = self._optimization
+        results = found.results
+        progress = results.progress if results is not None else None
+        done = progress.conversations_done if progress else None
+        most = progress.conversations_max if progress else None
+        stage = _STAGES.get(progress.stage or "", "") if progress and found.status == "running" else ""
+        pairs: list[tuple[str, str]] = [
+            ("status", found.status),
+            ("stage", stage),
+            ("mode", found.mode or ""),
+        ]
+        if done is not None:
+            at_most = f" of at most {most:,}" if most else ""
+            pairs.append(("simulated conversations", f"{done:,}{at_most}"))
+        if progress and progress.passes_max:
+            pairs.append(("passes", f"{progress.passes_done or 0} of at most {progress.passes_max}"))
+        if results is not None and results.pairs is not None:
+            pairs.append(("pairs", f"{results.pairs.n:,}"))
+        left = self._left(done, most)
+        if left and not self._ended:
+            pairs.append(("time left", left))
+        effect, effect_boxes = self._effect()
+        confidence = None if results is None else results.confidence
+        needed = None if results is None else results.confidence_needed
+        confidence_words = ""
+        if confidence is not None:
+            confidence_words = f"confidence {confidence:.2f}" + (
+                f", a winner needs {needed:.2f}" if needed else ""
+            )
+        return {
+            "facts": [list(pair) for pair in pairs if pair[1]],
+            "fraction": 1.0 if found.status == "completed" else (done or 0) / most if most else None,
+            "effect": effect,
+            "effect_pieces": [[one.kind, one.width] for one in effect_boxes],
+            "confidence": confidence_words,
+            "confidence_pieces": [[one.kind, one.width] for one in confidence_pieces(confidence, needed)],
+            "rehearsal": REHEARSAL if found.rehearsal else "",
+            "ended": self._ended,
+            "words": self._words(found),
+            "pause": self._pause(),
+            "polls": 0,
+        }
+
+    def _effect(self) -> tuple[str, list[Any]]:
+        results = self._optimization.results
+        if results is None or results.lift is None:
+            return "", []
+        level = results.interval_level
+        if level is None:
+            words, interval = f"lift so far {signed(results.lift)}, {NO_INTERVAL}", False
+        else:
+            low, high = (
+                "no bound" if end is None else signed(end) for end in (results.lift_low, results.lift_high)
+            )
+            words = f"lift so far {signed(results.lift)} ({level:.0%} interval {low} to {high}, valid at every look)"
+            interval = True
+        axis = common_axis([results.lift, results.lift_low, results.lift_high])
+        return words, effect_pieces(
+            results.lift, results.lift_low, results.lift_high, axis=axis, interval=interval
+        )
+
+    def _left(self, done: int | None, most: int | None) -> str:
+        """Return the most time it can still take, from the pace since the monitor was opened."""
+        if done is None or not most:
+            return ""
+        now = self._clock()
+        if self._first_seen is None:
+            self._first_seen = (now, done)
+        since, before = self._first_seen
+        if done <= before or now <= since:
+            return ""
+        seconds = (most - done) * (now - since) / (done - before)
+        if seconds < 90:
+            return f"at most {max(1, round(seconds))} seconds"
+        return (
+            f"at most {round(seconds / 60)} minutes"
+            if seconds < 5400
+            else f"at most {seconds / 3600:.1f} hours"
+        )
+
+    def _words(self, found: Optimization) -> str:
+        if not self._ended:
+            return ""
+        if found.status == "completed":
+            won = found.results is not None and found.results.winner_selected
+            explanation = one_line((found.results.explanation if found.results else None) or "", 600)
+            end = "A winner was found." if won else f"There is no winner. {explanation}".strip()
+            return f"{end} To review the variants: widgets.VariantReview(lift, {self._id!r})"
+        return one_line(why_it_ended(found), 800)
+
+    def _static(self) -> Markup:
+        view = self._view
+        parts = [paragraph(element("b", "Optimization")), facts([tuple(pair) for pair in view["facts"]])]
+        if view["rehearsal"]:
+            parts.append(paragraph(badge("rehearsal", "warn"), " ", view["rehearsal"]))
+        results = self._optimization.results
+        if view["effect"]:
+            _, boxes = self._effect()
+            parts.append(paragraph(pieces_html(boxes, label=view["effect"]), " ", view["effect"]))
+        if view["confidence"] and results is not None:
+            boxes = confidence_pieces(results.confidence, results.confidence_needed)
+            parts.append(paragraph(pieces_html(boxes, label=view["confidence"]), " ", view["confidence"]))
+        if view["words"]:
+            parts.append(paragraph(view["words"]))
+        parts.append(
+            paragraph("State when the cell ran. In a running notebook the monitor keeps updating.", soft=True)
+        )
+        return root(*parts)
+
+    def _plain(self) -> str:
+        return f"OptimizationMonitor(optimization {self._optimization.status})"

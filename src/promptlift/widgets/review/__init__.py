@@ -1,0 +1,1 @@
+"""The variant review: compare the variants of an optimization and decide."""

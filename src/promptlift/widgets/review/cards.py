@@ -1,0 +1,204 @@
+"""What a review shows of each variant (badges, numbers, intervals, diff), the same in both views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema.inert import one_line
+from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
+from promptlift.widgets.word_diff import describe_difference, diff_lines
+
+if TYPE_CHECKING:
+    from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.static_html import DiffLine, Tone
+
+    Row = dict[str, Any]
+
+__all__ = ["NO_INTERVAL", "REHEARSAL", "Card", "headline", "make_cards", "signed"]
+
+NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
+_NO_BOUNDS: Final = "the service reports no interval"
+# Why the service ended the optimization, in words.
+_REASONS: Final = {
+    "threshold": "the winner reached the confidence it needs",
+    "futility": "stopped early: could no longer win",
+    "budget": "no winner within the budget",
+    "guardrail": "no winner: sentiment or quality declined",
+    "stopped": "stopped by a person",
+    "failed": "failed",
+}
+_STAGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
+REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One variant as shown."""
+
+    id: str
+    name: str
+    original: bool
+    badges: tuple[tuple[str, Tone], ...]
+    facts: tuple[tuple[str, str], ...]
+    effect: str
+    effect_pieces: tuple[Piece, ...]
+    confidence: str
+    confidence_pieces: tuple[Piece, ...]
+    difference: str
+    diff: tuple[DiffLine, ...]
+    warnings: str = ""
+    can_apply: bool = False
+    why_not: str = ""
+    verdict: str = ""
+    note: str = ""
+    scale: tuple[str, str] = field(default=("", ""))
+
+
+def make_cards(review: Review) -> list[Card]:
+    """Return a card for every variant, the original first."""
+    ends = [
+        row[name]
+        for row in review.variants
+        for name in ("lift", "lift_low", "lift_high", "lift_expected")
+        if not row["is_original"]
+    ]
+    axis = common_axis(ends)
+    original = review.original
+    before = "" if original is None else original["content"] or ""
+    return [_card(review, row, axis, before) for row in review.variants]
+
+
+def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
+    known = row["uncertainty_source"] == "service"
+    original = bool(row["is_original"])
+    why_not = _why_not(review, row)
+    reviewed = review.verdicts.get(row["variant_id"], {})
+    content = row["content"] or ""
+    pieces = effect_pieces(
+        None if original else row["lift"],
+        row["lift_low"],
+        row["lift_high"],
+        expected=row["lift_expected"],
+        axis=axis,
+        interval=known,
+    )
+    needed = review.about.get("threshold")
+    return Card(
+        id=row["variant_id"] or "",
+        name=one_line(row["name"] or ("Original" if original else row["variant_id"]), 120),
+        original=original,
+        badges=tuple(_badges(review, row)),
+        facts=tuple(_facts(row)),
+        effect="" if original else lift_in_words(row),
+        effect_pieces=tuple(pieces),
+        confidence="" if original else _confidence_in_words(row, needed),
+        confidence_pieces=() if original else tuple(confidence_pieces(row["confidence"], needed)),
+        difference="" if original else describe_difference(before, content),
+        diff=() if original else tuple(diff_lines(before, content)),
+        warnings=one_line(row["warnings"] or "", 600),
+        can_apply=not why_not,
+        why_not=why_not,
+        verdict=reviewed.get("verdict") or "",
+        note=reviewed.get("note") or "",
+        scale=(signed(axis[0]), signed(axis[1])),
+    )
+
+
+def _badges(review: Review, row: Row) -> list[tuple[str, Tone]]:
+    deployment = review.optimization.deployment
+    staged = (
+        deployment is not None and deployment.state == "staged" and deployment.variant_id == row["variant_id"]
+    )
+    current = review.current is not None and review.current.text == row["content"]
+    badges: list[tuple[bool, str, Tone]] = [
+        (bool(row["is_original"]), "original", "plain"),
+        (bool(row["is_winner"]), "★ winner", "good"),
+        (staged, "staged: awaiting approval", "accent"),
+        (current, "● current version", "accent"),
+        (row["stage"] in _STAGES and not row["is_original"], _STAGES.get(row["stage"], ""), "plain"),
+        (row["rehearsal"] is True, "rehearsal", "warn"),
+    ]
+    return [(words, tone) for shown, words, tone in badges if shown]
+
+
+def _facts(row: Row) -> list[tuple[str, str]]:
+    pairs = [("task completion", _percent(row["task_completion"]))]
+    if not row["is_original"] and row["original_task_completion"] is not None:
+        pairs.append(("original, same conversations", _percent(row["original_task_completion"])))
+    pairs += [
+        ("sentiment", "" if row["sentiment"] is None else f"{row['sentiment']:+.2f}"),
+        ("quality", "" if row["quality"] is None else f"{row['quality']:.0f} of 100"),
+        ("pairs" if row["n_pairs"] is not None else "n", "" if row["n"] is None else f"{row['n']:,}"),
+    ]
+    if row["n10"] is not None and row["n01"] is not None:
+        pairs.append(("only the variant completed", f"{row['n10']:,}"))
+        pairs.append(("only the original completed", f"{row['n01']:,}"))
+    if row["n_dropped"]:
+        pairs.append(("pairs lost to errors", f"{row['n_dropped']:,}"))
+    return [(name, value) for name, value in pairs if value]
+
+
+def lift_in_words(row: Row) -> str:
+    """Return a lift with its interval in words, without an interval where the service reports none."""
+    if row["lift"] is None:
+        return "lift not measured"
+    words = f"lift {signed(row['lift'])}"
+    if row["uncertainty_source"] != "service":
+        return f"{words}, {NO_INTERVAL if row['n'] is None else _NO_BOUNDS}"
+    level = row["interval_level"]
+    low, high = ("no bound" if row[name] is None else signed(row[name]) for name in ("lift_low", "lift_high"))
+    words += f" ({f'{level:.0%} ' if level else ''}interval {low} to {high})"
+    if row["lift_expected"] is not None:
+        words += f", expected {signed(row['lift_expected'])}"
+    return words
+
+
+def _confidence_in_words(row: Row, needed: float | None) -> str:
+    if row["confidence"] is None:
+        return "confidence not reported"
+    return f"confidence {row['confidence']:.2f}" + (
+        f", a winner needs {needed:.2f}" if needed is not None else ""
+    )
+
+
+def _why_not(review: Review, row: Row) -> str:
+    status = review.optimization.status
+    if status != "completed":
+        return f"The optimization is {status}; a variant can be applied once it has completed."
+    if review.current is not None and review.current.text == row["content"]:
+        return "This is the current version."
+    return ""
+
+
+def headline(review: Review) -> list[tuple[str, str]]:
+    """Return the outcome of the optimization as names and values."""
+    optimization = review.optimization
+    results = optimization.results
+    facts = [
+        ("prompt", review.current.name if review.current else optimization.prompt_id or ""),
+        ("status", optimization.status),
+        ("mode", optimization.mode or ""),
+    ]
+    winner = next((row for row in review.variants if row["is_winner"]), None)
+    if optimization.status == "completed":
+        facts.append(("winner", "none" if winner is None else one_line(winner["name"], 80)))
+    if results is not None and results.reason:
+        facts.append(("ended", _REASONS.get(results.reason, results.reason)))
+    current = next(
+        (row for row in review.variants if review.current and row["content"] == review.current.text), None
+    )
+    if review.current is not None:
+        facts.append(
+            ("current version", "another text" if current is None else one_line(current["name"], 80))
+        )
+    return facts
+
+
+def signed(value: float) -> str:
+    """Format a percentage with its sign."""
+    return f"{value:+.1f} %".replace("-", "−")
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}".replace("%", " %")

@@ -1,0 +1,183 @@
+"""Read what a review shows: the optimization, its variants, the prompt's current version, notes and actions."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.errors import NotFound, PromptliftError
+from promptlift.schema.inert import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from promptlift.schema.optimizations import Optimization
+    from promptlift.workspace import Workspace
+
+    Row = dict[str, Any]
+
+__all__ = [
+    "CurrentVersion",
+    "Review",
+    "read_after_change",
+    "read_after_stop",
+    "read_current_version",
+    "read_review",
+]
+
+# More than a review shows, so that a change can still be undone after many stops.
+_ACTIONS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentVersion:
+    """The current version of a prompt's text; ``version_id`` is None where the service keeps no versions."""
+
+    name: str
+    text: str
+    version_id: str | None = None
+
+    def same_as(self, other: CurrentVersion) -> bool:
+        """Whether nobody changed the prompt in between: same text and, where there are versions, same version."""
+        return (self.text, self.version_id) == (other.text, other.version_id)
+
+
+@dataclass(slots=True)
+class Review:
+    """Everything a review shows, and which parts could not be read."""
+
+    optimization: Optimization
+    variants: list[Row]
+    about: Row
+    current: CurrentVersion | None = None
+    simulations: pd.DataFrame | None = None
+    verdicts: dict[str, Row] = field(default_factory=dict)
+    actions: list[Row] = field(default_factory=list)
+    kept_in_file: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    def variant(self, variant_id: str) -> Row | None:
+        """Return a variant by its id."""
+        return next((one for one in self.variants if one["variant_id"] == variant_id), None)
+
+    @property
+    def original(self) -> Row | None:
+        """The variant with the original text."""
+        return next((one for one in self.variants if one["is_original"]), None)
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the numbers come from the rehearsal model and say nothing about a real prompt."""
+        return self.about.get("rehearsal") is True
+
+
+def read_current_version(lift: Workspace, prompt_id: str, *, name: str | None = None) -> CurrentVersion:
+    """Read the current version of a prompt.
+
+    Where the service keeps versions and the prompt's name is known already, this takes a single request.
+    """
+    newest = None
+    if lift.keeps_reviews():
+        newest = next(iter(lift.client.prompts.versions(prompt_id, limit=1).data), None)
+        if newest is not None and name is not None:
+            return CurrentVersion(name, newest.content or "", newest.id)
+    prompt = lift.client.prompts.get(prompt_id)
+    name = one_line(prompt.name, 200) if prompt.name else prompt_id
+    if newest is not None:
+        return CurrentVersion(name, newest.content or "", newest.id)
+    return CurrentVersion(name, prompt.content or "")
+
+
+def read_review(lift: Workspace, optimization_id: str) -> Review:
+    """Read everything a review shows.
+
+    Raises
+    ------
+    PromptliftError
+        When the optimization or its variants cannot be read. Any other failure is added to ``problems``.
+    """
+    review = _read_measurements(lift, optimization_id)
+    _try_part(review, "The prompt", lambda: _read_version(lift, review))
+    _try_part(review, "Notes and actions", lambda: _read_notes(lift, review))
+    return review
+
+
+def read_after_change(lift: Workspace, review: Review) -> Review:
+    """Read what an apply or an undo changes: the deployment, the current version and the actions.
+
+    Neither touches the measurements, the notes or the simulated conversations.
+
+    Raises
+    ------
+    PromptliftError
+        When one of them cannot be read.
+    """
+    changed = replace(review, optimization=lift.optimization(review.optimization.id))
+    _read_version(lift, changed)
+    _read_actions(lift, changed)
+    return changed
+
+
+def read_after_stop(lift: Workspace, review: Review) -> Review:
+    """Read what a stop changes: the optimization, its measurements and the actions, not the prompt or the notes.
+
+    Raises
+    ------
+    PromptliftError
+        When the optimization, its variants or the actions cannot be read.
+    """
+    stopped = _read_measurements(lift, review.optimization.id)
+    _read_actions(lift, stopped)
+    return replace(
+        stopped, current=review.current, verdicts=review.verdicts, kept_in_file=review.kept_in_file
+    )
+
+
+def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
+    optimization = lift.optimization(optimization_id)
+    rows: list[Row] = []
+    about: Row = {"rehearsal": optimization.rehearsal}
+    if optimization.status != "queued":
+        table = lift.variants(optimization_id)
+        rows, about = _records(table), dict(table.attrs["promptlift"])
+    review = Review(optimization, rows, about)
+    try:
+        review.simulations = lift.simulations(optimization_id)
+    except NotFound:
+        review.simulations = None
+    except PromptliftError as error:
+        review.problems.append(f"The simulated conversations could not be read: {error}")
+    return review
+
+
+def _read_version(lift: Workspace, review: Review) -> None:
+    name = None if review.current is None else review.current.name
+    review.current = read_current_version(lift, review.optimization.prompt_id or "", name=name)
+
+
+def _read_notes(lift: Workspace, review: Review) -> None:
+    review.verdicts = {row["variant_id"]: row for row in _records(lift.review(review.optimization.id))}
+    _read_actions(lift, review)
+
+
+def _read_actions(lift: Workspace, review: Review) -> None:
+    # All actions on the prompt, because other optimizations may have changed it since.
+    with contextlib.suppress(NotFound):  # a deleted prompt on which nothing was done
+        review.actions = _records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
+    review.kept_in_file = not lift.keeps_reviews()
+
+
+def _try_part(review: Review, what: str, read: Callable[[], None]) -> None:
+    try:
+        read()
+    except PromptliftError as error:
+        review.problems.append(f"{what} could not be read: {error}")
+
+
+def _records(table: pd.DataFrame) -> list[Row]:
+    """Return the rows as plain values; missing ones are None."""
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]

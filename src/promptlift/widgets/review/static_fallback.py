@@ -1,0 +1,146 @@
+"""A variant review without scripts: the variants with their intervals, diffs, examples and the decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from promptlift.schema.inert import one_line
+from promptlift.widgets.interval_bars import pieces_html
+from promptlift.widgets.review.cards import REHEARSAL, Card, headline
+from promptlift.widgets.static_html import (
+    Message,
+    badge,
+    details,
+    diff_block,
+    element,
+    facts,
+    paragraph,
+    root,
+    table,
+    transcript,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.widgets.review.reading import Review
+
+    Row = dict[str, Any]
+
+__all__ = ["render"]
+
+_TEXT_CHARS: Final = 4_000
+_VERDICTS: Final = {"keep": "keep", "reject": "reject"}
+_KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
+
+
+def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, Row]]) -> Markup:
+    """Return the static fallback of a review.
+
+    Parameters
+    ----------
+    review, cards
+        The review and the cards of its variants.
+    examples
+        The transcripts to show: the name of a variant and a pair.
+    """
+    parts = [paragraph(element("b", "Review of prompt variants")), facts(headline(review))]
+    if review.rehearsal:
+        parts.append(paragraph(badge("rehearsal", "warn"), " ", REHEARSAL))
+    results = review.optimization.results
+    if results is not None and results.explanation:
+        parts.append(paragraph(one_line(results.explanation, 600)))
+    parts.append(_table(cards) if cards else paragraph("There are no variants yet."))
+    parts += [_decision(review, cards)]
+    parts += [_diff(card) for card in cards if not card.original]
+    parts += [_example(name, pair) for name, pair in examples]
+    if review.current is not None:
+        parts.append(details("Current version of the prompt", _block(review.current.text)))
+    parts += [paragraph(problem) for problem in review.problems]
+    parts.append(
+        paragraph(
+            "To add notes, decide, apply or undo, run this cell in a running notebook. Nothing happens without a click.",
+            soft=True,
+        )
+    )
+    return root(*parts)
+
+
+def _spaced(badges: Sequence[Markup]) -> Markup:
+    return Markup(" ").join(badges)
+
+
+def _table(cards: Sequence[Card]) -> Markup:
+    rows = []
+    for card in cards:
+        name = element(
+            "span", element("b", card.name), " ", _spaced([badge(words, tone) for words, tone in card.badges])
+        )
+        numbers = Markup("<br>").join(
+            element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
+        )
+        effect = _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
+        confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
+        rows.append([name, numbers, effect, confidence])
+    scale = next((card.scale for card in cards if not card.original), ("", ""))
+    caption = f"Lift axis: {scale[0]} to {scale[1]}; the dashed line is the original." if scale[0] else None
+    return table(["Variant", "Measured", "Lift over the original", "Confidence"], rows, caption=caption)
+
+
+def _stacked(drawing: Markup, words: str) -> Markup:
+    if not words:
+        return Markup("")
+    return element("span", drawing, Markup("<br>") if drawing else "", element("small", words))
+
+
+def _decision(review: Review, cards: Sequence[Card]) -> Markup:
+    parts: list[Markup] = [paragraph(element("b", "Decision"))]
+    names = {card.id: card.name for card in cards}
+    reviewed = [card for card in cards if card.verdict or card.note]
+    for card in reviewed:
+        verdict = _VERDICTS.get(card.verdict)
+        badges = [badge(verdict, "good" if verdict == "keep" else "bad")] if verdict else []
+        parts.append(
+            paragraph(element("b", card.name), " ", _spaced(badges), " ", one_line(card.note, 2_000))
+        )
+    for row in review.actions[:8]:
+        when = row["acted_at"].strftime("%Y-%m-%d %H:%M UTC") if row["acted_at"] is not None else ""
+        name = names.get(row["variant_id"] or "", "")
+        undone = " (undone later)" if row["undone"] else ""
+        note = f": {one_line(row['note'], 400)}" if row["note"] else ""
+        parts.append(paragraph(f"{when} {_KINDS.get(row['kind'], row['kind'])} {name}{undone}{note}"))
+    if not reviewed and not review.actions:
+        parts.append(paragraph("No notes, verdicts or actions yet."))
+    return element("div", *parts)
+
+
+def _diff(card: Card) -> Markup:
+    inside = [paragraph(card.difference, soft=True)]
+    if card.diff:
+        inside.append(diff_block(card.diff))
+    if card.warnings:
+        inside.append(paragraph(card.warnings))
+    winner = any("winner" in words for words, _ in card.badges)
+    return details(
+        element("span", "Text of ", element("b", card.name), " compared with the original"),
+        *inside,
+        opened=winner,
+    )
+
+
+def _example(name: str, pair: Row) -> Markup:
+    about = [("persona", pair["persona"]), ("scenario", pair["scenario"]), ("goal", pair["goal"])]
+    inside: list[Markup] = [facts(about)]
+    for side in pair["sides"]:
+        who = "Original" if side["who"] == "original" else name
+        inside.append(paragraph(element("b", who), f": {side['completed']}"))
+        inside.append(transcript(Message(turn["role"], turn["content"]) for turn in side["turns"]))
+        if side["problem"]:
+            inside.append(paragraph(side["problem"], soft=True))
+    return details(f"Example of {name}: {pair['outcome']}", *inside)
+
+
+def _block(text: str) -> Markup:
+    return element("div", element("span", text[:_TEXT_CHARS]), style="overflow-wrap:anywhere")

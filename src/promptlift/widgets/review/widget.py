@@ -1,0 +1,398 @@
+"""``VariantReview``: variants side by side, their differences and failures, and the decision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import traitlets
+
+from promptlift.errors import InvalidState, PromptliftError
+from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.widgets.commands import CommandWidget, explain_failure
+from promptlift.widgets.fallback import front_end
+from promptlift.widgets.review import static_fallback
+from promptlift.widgets.review.cards import REHEARSAL, Card, headline, make_cards
+from promptlift.widgets.review.examples import OUTCOMES, Examples
+from promptlift.widgets.review.reading import (
+    CurrentVersion,
+    read_after_change,
+    read_after_stop,
+    read_current_version,
+    read_review,
+)
+from promptlift.widgets.word_diff import describe_difference, diff_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from markupsafe import Markup
+
+    from promptlift.widgets.commands import Command
+    from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.static_html import DiffLine
+    from promptlift.workspace import Workspace
+
+__all__ = ["VariantReview"]
+
+_TEXT_CHARS: Final = 60_000
+_FALLBACK_EXAMPLES: Final = ("gained", "lost")
+_STOPPABLE: Final = ("queued", "running")
+
+
+class VariantReview(CommandWidget):
+    """Review the variants of an optimization, and decide.
+
+    Shows the variants side by side with their lift, interval and confidence, their differences word by word, simulated
+    conversations with the original and a variant next to each other, notes and verdicts. Apply, Stop and Undo show what
+    will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All,
+    papermill and nbconvert only show the review. When somebody else has changed the prompt since this review was opened,
+    Apply refuses and shows both texts.
+
+    The embedded service keeps notes, verdicts and actions. Without it they are kept in ``promptlift-review.json`` in the
+    notebook's folder. ``lift.actions()`` lists the actions, ``lift.undo`` reverts one.
+
+    Parameters
+    ----------
+    lift
+        The workspace to read from and to act with.
+    optimization_id
+        The optimization.
+
+    Raises
+    ------
+    PromptliftError
+        When the optimization cannot be read.
+
+    Examples
+    --------
+    >>> widgets.VariantReview(lift, "opt_…")  # doctest: +SKIP
+    """
+
+    _esm = front_end("js", "commands", "review")
+    _css = front_end("css", "commands", "review")
+
+    _reviews = traitlets.Dict().tag(sync=True)
+    _examples = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, lift: Workspace, optimization_id: str) -> None:
+        self._lift = lift
+        self._id = optimization_id
+        self._use(read_review(lift, optimization_id))
+        self._fallback_examples = self._read_fallback_examples()
+        super().__init__(
+            _view=self._view_state(), _reviews=self._review_state(), _examples=self._first_examples()
+        )
+        if self._review.problems:
+            self._notify(" ".join(self._review.problems), "bad")
+
+    def _use(self, review: Review) -> None:
+        """Show a review from now on; later changes of the prompt are detected against its current version."""
+        self._review = review
+        self._cards = make_cards(review)
+        self._examples_table = Examples(self._lift, self._id, review.simulations)
+
+    def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
+        return {
+            "apply": lambda command: self._confirm_apply(command.target),
+            "stop": lambda _: self._confirm_stop_if_running(),
+            "undo": lambda command: self._confirm_undo(command.target),
+            "refresh": lambda _: self._refresh(),
+            "verdict": lambda command: self._update_review(command.target, verdict=command.text or None),
+            "note": lambda command: self._update_review(command.target, note=command.text or None),
+            "examples": lambda command: self._filter_examples(command.target, command.text),
+            "pair": lambda command: self._open_pair(command.target),
+        }
+
+    # Apply.
+
+    def _confirm_apply(self, variant_id: str) -> None:
+        card = self._card(variant_id)
+        if card.why_not:
+            self._notify(f"{card.name} was not applied: {card.why_not}", "bad")
+            return
+        if self._refuse_if_changed():
+            return
+        current = self._current()
+        content = self._content(variant_id)
+        warnings = [REHEARSAL] if self._review.rehearsal else []
+        if not any("winner" in words for words, _ in card.badges):
+            warnings.append("This variant is not the winner of the optimization.")
+        self._confirm(
+            {
+                "title": f"Apply {card.name}?",
+                "lines": [f"It becomes the current version of the prompt {current.name}. You can undo this."],
+                "warnings": warnings,
+                **_comparison(
+                    (f"Current version: {current.name}", current.text), (f"New: {card.name}", content)
+                ),
+                "field": "Note (kept with the action)",
+                "value": card.note,
+                "button": f"Apply {card.name}",
+            },
+            lambda note: self._apply(variant_id, note),
+        )
+
+    def _apply(self, variant_id: str, note: str) -> None:
+        card, current = self._card(variant_id), self._current()
+        # A service that keeps versions compares them itself, in the same step as it applies.
+        if current.version_id is None and self._refuse_if_changed():
+            return
+        try:
+            answer = self._lift.apply(
+                self._id, variant_id, if_version_id=current.version_id, note=note or None
+            )
+        except InvalidState as error:
+            if "liveVersionId" in error.details and self._refuse_if_changed():
+                return
+            raise
+        undo = f" To revert this: Undo below, or lift.undo({answer.action_id!r})." if answer.action_id else ""
+        self._report(f"{card.name} is now the current version.{undo}", read_after_change)
+
+    def _refuse_if_changed(self) -> bool:
+        """Whether the prompt was changed since this review was opened; if so, show both texts."""
+        before = self._current()
+        now = read_current_version(self._lift, self._review.optimization.prompt_id or "", name=before.name)
+        if now.same_as(before):
+            return False
+        self._inform(
+            {
+                "title": "Not done: the prompt was changed after this review was opened",
+                "lines": [
+                    f"Somebody changed the prompt {now.name}. Compare both texts; press Refresh to continue with the current one."
+                ],
+                "warnings": [],
+                **_comparison(("When this review was opened", before.text), ("Current version", now.text)),
+                "refresh": True,
+            }
+        )
+        return True
+
+    # Stop and undo.
+
+    def _confirm_stop_if_running(self) -> None:
+        status = self._review.optimization.status
+        if status not in _STOPPABLE:
+            self._notify(f"The optimization is {status}; there is nothing to stop.", "bad")
+            return
+        self._confirm_stop(self._stop)
+
+    def _stop(self, reason: str) -> None:
+        self._lift.stop(self._id, reason or None)
+        self._report("The optimization was stopped.", read_after_stop)
+
+    def _confirm_undo(self, action_id: str) -> None:
+        action = next((row for row in self._review.actions if row["action_id"] == action_id), None)
+        if action is None or self._refuse_if_changed():
+            return
+        current = self._current()
+        before = self._lift.version_text(action["prompt_id"], action["from_version_id"] or "")
+        if before is None:
+            self._notify("The previous text is no longer kept, so this cannot be undone.", "bad")
+            return
+        self._confirm(
+            {
+                "title": "Restore the previous text?",
+                "lines": [f"The prompt {current.name} gets exactly the text it had before."],
+                **_comparison(("Current version", current.text), ("Previous text", before)),
+                "field": "Note (kept with the action)",
+                "value": "",
+                "button": "Undo",
+            },
+            lambda note: self._undo(action_id, note),
+        )
+
+    def _undo(self, action_id: str, note: str) -> None:
+        self._lift.undo(action_id, note=note or None)
+        self._report("The previous text is the current version again.", read_after_change)
+
+    # Notes and verdicts.
+
+    def _update_review(self, variant_id: str, **changes: str | None) -> None:
+        card = self._card(variant_id)
+        try:
+            kept = self._lift.review_variant(self._id, card.id, **changes)
+        except PromptliftError as error:
+            self._notify(f"This was not saved. {explain_failure(error)}", "bad")
+            return
+        self._review.verdicts[card.id] = {"verdict": kept.verdict, "note": kept.note}
+        self._cards = make_cards(self._review)
+        self._reviews = self._review_state()
+
+    def _review_state(self) -> dict[str, Any]:
+        return {card.id: [card.verdict, card.note] for card in self._cards}
+
+    # Reading.
+
+    def _refresh(self) -> None:
+        self._use(read_review(self._lift, self._id))
+        self._update()
+        self._close_dialog()
+        self._notify(" ".join(self._review.problems), "bad")
+
+    def _report(self, words: str, read: Callable[[Workspace, Review], Review]) -> None:
+        """Report what was done and show what it changed; it is reported even when reading fails."""
+        before = self._review
+        # Should reading fail, what is known of the prompt is out of date.
+        self._review = replace(before, current=None)
+        try:
+            self._use(read(self._lift, before))
+            self._update()
+        except PromptliftError as error:
+            words = f"{words} What you see is out of date: {explain_failure(error)}"
+        self._notify(words)
+
+    def _update(self) -> None:
+        with self.hold_sync():
+            self._view = self._view_state()
+            self._reviews = self._review_state()
+            self._examples = self._first_examples()
+
+    def _current(self) -> CurrentVersion:
+        if self._review.current is None:
+            raise InvalidState("The current version of the prompt is not known; press Refresh")
+        return self._review.current
+
+    def _card(self, variant_id: str) -> Card:
+        card = next((one for one in self._cards if one.id == variant_id), None)
+        if card is None:
+            raise InvalidState("This variant no longer exists; press Refresh")
+        return card
+
+    def _content(self, variant_id: str) -> str:
+        row = self._review.variant(variant_id)
+        return "" if row is None else row["content"] or ""
+
+    # Examples.
+
+    def _first_examples(self) -> dict[str, Any]:
+        examples = self._examples_table
+        variants = [card for card in self._cards if not card.original]
+        if not examples.available or not variants:
+            return {"available": examples.available, "variants": []}
+        winner = (card for card in variants if any("winner" in words for words, _ in card.badges))
+        best = next(winner, variants[0])
+        first = next((card for card in (best, *variants) if examples.pairs(card.id)), best)
+        differ = any(pair.matches("disagree", "", "") for pair in examples.pairs(first.id))
+        return self._list_examples(first.id, "disagree" if differ else "")
+
+    def _list_examples(
+        self, variant_id: str, outcome: str, persona: str = "", scenario: str = ""
+    ) -> dict[str, Any]:
+        names = [[card.id, card.name] for card in self._cards if not card.original]
+        listing = self._examples_table.listing(
+            variant_id, outcome=outcome, persona=persona, scenario=scenario
+        )
+        return {"available": True, "variants": names, **listing, "opened": None}
+
+    def _filter_examples(self, variant_id: str, filters: str) -> None:
+        try:
+            given = json.loads(filters or "{}")
+        except ValueError:
+            return
+        if not isinstance(given, dict) or not self._examples_table.available:
+            return
+        outcome = str(given.get("outcome") or "")
+        self._examples = self._list_examples(
+            self._card(variant_id).id,
+            outcome if outcome in OUTCOMES else "",
+            str(given.get("persona") or ""),
+            str(given.get("scenario") or ""),
+        )
+
+    def _open_pair(self, target: str) -> None:
+        stage, _, cell = target.partition(":")
+        if cell.isdecimal() and self._examples.get("variant"):
+            opened = self._examples_table.open(self._examples["variant"], stage, int(cell))
+            self._examples = {**self._examples, "opened": opened}
+
+    def _read_fallback_examples(self) -> list[tuple[str, dict[str, Any]]]:
+        """Read a pair where the variant gained and one where it lost, for the page without scripts."""
+        variant_id = self._first_examples().get("variant")
+        if not variant_id:
+            return []
+        examples = []
+        try:
+            for outcome in _FALLBACK_EXAMPLES:
+                pairs = self._examples_table.pairs(variant_id)
+                pair = next((one for one in pairs if one.matches(outcome, "", "")), None)
+                opened = pair and self._examples_table.open(variant_id, pair.stage, pair.cell)
+                if opened:
+                    examples.append((self._card(variant_id).name, opened))
+        except PromptliftError as error:
+            self._review.problems.append(f"An example could not be read: {error}")
+        return examples
+
+    # What is shown.
+
+    def _view_state(self) -> dict[str, Any]:
+        optimization = self._review.optimization
+        explanation = optimization.results.explanation if optimization.results else None
+        return {
+            "head": [list(pair) for pair in headline(self._review)],
+            "rehearsal": REHEARSAL if self._review.rehearsal else "",
+            "explanation": one_line(
+                explanation or optimization.failure or optimization.stop_reason or "", 800
+            ),
+            "can_stop": optimization.status in _STOPPABLE,
+            "cards": [_card_state(card) for card in self._cards],
+            "actions": self._action_state(),
+            "kept": "promptlift-review.json" if self._review.kept_in_file else "",
+        }
+
+    def _action_state(self) -> list[dict[str, Any]]:
+        names = {card.id: card.name for card in self._cards}
+        undoable = True
+        shown = []
+        for row in self._review.actions[:12]:
+            changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
+            shown.append(
+                {
+                    "id": row["action_id"],
+                    "kind": row["kind"],
+                    "name": names.get(row["variant_id"] or "", ""),
+                    "when": row["acted_at"].strftime("%Y-%m-%d %H:%M UTC")
+                    if row["acted_at"] is not None
+                    else "",
+                    "note": one_line(row["note"] or "", 300),
+                    "undone": bool(row["undone"]),
+                    "undo": bool(changed and undoable and not row["undone"]),
+                }
+            )
+            # Only the newest change of the text can be undone.
+            undoable = undoable and not changed
+        return shown
+
+    def _static(self) -> Markup:
+        return static_fallback.render(self._review, self._cards, self._fallback_examples)
+
+    def _plain(self) -> str:
+        return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
+
+
+def _card_state(card: Card) -> dict[str, Any]:
+    return {
+        **asdict(card),
+        "effect_pieces": [[piece.kind, piece.width] for piece in card.effect_pieces],
+        "confidence_pieces": [[piece.kind, piece.width] for piece in card.confidence_pieces],
+        "diff": _diff_state(card.diff),
+    }
+
+
+def _diff_state(lines: Sequence[DiffLine]) -> list[list[Any]]:
+    return [[line.mark, [list(part) for part in line.parts]] for line in lines]
+
+
+def _comparison(before: tuple[str, str], after: tuple[str, str]) -> dict[str, Any]:
+    """Return the part of a dialog that compares two named texts."""
+    return {
+        "difference": describe_difference(before[1], after[1]),
+        "diff": _diff_state(diff_lines(before[1], after[1])),
+        "texts": [[name, _shortened(text)] for name, text in (before, after)],
+    }
+
+
+def _shortened(text: str) -> str:
+    kept, cut = shorten(visible(text), _TEXT_CHARS)
+    return f"{kept}\n… {cut:,} more characters" if cut else kept

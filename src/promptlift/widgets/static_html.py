@@ -1,0 +1,279 @@
+"""HTML that can be read anywhere: no script, no style sheet, every text escaped.
+
+A widget's static fallback is built from these elements. They keep their meaning where inline styles are removed (GitHub),
+where JavaScript is off, and where a page typesets mathematics (exported notebooks).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from markupsafe import Markup, escape
+
+from promptlift.schema.inert import shorten, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "DiffLine",
+    "Message",
+    "Tone",
+    "badge",
+    "details",
+    "diff_block",
+    "element",
+    "facts",
+    "paragraph",
+    "root",
+    "table",
+    "text",
+    "transcript",
+]
+
+Tone = Literal["plain", "good", "bad", "warn", "accent"]
+
+# Dark enough for white paper and light enough for dark themes; the same hues as the plots.
+_TONES: Final[dict[str, str]] = {
+    "plain": "#6b7683",
+    "good": "#00896a",
+    "bad": "#c85200",
+    "warn": "#a87900",
+    "accent": "#2b83ba",
+}
+_LINE: Final = "rgba(128,128,128,.35)"
+_CELL: Final = f"text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-bottom:1px solid {_LINE}"
+_NUMBER: Final = _CELL.replace("left", "right", 1) + ";white-space:nowrap;font-variant-numeric:tabular-nums"
+_TEXT: Final = "unicode-bidi:isolate;overflow-wrap:anywhere"
+_TAG: Final = re.compile(r"[a-z][a-z0-9]*")
+_ATTRIBUTES: Final = {"style", "class", "open", "title", "lang", "dir", "colspan", "rowspan", "scope"}
+_MATHEMATICS: Final = re.compile(r"[$\\]")
+_SPACE: Final = Markup(" ")
+_BREAK: Final = Markup("<br>")
+_NO_BREAK: Final = Markup("&nbsp;")
+_WORDS: Final = re.compile(r"\s+|\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a transcript as shown: its role, its text, and a detail in small print."""
+
+    role: str
+    content: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a diff.
+
+    ``mark`` is ``" "`` for an unchanged line, ``"-"`` for a removed and ``"+"`` for an added one, ``"…"`` for omitted
+    lines. ``parts`` are the pieces of the line, each ``"same"``, ``"removed"`` or ``"added"``.
+    """
+
+    mark: Literal[" ", "-", "+", "…"]
+    parts: tuple[tuple[Literal["same", "removed", "added"], str], ...]
+
+
+def text(value: Any, limit: int | None = None) -> Markup:
+    """Escape any text from outside, so that HTML shows it as it is.
+
+    Line breaks become ``<br>``. Dollar signs and backslashes get elements of their own, because notebooks typeset
+    what is between them, and typeset mathematics may carry links that run a script.
+
+    Parameters
+    ----------
+    value
+        The text; None is empty.
+    limit
+        Number of characters after which it is cut.
+    """
+    if isinstance(value, Markup):
+        return value
+    raw = "" if value is None else str(value)
+    shown = visible(raw)
+    if limit is not None:
+        shown = shorten(shown, limit)[0]
+    # One space at either end belongs to a sentence that is assembled from pieces.
+    shown = f"{' ' * raw[:1].isspace()}{shown}{' ' * (bool(shown) and raw[-1:].isspace())}"
+    safe = _MATHEMATICS.sub(r"<span>\g<0></span>", str(escape(shown)))
+    return Markup(safe.replace("\n", "<br>"))  # noqa: S704  escaped in the line above
+
+
+def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup:
+    """Return an element; children that are not Markup are text.
+
+    Parameters
+    ----------
+    tag
+        Name of the element.
+    children
+        Its content, in order.
+    attributes
+        Attributes that style or describe (``class_`` for class). None and False omit one. Attributes that could load
+        or run something are refused.
+
+    Raises
+    ------
+    ValueError
+        When the tag or an attribute is not allowed on a static page.
+    """
+    if not _TAG.fullmatch(tag) or tag in {
+        "script",
+        "style",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "meta",
+        "base",
+    }:
+        raise ValueError(f"Static HTML has no element {tag!r}.")
+    written = []
+    for name, value in attributes.items():
+        plain = name.rstrip("_")
+        if plain not in _ATTRIBUTES:
+            raise ValueError(f"Static HTML has no attribute {plain!r}.")
+        if value is True:
+            written.append(f" {plain}")
+        elif value not in (None, False):
+            written.append(f' {plain}="{escape(visible(value))}"')
+    inner = "".join(text(child) for child in children)
+    end = "" if tag in {"br", "hr"} else f"</{tag}>"
+    return Markup(f"<{tag}{''.join(written)}>{inner}{end}")  # noqa: S704  every part was escaped above
+
+
+def root(*children: Any) -> Markup:
+    """Return the outermost element of a static fallback; nothing inside can be drawn outside it.
+
+    Its classes keep both versions of MathJax away from its content.
+    """
+    style = (
+        "max-width:72rem;overflow-x:auto;overflow-wrap:anywhere;contain:content;font-size:14px;line-height:1.45;"
+        "font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+    )
+    return element("div", *children, style=style, class_="promptlift-static tex2jax_ignore mathjax_ignore")
+
+
+def paragraph(*children: Any, soft: bool = False) -> Markup:
+    """Return a paragraph, in small print when ``soft``."""
+    style = f"margin:.4em 0;{'opacity:.75;font-size:12px' if soft else ''}"
+    return element(
+        "p", element("small", *children) if soft else Markup("").join(map(text, children)), style=style
+    )
+
+
+def badge(label: Any, tone: Tone = "plain") -> Markup:
+    """Return a short label; its colour only repeats what its words say."""
+    color = _TONES[tone]
+    style = f"color:{color};border:1px solid {color};border-radius:1em;padding:0 .5em;white-space:nowrap"
+    return element("strong", text(label, 60), style=style)
+
+
+def table(
+    headers: Sequence[Any], rows: Iterable[Sequence[Any]], *, numbers: Sequence[int] = (), caption: Any = None
+) -> Markup:
+    """Return a table.
+
+    Parameters
+    ----------
+    headers
+        One per column.
+    rows
+        Cells as text or Markup, one per header.
+    numbers
+        Positions of numeric columns, which are aligned right.
+    caption
+        Text above the table.
+    """
+    styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
+    head = [
+        element("th", header, style=f"{style};overflow-wrap:break-word", scope="col")
+        for header, style in zip(headers, styles, strict=True)
+    ]
+    body = [
+        element("tr", *(element("td", cell, style=style) for cell, style in zip(row, styles, strict=True)))
+        for row in rows
+    ]
+    parts = [element("thead", element("tr", *head)), element("tbody", *body)]
+    if caption is not None:
+        style = "text-align:left;font-weight:600;padding:.4em 0"
+        parts.insert(0, element("caption", caption, style=style))
+    return element("table", *parts, style="border-collapse:collapse;margin:.6em 0;font-size:13px")
+
+
+def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
+    """Return one line of names and values, without the pairs whose value is missing or empty."""
+    shown = [
+        element("span", element("small", name), _SPACE, element("b", value), style="margin-right:1.2em")
+        for name, value in pairs
+        if value is not None and value != ""
+    ]
+    return element("p", _SPACE.join(shown), style="margin:.4em 0")
+
+
+def details(summary: Any, *children: Any, opened: bool = False) -> Markup:
+    """Return a section that a reader can fold and unfold without a script."""
+    return element("details", element("summary", summary), *children, open=opened, style="margin:.5em 0")
+
+
+def transcript(messages: Iterable[Message], *, limit: int = 1200) -> Markup:
+    """Return the messages of a conversation, each with its role.
+
+    Parameters
+    ----------
+    messages
+        In order.
+    limit
+        Number of characters after which a message is cut; the number omitted is shown.
+    """
+    return Markup("").join(_message(message, limit) for message in messages)
+
+
+def _message(message: Message, limit: int) -> Markup:
+    kept, cut = shorten(visible(message.content), limit)
+    small = " · ".join(
+        part for part in (visible(message.detail), f"{cut:,} characters omitted" if cut else "") if part
+    )
+    tone = {"user": "accent", "assistant": "good"}.get(message.role, "plain")
+    style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_TEXT}"
+    head = [element("b", text(message.role, 30)), *([_SPACE, element("small", small)] if small else [])]
+    return element("div", *head, _BREAK, kept or "(empty message)", style=style)
+
+
+def diff_block(lines: Iterable[DiffLine]) -> Markup:
+    """Return a diff: a sign before every line, removed words struck through, added words underlined.
+
+    The signs remain where colours and styles are removed.
+    """
+    return element(
+        "div",
+        *(_diff_line(line) for line in lines),
+        style=f"border:1px solid {_LINE};border-radius:4px;padding:.4em .6em;font-size:13px;{_TEXT}",
+    )
+
+
+def _diff_line(line: DiffLine) -> Markup:
+    sign = {"-": "−", "+": "+", "…": "…"}.get(line.mark, "\u00a0")
+    pieces = []
+    for kind, part in line.parts:
+        inner = Markup("").join(
+            _blank(piece) if piece.isspace() else text(piece) for piece in _WORDS.findall(part)
+        )
+        if kind == "same":
+            pieces.append(inner)
+        else:
+            tone = _TONES["bad" if kind == "removed" else "good"]
+            mark = "line-through" if kind == "removed" else "underline"
+            tag = "del" if kind == "removed" else "ins"
+            pieces.append(element(tag, inner, style=f"color:{tone};text-decoration:{mark}"))
+    return element("div", element("code", sign), _NO_BREAK, *pieces)
+
+
+def _blank(piece: str) -> Markup:
+    """Keep the space between two words, which `text` would lose at the ends of a piece."""
+    if "\n" in piece:
+        return _BREAK * min(piece.count("\n"), 2)
+    return _NO_BREAK * min(len(piece) - 1, 40) + _SPACE

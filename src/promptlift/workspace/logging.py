@@ -1,0 +1,104 @@
+"""Log conversations from whatever a user has: dicts, a DataFrame, a reading of a file."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+from promptlift.client.log_result import LogResult, NotUpdatedWarning
+from promptlift.client.logging_run import LoggingRun
+from promptlift.errors import ConfigError
+from promptlift.workspace.session import Session, frames
+
+_IDS_SHOWN: Final = 10
+_RECORDS_HINT: Final = (
+    "Give a list of dicts with content or messages, a DataFrame, or the result of transcripts.read."
+)
+
+
+class Logging(Session):
+    """Logging of conversations."""
+
+    def log(self, records: Any, *, prompt_id: str) -> LogResult:
+        """Log conversations, sixteen in parallel.
+
+        A conversation that was logged before is not added again, however often this is called: the idempotency key is made
+        from the prompt and the conversation, and a ledger in the user's data folder keeps it for longer than the
+        24 hours of the service. Each call compares the ledger with the service, and logs again what the service has
+        lost.
+
+        A conversation with a ``source_id`` that has changed since it was logged, such as one that has grown, replaces its
+        former state and is judged again. An older state never replaces a newer one. Without a ``source_id`` a conversation
+        that has grown is a new one.
+
+        Parameters
+        ----------
+        records
+            Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, in
+            snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
+            message (``conversation_id``, ``role``, ``content``); or the result of ``transcripts.read``. ``source_id`` is
+            the conversation's own id in the tool that it comes from.
+        prompt_id
+            Name or id of the prompt that the conversations were held with.
+
+        Returns
+        -------
+        LogResult
+            Counts, and every record that was not logged with the reason. One that fails does not stop the others. A
+            quota that is used up, or a lost connection, ends the run early; the result says so.
+
+        Raises
+        ------
+        InvalidApiKey
+            The key is wrong.
+        NotFound
+            There is no such prompt; the message has near names.
+
+        Warns
+        -----
+        NotUpdatedWarning
+            Conversations have changed, and this service cannot update them; they keep their former state.
+        """
+        items = _as_records(records)
+        result = self._names.call(prompt_id, lambda found: self._log(items, found))
+        if result.not_updated:
+            warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
+        return result
+
+    def _log(self, items: list[Any], prompt_id: str) -> LogResult:
+        if not items:
+            return LogResult()
+        account_id = self._account()
+        with self._bar("conversations logged", len(items)) as move:
+            run = LoggingRun(
+                self.client.transport,
+                prompt_id,
+                account_id=account_id,
+                ledger_file=self._ledger_file,
+                progress=lambda done: move(done, len(items)),
+            )
+            return run.run(items)
+
+
+def _not_updated(result: LogResult) -> str:
+    ids = [changed.source_id for changed in result.not_updated]
+    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
+    return (
+        f"{len(ids)} conversations have changed since they were logged, and this service cannot update them: "
+        f"{', '.join(ids[:_IDS_SHOWN])}{more}. They keep their former state; result.not_updated lists them."
+    )
+
+
+def _as_records(records: Any) -> list[Any]:
+    """Return a list of records from whatever the user has."""
+    conversations = getattr(records, "conversations", None)
+    if isinstance(conversations, list | tuple):
+        return list(conversations)
+    if hasattr(records, "columns") and hasattr(records, "attrs"):
+        return list(frames().records_from(records))
+    if isinstance(records, str | bytes | dict):
+        raise ConfigError(f"A {type(records).__name__} is not a list of conversations. {_RECORDS_HINT}")
+    try:
+        return list(records)
+    except TypeError:
+        raise ConfigError(f"A {type(records).__name__} holds no conversations. {_RECORDS_HINT}") from None

@@ -1,0 +1,82 @@
+"""The workspace itself: every method that names a table returns a DataFrame."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from promptlift.client import configure
+from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.logging import Logging
+from promptlift.workspace.optimization_tables import OptimizationTables
+from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.reviewing import Reviewing
+
+
+def connect(
+    base_url: str | None = None,
+    api_key: str | None = None,
+    *,
+    scheme: str = "prompt",
+    progress: bool = True,
+) -> Workspace:
+    """Open a workspace on a running service. No request is made yet.
+
+    An ``http://`` address that is not on this computer sends the key in the clear, with the warning
+    :class:`~promptlift.client.UnencryptedConnection`.
+
+    Parameters
+    ----------
+    base_url
+        Address of the service; ``/api/v1`` is added when it is not there. Default: ``PROMPTLIFT_BASE_URL``.
+    api_key
+        Default: ``PROMPTLIFT_API_KEY``.
+    scheme
+        ``"prompt"`` or ``"agent"``: what the service calls its main resource on the wire. Tables say ``prompt_id``
+        in both.
+    progress
+        Whether reads that take longer than a second show a progress bar.
+
+    Raises
+    ------
+    ConfigError
+        When the address or the key is missing or invalid.
+    """
+    return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
+
+
+class Workspace(ConversationTables, OptimizationTables, Logging, Optimizing, Reviewing):
+    """The tables of one account, and ways to log, optimize and apply.
+
+    Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
+    made, whether complete, who derived the insights (``analyser``), rows that were deleted meanwhile and left out, and warnings (unusable
+    values by column). Rows that were deleted after their page was read are still in the table; ``deleted_since_read``
+    counts them. Tables of optimizations say ``rehearsal`` there too.
+
+    Parameters
+    ----------
+    config
+        Address, key and naming scheme.
+    progress
+        Whether reads that take longer than a second show a progress bar.
+    client
+        A client to use instead of a new one.
+
+    Attributes
+    ----------
+    client
+        Every endpoint of the API, typed.
+    """
+
+    def __repr__(self) -> str:
+        config = self.client.config
+        return f"Workspace({config.base_url!r}, scheme={config.scheme.name!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections. The workspace opens new ones when it is used again."""
+        self.client.close()

@@ -1,0 +1,99 @@
+"""Personas by scenarios: pairs on the same cells, and their sums."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from promptlift.stats.effect import lift_interval
+from support.synthetic_versions import simulations
+
+
+def test_fields_personas_and_scenarios_sum_to_all():
+    found = analysis.persona_scenario_heatmap(simulations(150))
+    everything = found[found["part"] == "all"].iloc[0]
+    assert everything["n"] == 150
+    for part in ("persona", "scenario", "field"):
+        some = found[found["part"] == part]
+        assert (
+            some[["n", "completed", "n11", "n10", "n01", "n00"]].sum().tolist()
+            == everything[["n", "completed", "n11", "n10", "n01", "n00"]].tolist()
+        )
+        assert some["n"].is_monotonic_decreasing
+
+
+def test_a_field_counts_its_own_pairs():
+    table = simulations(150)
+    field = analysis.persona_scenario_heatmap(table).query("part == 'field'").iloc[0]
+    mine = table[(table["persona"] == field["persona"]) & (table["scenario"] == field["scenario"])]
+    wide = mine.pivot_table(
+        index="cell", columns="variant_id", values="task_completed", aggfunc="first"
+    ).astype(bool)
+    assert field["n"] == len(wide)
+    assert field["n10"] == int((wide["v1"] & ~wide["v0"]).sum())
+    assert field["difference"] == pytest.approx(100 * (wide["v1"].mean() - wide["v0"].mean()))
+    ends = lift_interval(*(int(field[name]) for name in ("n11", "n10", "n01", "n00")), level=0.95)
+    assert field[["difference_low", "difference_high"]].tolist() == pytest.approx(
+        [ends.points_low, ends.points_high]
+    )
+
+
+def test_the_variant_of_the_confirmation_is_taken_unless_another_is_named():
+    screen = simulations(30, variants=3, stage="screen")
+    confirm = simulations(15, variants=1, seed=1)
+    confirm["cell"] += 30
+    confirm.loc[~confirm["is_original"], "variant_id"] = "v2"
+    table = pd.concat([screen, confirm], ignore_index=True)
+    found = analysis.persona_scenario_heatmap(table)
+    assert found.attrs["promptlift"]["variant_id"] == "v2"
+    assert found["n"].iloc[0] == 45
+    assert found.attrs["promptlift"]["stages"] == ["screen", "confirm"]
+    assert analysis.persona_scenario_heatmap(table, stage="confirm")["n"].iloc[0] == 15
+    assert analysis.persona_scenario_heatmap(table, variant_id="v3")["n"].iloc[0] == 30
+
+
+def test_cells_without_both_outcomes_are_dropped_and_counted():
+    table = simulations(20)
+    table.loc[0, "task_completed"] = pd.NA
+    found = analysis.persona_scenario_heatmap(table)
+    assert found["n"].iloc[0] == 19
+    assert found.attrs["promptlift"]["n_dropped"] == 1
+
+
+def test_an_empty_table_says_zero_pairs():
+    found = analysis.persona_scenario_heatmap(simulations(0))
+    assert found["part"].tolist() == ["all"]
+    assert found["n"].tolist() == [0]
+    assert found["rate"].isna().all()
+
+
+def test_polars_gives_the_same():
+    pl = pytest.importorskip("polars")
+    table = simulations(40)
+    pd.testing.assert_frame_equal(
+        analysis.persona_scenario_heatmap(pl.from_pandas(table)), analysis.persona_scenario_heatmap(table)
+    )
+
+
+def test_rehearsals_stay_marked():
+    assert (
+        analysis.persona_scenario_heatmap(simulations(5, rehearsal=True)).attrs["promptlift"]["rehearsal"]
+        is True
+    )
+
+
+def test_unknown_variants_stages_and_columns_are_refused():
+    with pytest.raises(ValueError, match="no simulations of variant 'x'"):
+        analysis.persona_scenario_heatmap(simulations(5), variant_id="x")
+    with pytest.raises(ValueError, match="stage must be one of"):
+        analysis.persona_scenario_heatmap(simulations(5), stage="done")
+    with pytest.raises(FrameError, match="persona"):
+        analysis.persona_scenario_heatmap(simulations(5).drop(columns="persona"))
+
+
+def test_a_cell_that_is_there_twice_is_no_pair():
+    table = simulations(5)
+    with pytest.raises(ValueError, match="appear twice"):
+        analysis.persona_scenario_heatmap(pd.concat([table, table], ignore_index=True))

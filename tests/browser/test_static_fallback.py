@@ -1,0 +1,105 @@
+"""The static fallback where nothing runs: exported pages read with JavaScript off, and notebooks run by programs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from promptlift.widgets import ConversationBrowser
+from support.conversation_tables import browsable
+from support.service_process import clean_environment
+
+pytestmark = pytest.mark.timeout(240)
+
+CODE = """
+import sys
+sys.path.insert(0, TESTS)
+from support.conversation_tables import browsable
+from promptlift import widgets
+browser = widgets.ConversationBrowser(browsable(60), labels="labels.csv")
+browser
+"""
+TESTS = Path(__file__).parents[1]
+LABELS = "conversation_id,task_completed,sentiment,labelled_at\nc4,true,negative,2026-03-02T08:00:00+00:00\n"
+
+
+LABELLED = pd.DataFrame({"conversation_id": ["c4"], "task_completed": [True], "sentiment": ["negative"]})
+
+
+def code():
+    return CODE.replace("TESTS", repr(str(TESTS)))
+
+
+def export(path, *options):
+    """Make a page of a notebook with nbconvert."""
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", *options, str(path)]
+    environment = clean_environment(
+        {"JUPYTER_CONFIG_DIR": str(path.parent), "IPYTHONDIR": str(path.parent / "ipython")}
+    )
+    subprocess.run(command, check=True, capture_output=True, cwd=path.parent, env=environment, timeout=180)
+    return path.with_suffix(".html")
+
+
+@pytest.fixture
+def without_scripts(chromium):
+    """A page of a browser whose JavaScript is off, and which has no network."""
+    context = chromium.new_context(
+        java_script_enabled=False, offline=True, viewport={"width": 1100, "height": 1300}
+    )
+    yield context.new_page()
+    context.close()
+
+
+def readable(page, url):
+    page.goto(url)
+    words = " ".join(page.locator("body").inner_text().split())
+    for part in (
+        "60 conversations, 1 labelled · 30 completed, 30 not completed",
+        "The first 12 of 60",
+        "Where is parcel 3?",
+        "On its way.",
+        "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o",
+        "1 label",
+        "word-list analyser",
+    ):
+        assert part in words
+
+
+def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scripts):
+    """nbconvert --execute: the page has the table and the transcript, and no label was given."""
+    labels = lab.folder / "labels.csv"
+    labels.write_text(LABELS)
+    before = labels.stat().st_mtime_ns
+    page = export(lab.write([code()], "program.ipynb"), "--execute")
+    assert labels.read_text() == LABELS
+    assert labels.stat().st_mtime_ns == before
+    readable(without_scripts, page.as_uri())
+    without_scripts.screenshot(path=lab.screenshots / "fallback-executed.png")
+    assert "widget-state" not in page.read_text()
+
+
+def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
+    """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
+    (lab.folder / "labels.csv").write_text(LABELS)
+    notebook = lab.open([code()], name="saved.ipynb")
+    notebook.run_all()
+    notebook.page.locator(".plw-browser .plw-row").first.wait_for()
+    notebook.page.locator(".jp-Cell").first.click()
+    notebook.save()
+    readable(without_scripts, export(notebook.path).as_uri())
+    without_scripts.screenshot(path=lab.screenshots / "fallback-saved.png")
+
+
+def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):
+    """GitHub keeps the elements and drops their styles and classes."""
+    html = ConversationBrowser(browsable(60), labels=LABELLED)._repr_html_()
+    bare = tmp_path / "bare.html"
+    bare.write_text("<meta charset=utf-8>" + re.sub(r' (style|class)="[^"]*"', "", html))
+    readable(without_scripts, bare.as_uri())
+    assert without_scripts.locator("table").first.locator("tbody tr").count() == 12
+    without_scripts.screenshot(path=lab.screenshots / "fallback-bare.png")

@@ -1,0 +1,67 @@
+"""Tables follow the models: a new field is one line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pytest
+
+from promptlift import frames
+from promptlift.frames.columns import read_table
+from promptlift.frames.layouts import TABLES
+from promptlift.schema.columns import Column, table_columns
+from promptlift.schema.model import ApiModel, UtcTime
+
+
+class Harvest(ApiModel):
+    id: Annotated[str, Column(name="harvest_id")]
+    picked_at: Annotated[UtcTime | None, Column()] = None
+
+
+class WeighedHarvest(Harvest):
+    loss_share: Annotated[float | None, Column(name="loss_pct", unit="percent")] = None
+    """What was lost on the way."""
+
+
+ROWS = [
+    {"id": "h1", "pickedAt": "2026-01-02T03:04:05Z", "lossShare": 2.5},
+    {"id": "h2", "lossShare": "much"},
+]
+
+
+def test_a_new_field_of_a_model_is_a_column_with_dtype_and_unit():
+    before, _ = read_table(table_columns(Harvest, "harvests"), ROWS)
+    columns = table_columns(WeighedHarvest, "harvests")
+    after, unusable = read_table(columns, ROWS)
+    assert [*after.columns] == [*before.columns, "loss_pct"]
+    assert after.dtypes.astype(str).to_dict() == {
+        "harvest_id": "str",
+        "picked_at": "datetime64[us, UTC]",
+        "loss_pct": "float64",
+    }
+    assert after["loss_pct"].tolist()[0] == 2.5
+    assert unusable == {"loss_pct": 1}
+    assert (columns[-1].unit, columns[-1].meaning) == ("percent", "What was lost on the way.")
+    assert read_table(columns, [])[0].dtypes.equals(after.dtypes)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_has_a_meaning(table):
+    assert not [column.name for column in TABLES[table] if not column.meaning.endswith(".")]
+
+
+def test_the_list_of_columns_has_every_column_of_every_table():
+    listed = frames.describe_columns()
+    assert {(row.table, row.column) for row in listed.itertuples()} == {
+        (table, column.name) for table, columns in TABLES.items() for column in columns
+    }
+    assert listed.set_index(["table", "column"]).loc[("variants", "lift"), ["dtype", "unit"]].tolist() == [
+        "float64",
+        "percent of the original's task completion",
+    ]
+
+
+def test_the_units_of_a_table_of_variants_are_those_of_its_columns():
+    assert frames.variants_table([])[2]["units"] == {
+        column.name: column.unit for column in frames.VARIANTS if column.unit
+    }

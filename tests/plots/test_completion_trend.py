@@ -1,0 +1,200 @@
+"""The trend by its artists: points, whiskers, hollow points, gaps, lanes, labels."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import same_color
+from matplotlib.dates import date2num
+
+from promptlift import analysis, plots
+from promptlift.plots.theme import MARKERS, MAX_GROUPS, PALETTE
+from support.sentences import PLOTS
+from support.synthetic_tables import conversations, small
+
+
+def points(ax):
+    return [line for line in ax.lines if line.get_marker() in MARKERS]
+
+
+def joined(ax):
+    return [line for line in ax.lines if line.get_marker() in ("None", None)]
+
+
+def whiskers(ax):
+    found = [c.get_segments() for c in ax.collections if isinstance(c, LineCollection)]
+    return np.concatenate(found)[:, :, 1]
+
+
+def words(ax):
+    ax.figure.canvas.draw()
+    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text() and text.get_visible()]
+
+
+def few_and_many():
+    """Five conversations on one day, none on the next, two on the third."""
+    days = ["2026-01-01"] * 5 + ["2026-01-03"] * 2
+    return small(started_at=days, task_completed=[True, True, True, False, True, False, True])
+
+
+def test_points_and_whiskers_are_the_numbers_of_the_analysis():
+    table = conversations(3_000)
+    ax = plots.completion_trend(table)
+    expected = analysis.completion_trend(table)
+    (drawn,) = points(ax)
+    np.testing.assert_allclose(drawn.get_ydata(), expected["rate"])
+    np.testing.assert_allclose(drawn.get_xdata(), date2num(expected["period_start"]))
+    np.testing.assert_allclose(whiskers(ax), expected[["rate_low", "rate_high"]])
+
+
+def test_few_conversations_are_hollow_and_weak_and_none_are_a_gap():
+    ax = plots.completion_trend(few_and_many())
+    many, few = points(ax)
+    assert (many.get_ydata().tolist(), few.get_ydata().tolist()) == ([0.8], [0.5])
+    assert same_color(many.get_markerfacecolor(), PALETTE[0])
+    assert same_color(few.get_markerfacecolor(), ax.get_facecolor())
+    strong, weak = (c for c in ax.collections if isinstance(c, LineCollection))
+    assert weak.get_alpha() < strong.get_alpha()
+    (line,) = joined(ax)
+    assert np.isnan(line.get_ydata()).tolist() == [False, True, True]
+
+
+def test_the_counts_stand_under_the_points():
+    ax = plots.completion_trend(few_and_many())
+    (bars,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
+    assert len(heights) == 2
+    assert heights[1] / heights[0] == pytest.approx(2 / 5)
+    assert all(path.vertices[:, 1].max() < 0 for path in bars.get_paths())
+    assert "n ≤ 5" in words(ax)
+
+
+@pytest.mark.parametrize(("freq", "tz", "label"), [("D", "UTC", "Day (UTC)"), ("W", "Europe/Berlin", "Week from Monday (Europe/Berlin)"), ("MS", "Asia/Kolkata", "Month (Asia/Kolkata)"), ("h", "UTC", "Hour (UTC)")])  # fmt: skip
+def test_the_axis_says_period_and_zone(freq, tz, label):
+    ax = plots.completion_trend(few_and_many(), freq=freq, tz=tz)
+    assert ax.get_xlabel() == label
+    assert ax.get_ylabel() == "Task completion rate"
+    assert {"0%", "50%", "100%"} <= set(words(ax))
+
+
+def test_dates_are_labelled_in_the_zone():
+    table = small(started_at=["2026-01-01T20:00Z", "2026-01-02T20:00Z"], task_completed=[True, True])
+    ax = plots.completion_trend(table, tz="Asia/Kolkata")
+    assert {"02 Jan\n2026", "03 Jan\n2026"} <= set(words(ax))
+    assert not any("01 Jan" in text for text in words(ax))
+
+
+def test_groups_are_named_with_their_size_and_coloured():
+    table = conversations(400, days=20)
+    ax = plots.completion_trend(table, by="prompt_id")
+    totals = analysis.completion(table, by="prompt_id")["n"].tolist()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"a (n = {totals[0]:,})",
+        f"b (n = {totals[1]:,})",
+    ]
+    assert [
+        same_color(line.get_color(), color) for line, color in zip(joined(ax), PALETTE, strict=False)
+    ] == [True] * 2
+
+
+def test_crowded_groups_get_a_lane_each():
+    table = conversations(2_000)
+    ax = plots.completion_trend(table, by="prompt_id")
+    expected = analysis.completion_trend(table, by="prompt_id")
+    first, second = (expected[expected["prompt_id"] == name] for name in "ab")
+    assert ax.get_legend() is None
+    np.testing.assert_allclose(joined(ax)[0].get_ydata(), first["rate"].where(first["n"] >= 5))
+    np.testing.assert_allclose(joined(ax)[1].get_ydata() + 1.55, second["rate"].where(second["n"] >= 5))
+    low, high = ax.get_ylim()
+    assert whiskers(ax).min() > low
+    assert whiskers(ax).max() < high
+    assert sum(text.startswith(("a (n", "b (n")) for text in words(ax)) == 2
+
+
+def test_only_the_largest_groups_are_drawn_and_a_note_says_so():
+    names = [*"abcdefgh"]
+    table = conversations(900, prompts=names)
+    kept = table[(table["prompt_id"] != "c") | (np.arange(900) % 4 == 0)]
+    ax = plots.completion_trend(kept, by="prompt_id", freq="MS")
+    texts = [text.get_text()[0] for text in ax.get_legend().get_texts()]
+    assert len(texts) == MAX_GROUPS
+    assert "c" not in texts
+    assert any(PLOTS["largest groups"] in text for text in words(ax))
+
+
+@pytest.mark.parametrize("by", [None, "prompt_id"])
+def test_an_empty_table_gives_a_picture_that_says_so(by):
+    ax = plots.completion_trend(conversations(0), by=by)
+    assert "No conversations" in words(ax)
+    assert not points(ax)
+
+
+def test_conversations_that_cannot_say_are_counted_in_words():
+    table = small(
+        started_at=["2026-01-01"] * 3,
+        status=["completed", "in_progress", "abandoned"],
+        task_completed=[None, None, None],
+    )
+    texts = words(plots.completion_trend(table))
+    assert "No ended conversations with insights" in texts
+    assert any(
+        "Not counted: 2 with unknown completion, 1 in progress." in text.replace("\n", " ") for text in texts
+    )
+
+
+@pytest.mark.parametrize(
+    ("analyser", "said"), [("lexicon", True), ("mixed", True), ("llm", False), (None, False)]
+)
+def test_the_word_list_analyser_is_owned_up_to(analyser, said):
+    texts = words(plots.completion_trend(conversations(50, analyser=analyser)))
+    assert any(PLOTS["word list"] in text.replace("\n", " ") for text in texts) == said
+
+
+def test_it_draws_on_the_axes_it_is_given_and_makes_no_figure():
+    _, ax = plt.subplots()
+    assert plots.completion_trend(conversations(50), ax=ax) is ax
+    assert len(plt.get_fignums()) == 1
+
+
+def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
+    table = analysis.completion_trend(conversations(300), freq="W", by="prompt_id", tz="Asia/Tokyo")
+    ax = plots.completion_trend(table)
+    assert ax.get_xlabel() == "Week from Monday (Asia/Tokyo)"
+    assert len(ax.get_legend().get_texts()) == 2
+
+
+def test_colours_and_markers_can_be_chosen():
+    ax = plots.completion_trend(
+        conversations(300), freq="W", by="prompt_id", color={"b": "black"}, marker="s"
+    )
+    squares = [line for line in ax.lines if line.get_marker() == "s"]
+    assert {line.get_color() for line in squares} == {PALETTE[0], "black"}
+
+
+def test_on_a_dark_ground_the_first_colour_is_light():
+    with plt.style.context("dark_background"):
+        ax = plots.completion_trend(conversations(300), freq="W")
+        assert same_color(points(ax)[0].get_color(), "#56B4E9")
+
+
+@pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
+def test_one_conversation_and_a_clock_change_draw_without_a_warning(freq):
+    for times in (["2026-03-29T00:30Z"], ["2026-03-27T00:30Z", "2026-04-20T00:30Z"]):
+        table = small(started_at=times, task_completed=[True] * len(times))
+        assert points(plots.completion_trend(table, freq=freq, tz="Europe/Berlin"))
+
+
+def test_bad_options_raise_as_in_the_analysis_and_leave_no_figure():
+    with pytest.raises(ValueError, match="freq must be"):
+        plots.completion_trend(conversations(5), freq="x")
+    assert plt.get_fignums() == []
+
+
+def test_the_input_stays_as_it_was():
+    table = conversations(100)
+    before = table.copy(deep=True)
+    plots.completion_trend(table)
+    pd.testing.assert_frame_equal(table, before)

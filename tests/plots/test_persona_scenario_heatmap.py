@@ -1,0 +1,82 @@
+"""Personas by scenarios by their artists."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.patches import Rectangle
+
+from promptlift import analysis, plots
+from support.sentences import PLOTS
+from support.synthetic_versions import simulations
+
+
+def boxes(ax):
+    return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+
+
+def words(ax):
+    ax.figure.canvas.draw()
+    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
+
+
+def test_every_field_says_difference_and_counts():
+    table = simulations(150)
+    ax = plots.persona_scenario_heatmap(table)
+    found = analysis.persona_scenario_heatmap(table)
+    assert len(boxes(ax)) == len(found)
+    texts = words(ax)
+    for row in found.to_dict("records"):
+        assert f"{row['completed']:,} : {row['completed_control']:,} of {row['n']:,}" in texts
+    assert {"Persona 0", "Scenario 0", "all personas", "all scenarios"} <= set(texts)
+
+
+def test_fields_of_few_pairs_are_hollow_and_missing_ones_are_not_drawn():
+    table = simulations(12, personas=6, scenarios=6)
+    ax = plots.persona_scenario_heatmap(table)
+    found = analysis.persona_scenario_heatmap(table)
+    assert len(boxes(ax)) == len(found)
+    hollow = [box for box in boxes(ax) if box.get_facecolor()[3] == 0]
+    assert len(hollow) == int(found["n"].lt(5).sum())
+    assert any(PLOTS["few pairs"] in text for text in words(ax))
+
+
+def test_better_and_worse_have_different_colours_and_signs():
+    ax = plots.persona_scenario_heatmap(
+        simulations(150, personas=1, scenarios=1, lift=0.4), color=("black", "blue")
+    )
+    filled = boxes(ax)[0].get_facecolor()
+    assert filled[2] > filled[0]
+    assert any(text.startswith("+") for text in words(ax))
+
+
+def test_only_the_largest_are_drawn_and_a_note_says_so():
+    ax = plots.persona_scenario_heatmap(simulations(240, personas=40, scenarios=30, rehearsal=True))
+    texts = words(ax)
+    assert any("Shown: 8 of 40 personas, 14 of 30 scenarios" in text for text in texts)
+    assert "REHEARSAL" in texts
+
+
+def test_long_and_hostile_names_are_cut_and_harmless():
+    table = simulations(30, personas=2, scenarios=2)
+    table["persona"] = "$x^2$ \u202e" + table["persona"] + " y" * 200
+    table["scenario"] = "<b>" + table["scenario"] + "z" * 300
+    ax = plots.persona_scenario_heatmap(table)
+    ax.figure.canvas.draw()
+    width, height = ax.figure.get_size_inches()
+    box = ax.figure.get_tightbbox()
+    assert box.x0 >= -0.01
+    assert box.x1 <= width + 0.01
+    assert box.y1 <= height + 0.01
+    assert not any("\u202e" in text for text in words(ax))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_an_empty_table_says_so(dark):
+    with plt.style.context("dark_background" if dark else "default"):
+        assert "No pairs of simulated conversations" in words(plots.persona_scenario_heatmap(simulations(0)))
+
+
+def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
+    answer = analysis.persona_scenario_heatmap(simulations(20))
+    assert boxes(plots.persona_scenario_heatmap(answer))

@@ -1,0 +1,27 @@
+"""Sentences that users read and several tests look for: one table per room, so that a wording changes in one place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PLOTS: Final = {
+    "conversations are loading": "Conversations are still loading.",
+    "expected": "Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.",
+    "few pairs": "Hollow: fewer than 5 pairs.",
+    "final confidence only": "The service reports only a final confidence, not one for each pass.",
+    "largest groups": "Only the 6 largest of 8 groups are shown.",
+    "lift contradicts rates": "do not match the reported task completion rates",
+    "most trials": "Only the 20 of 23 variants with the most trials are shown.",
+    "name the prompt": "Name the prompt",
+    "no interval": "Hollow: no interval.",
+    "no interval reported": "Hollow: the service reports no interval.",
+    "no lift of a score": "A score has no lift",
+    "no sample size": "interval unavailable, because the service reports no sample size",
+    "no variants": "No variants yet",
+    "nothing measured": "No lift, because nothing was measured",
+    "nothing to compare": "Nothing to compare: one of the periods has no conversations with insights",
+    "observational": "observational",
+    "rehearsal": "Rehearsal: produced by a built-in stand-in",
+    "version not shown": "1 version not shown: outside this period",
+    "word list": "word-list analyser",
+}

@@ -1,0 +1,101 @@
+"""A reader sees the old file or the new one, never half of one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+
+import pytest
+
+from promptlift.atomic_write import atomic_write
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_new_file_is_written_whole_and_alone(tmp_path):
+    path = tmp_path / "a.bin"
+    atomic_write(path, b"one\r\n\x1a\x00two")
+    assert path.read_bytes() == b"one\r\n\x1a\x00two"
+    assert names_in(tmp_path) == ["a.bin"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_permissions_stay(tmp_path, mode):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    atomic_write(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
+def test_the_temporary_file_is_never_more_open_than_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    seen = []
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+    )
+    atomic_write(path, b"new")
+    assert seen == [0o600]
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    atomic_write(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        atomic_write(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_a_long_name_and_a_missing_folder(tmp_path):
+    atomic_write(tmp_path / ("n" * 255), b"x")
+    with pytest.raises(FileNotFoundError):
+        atomic_write(tmp_path / "none" / "a", b"x")
+
+
+def test_readers_and_writers_at_once(tmp_path):
+    path = tmp_path / "a"
+    atomic_write(path, b"0" * 200_000)
+    writers = [
+        threading.Thread(target=lambda digit=digit: [atomic_write(path, digit * 200_000) for _ in range(20)])
+        for digit in (b"1", b"2", b"3")
+    ]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        data = path.read_bytes()
+        assert len(data) == 200_000
+        assert len(set(data)) == 1
+    assert names_in(tmp_path) == ["a"]
+
+
+def test_only_this_module_renames_a_file_into_place():
+    """Whatever writes a file for somebody else to read writes it here."""
+    from support.source_tree import PACKAGE
+
+    marks = ("os.replace", ".replace(target)", "fsync", "NamedTemporaryFile", "mkstemp")
+    found = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if any(mark in path.read_text(encoding="utf-8") for mark in marks)
+    ]
+    assert found == ["atomic_write.py"]

@@ -1,0 +1,58 @@
+"""A monitor as the front end drives it: it polls at its own pace, stops at the end, and survives a lost network."""
+
+from __future__ import annotations
+
+import pytest
+
+import promptlift
+from promptlift.widgets import OptimizationMonitor
+from support.front_end import CommandFrontEnd
+from support.request_log import requests_of
+from support.switched_workspace import SwitchedWorkspace
+
+
+def test_the_monitor_polls_at_its_pace_stops_at_the_end_and_can_stop(lift, world):
+    running = world.optimization(status="queued", winner=None)
+    now = [0.0]
+    there = CommandFrontEnd(OptimizationMonitor(lift, running, clock=lambda: now[0]))
+    with requests_of(lift) as made:
+        there.click("poll")  # too early: another view asked a moment ago
+        assert made == []
+        now[0] = 5.0
+        there.click("poll")
+        assert len(made) == 1
+        assert there.view["pause"] == pytest.approx(0.5)
+        now[0] = 80.0
+        there.click("poll")
+        assert there.view["pause"] == pytest.approx(8.0)
+        made.clear()
+        there.click("stop")
+        there.confirm("enough")
+        assert len(made) <= 3, made  # the first action also asks whether the service keeps actions
+        assert there.view["ended"]
+        assert "enough" in there.view["words"]
+        made.clear()
+        now[0] = 500.0
+        there.click("poll")
+        assert made == []
+    assert "was stopped" in there.html
+
+
+def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
+    running = world.optimization(status="queued", winner=None)
+    now = [0.0]
+    switched = SwitchedWorkspace(lift)
+    there = CommandFrontEnd(OptimizationMonitor(switched, running, clock=lambda: now[0]))
+    with promptlift.connect("http://127.0.0.1:9", "nobody_0123456789abcdef", progress=False) as nowhere:
+        switched.to(nowhere)
+        pauses = []
+        for step in range(1, 5):
+            now[0] += 100.0 * step
+            there.click("poll")
+            pauses.append(there.view["pause"])
+        assert "cannot be reached" in there.notice
+        assert pauses == sorted(pauses)
+        assert pauses[-1] == 60.0
+    switched.to(lift)
+    there.click("refresh")
+    assert there.notice == ""
