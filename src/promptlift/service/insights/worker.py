@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter, deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -221,11 +221,20 @@ class InsightJobs(Kind):
                 for account_id in {row.account_id for row in rows}
             }
         if self._one_by_one:
-            done = self._judges.map(lambda row: self._keep(self._judge_all([row], exclusions)), rows)
-            deque(done, maxlen=0)  # raises what one of them raised
+            self._keep_as_they_come({self._judges.submit(self._judge_all, [row], exclusions) for row in rows})
             return
         self._give_way()
         self._keep(self._judge_all(rows, exclusions))
+
+    def _keep_as_they_come(self, judging_now: set[Future[list[_Judged]]]) -> None:
+        """Keep judgements as they come; the model is asked for the next ones meanwhile."""
+        try:
+            while judging_now:
+                done, judging_now = wait(judging_now, return_when=FIRST_COMPLETED)
+                self._keep([one for future in done for one in future.result()])
+        finally:
+            for future in judging_now:
+                future.cancel()
 
     def _give_way(self) -> None:
         """Let conversations that come in right now go first, one batch of judgements after the other."""
@@ -342,9 +351,17 @@ class InsightJobs(Kind):
         return True
 
     def _write(self, judged: Sequence[_Judged]) -> None:
+        rows = [one.row_for(self._judge.analyser) for one in judged]
+        outbox = {one.source.id: one.event() for one in judged}
+        tokens = Counter[str]()
+        for one in judged:
+            tokens[one.source.account_id] += one.judgement.tokens
+
+        def also(kept: set[str]) -> None:
+            events.write(connection, [event for subject, event in outbox.items() if subject in kept])
+            for account_id, count in sorted(tokens.items()):
+                if count:
+                    usage.add(connection, account_id, "tokens", count, now=clock.now())
+
         with self._database.write() as connection:
-            rows = [one.row_for(self._judge.analyser) for one in judged]
-            kept = judging.keep(connection, self._worker, rows)
-            events.write(connection, [one.event() for one in judged if one.source.id in kept])
-            for one in judged:
-                self._count_tokens(connection, one.source, one.judgement.tokens)
+            judging.keep(connection, self._worker, rows, also=also)

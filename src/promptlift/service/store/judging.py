@@ -11,7 +11,7 @@ from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -53,10 +53,22 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
     ).all()
 
 
-def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) -> set[str]:
+def keep(
+    connection: Connection,
+    worker: str,
+    rows: Sequence[dict[str, Any]],
+    *,
+    also: Callable[[set[str]], None] = lambda _kept: None,
+) -> set[str]:
     """Keep the insights of conversations and give the ids of those that were kept.
 
-    Left out are conversations that are no longer this job's, or were asked to be judged again in the meantime.
+    Left out are conversations that are no longer this worker's, or were asked to be judged again in the meantime.
+
+    Parameters
+    ----------
+    also
+        Called with the same ids, for what else is to be written. Counts come last: all conversations of an account share
+        their rows, and whoever writes them next waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
     statement = select(conversations.c.id, conversations.c.generation).where(
@@ -79,6 +91,9 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
             )
             connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
             connection.execute(insert(insights), kept)
+            also(names)
+    else:
+        also(names)
     return names
 
 
