@@ -234,7 +234,7 @@ APPLIES = [
         409,
         STATE,
         "The optimization ended without a winner, so there is no variant to apply by default; "
-        "name a variant in variantId",
+        "pass variantId",
         {"variantId": "needed, because there is no winner"},
     ),
     Bad(
