@@ -19,7 +19,6 @@ HEAVY = (
     "scipy",
     "starlette",
     "sqlalchemy",
-    "dbos",
     "tqdm",
 )
 

@@ -192,7 +192,7 @@ class ConversationLog:
         return self._commit(entries)
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
-        with self._jobs.announcing(), self._database.write(durable=True) as connection:
+        with self._database.write(durable=True) as connection:
             now = clock.now()
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
@@ -200,9 +200,9 @@ class ConversationLog:
                 *_log(connection, new, now),
                 *apply_updates(connection, updates, now=now),
             ]
-            if any(map(_is_to_judge, outcomes)):
-                self._jobs.announce(connection)
-            return outcomes
+        if any(map(_is_to_judge, outcomes)):
+            self._jobs.look()
+        return outcomes
 
 
 def _is_to_judge(outcome: _Outcome) -> bool:

@@ -105,7 +105,7 @@ def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:
         "response_seconds": shape.response_seconds,
         "has_insights": False,
         "judging": "pending",
-        "claimed_by": None,
+        "worker": None,
         "generation": before.generation + 1,
         "judge_after": now,
         "judge_attempts": 0,

@@ -28,7 +28,6 @@ def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: in
     values: dict[str, Any] = {
         "regression": orjson.dumps(summary.document).decode(),
         "worker": None,
-        "lease_until": None,
     }
     if not summary.passed:
         deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)

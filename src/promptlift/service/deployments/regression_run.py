@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.deployments import regression_end
 from promptlift.service.deployments.regression_test import (
     FIRST_CELL,
@@ -20,7 +21,7 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
+from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     Scenario,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
@@ -17,7 +18,7 @@ from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import write_variants
-from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
+from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.store import accounts, optimizations, simulations, usage

@@ -19,6 +19,7 @@ import numpy as np
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmBadAnswer, LlmRefused, LlmUnavailable
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
 
-__all__ = ["LeaseLost", "ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
+__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,10 +55,6 @@ _Ended: TypeAlias = "tuple[dict[str, Any], PromptliftError | None]"
 
 class ModelGone(PromptliftError):
     """The model does not answer any more; the message says why."""
-
-
-class LeaseLost(PromptliftError):
-    """The run was stopped, or another process has it: this one may not go on."""
 
 
 @dataclass(frozen=True, slots=True)
