@@ -28,7 +28,7 @@ nb_execution_mode = os.environ.get("DOCS_NOTEBOOKS", "force")
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_merge_streams = True
-# A widget needs a script of another host; its static twin does not.
+# A widget needs a script of another host; its static fallback does not.
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -9,6 +9,7 @@ from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, NotFound
 from promptlift.report.renderers import pdf, suffixes
 from support.report_page import read_page
+from support.sentences import REPORT
 from support.service_process import wait_until
 
 
@@ -70,7 +71,7 @@ def test_an_unknown_prompt_is_said_to_be_unknown(target, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"out": "r.docx"}, "files ending in '.docx'"),
+        ({"out": "r.docx"}, REPORT["not a docx"]),
         ({"period": "soon"}, "--period 'soon' cannot be used: give a number of days"),
         ({"period": "2026-02-01..2026-01-01"}, "cannot be used"),
         ({"period": ""}, "cannot be used"),

@@ -12,11 +12,9 @@ from promptlift.errors import ConfigError
 from promptlift.report.renderers import pdf
 from support.report_numbers import exact_tables, html_tables, pdf_text, squeezed
 from support.report_page import clock, conversations, read_page
+from support.sentences import REPORT
 
-OVERLAPPING = (
-    "v2 completes tasks more often than v1: 76% against 65%, a difference of +10.5 percentage points "
-    "(95% interval +1.5 to +19.2)."
-)
+OVERLAPPING = REPORT["more often"] + "(95% interval +1.5 to +19.2)."
 
 
 def counted(prompt_id, completed, n):
@@ -37,7 +35,7 @@ def write(tmp_path, parts, *, ending="html", ids=None):
 
 
 def test_prompts_whose_intervals_overlap_may_differ_all_the_same(tmp_path):
-    """130 of 200 against 151 of 200: 58 to 71 and 69 to 81 %, yet the difference is 1.5 to 19.2 points."""
+    """130 of 200 vs 151 of 200: 58 to 71 and 69 to 81 %, yet the difference is 1.5 to 19.2 points."""
     page = read_page(write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200)]))
     assert "58% to 71%" in page.text
     assert "69% to 81%" in page.text
@@ -86,13 +84,13 @@ def test_several_prompts_are_compared_with_the_first_one_and_the_correction_is_n
     )
     assert "Every prompt is compared with v1." in page.text
     assert "after Holm's correction for 2 prompts" in page.text
-    assert "The interval leaves out 0, but p is 0.057 after the correction for 2 prompts." in page.text
-    assert "It is unclear whether v3 or v1 completes tasks more often: 67% against 65%" in page.text
+    assert "The interval does not include 0, but p is 0.057 after the correction for 2 prompts." in page.text
+    assert REPORT["unclear"] in page.text
 
 
 def test_fewer_completed_tasks_are_said_to_be_fewer(tmp_path):
     page = read_page(write(tmp_path, [counted("v1", 151, 200), counted("v2", 130, 200)]))
-    assert "v2 completes tasks less often than v1: 65% against 76%" in page.text
+    assert REPORT["less often"] in page.text
     assert "−10.5 percentage points (95% interval −19.2 to −1.5)" in page.text
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from promptlift import report
 from support.report_page import clock, conversations, read_page
+from support.sentences import REPORT
 
 
 def articles(page):
@@ -72,8 +73,8 @@ def test_long_conversations_are_shortened_visibly(tmp_path):
     ]
     table = conversations(8).assign(content=json.dumps({"messages": messages}))
     page = write(table, tmp_path / "r.html", examples=1)
-    assert "… 60 messages left out …" in page.text
-    assert "characters left out" in page.text
+    assert REPORT["messages omitted"] in page.text
+    assert REPORT["characters omitted"] in page.text
     assert "turn 11 " in page.text
     assert "turn 12 " not in page.text
     assert "turn 71 " not in page.text
@@ -90,4 +91,4 @@ def test_content_that_cannot_be_read_is_passed_over(tmp_path):
 
 def test_a_table_without_content_has_no_examples_and_says_so(tmp_path):
     page = write(conversations(20, content=False), tmp_path / "r.html")
-    assert "No transcript of an ended conversation could be shown." in page.text
+    assert REPORT["no transcripts"] in page.text

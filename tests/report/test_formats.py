@@ -18,7 +18,7 @@ import pytest
 
 from promptlift import report
 from promptlift.errors import ConfigError
-from promptlift.report.cells import printed
+from promptlift.report.cells import formatted
 from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
 from promptlift.report.renderers import pdf, renderer_for
 from promptlift.report.renderers.figures import inert_cell
@@ -38,7 +38,7 @@ def pdf_can_be_written():
 needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
 CODE = """
 import sys; sys.path.insert(0, sys.argv[1])
-import report_page as page
+from support import report_page as page
 from promptlift import report
 report.write(page.conversations(30), "p1", sys.argv[2], clock=page.clock, logo=sys.argv[3])
 """
@@ -84,7 +84,7 @@ def test_a_cell_holds_at_most_what_excel_allows():
     cells = ["A" * 40_000, "\U0001f600" * 17_000, "=" * 33_000, "x" * 32_767]
     shown = [row[0] for row in sheet_of(cells).iter_rows(min_row=2, values_only=True)]
     assert all(len(text.encode("utf-16-le")) <= 2 * 32_767 for text in shown)
-    assert [text.endswith("(cut: a cell holds no more)") for text in shown] == [True, True, True, False]
+    assert [text.endswith("(cut: Excel's limit)") for text in shown] == [True, True, True, False]
 
 
 def test_control_characters_and_halves_of_characters_are_seen():
@@ -99,7 +99,7 @@ def test_numbers_that_excel_has_not_are_texts_or_empty():
 
 
 def test_times_are_dates_in_utc_and_say_so():
-    sheet = sheet_of([datetime(2026, 3, 1, 23, 30, tzinfo=UTC), datetime(1850, 1, 1, tzinfo=UTC)], "moment")
+    sheet = sheet_of([datetime(2026, 3, 1, 23, 30, tzinfo=UTC), datetime(1850, 1, 1, tzinfo=UTC)], "time")
     assert [cell.value for cell in sheet["A"]] == [
         "Thing (UTC)",
         datetime(2026, 3, 1, 23, 30),  # noqa: DTZ001  Excel has no zones
@@ -182,14 +182,14 @@ def test_markdown_is_escaped_where_it_must_be(text, markdown):
 
 
 def test_cells_are_printed_by_their_kind():
-    assert printed(Estimate(0.5, 0.25, 0.75), "share") == "50% (25% to 75%)"
-    assert printed(Estimate(12.34, -1.0, float("inf")), "percent") == "+12.3% (−1.0% to +∞%)"
-    assert printed(Estimate(0.5), "share") == "50% (no interval)"
-    assert printed(Part(0, 0), "part") == "–"
-    assert printed(None, "text") == ""
-    assert printed(0.94999, "confidence") == "0.949"
-    assert printed(4.25, "points") == "+4.2"
-    assert printed(datetime(2026, 3, 1, 9, 5, tzinfo=UTC), "moment") == "1 Mar 2026, 09:05"
+    assert formatted(Estimate(0.5, 0.25, 0.75), "share") == "50% (25% to 75%)"
+    assert formatted(Estimate(12.34, -1.0, float("inf")), "percent") == "+12.3% (−1.0% to +∞%)"
+    assert formatted(Estimate(0.5), "share") == "50% (no interval)"
+    assert formatted(Part(0, 0), "part") == "–"
+    assert formatted(None, "text") == ""
+    assert formatted(0.94999, "confidence") == "0.949"
+    assert formatted(4.25, "points") == "+4.2"
+    assert formatted(datetime(2026, 3, 1, 9, 5, tzinfo=UTC), "time") == "1 Mar 2026, 09:05"
 
 
 @pytest.mark.slow
@@ -234,7 +234,7 @@ def test_without_pango_the_error_says_what_to_install(tmp_path):
         tmp_path, "print('advice of its own')\nraise OSError('cannot load library libpango-1.0-0')"
     )
     assert said.startswith(
-        "ConfigError A report as PDF needs the library Pango, which this system lacks (cannot load"
+        "ConfigError A report as PDF needs the library Pango, which is not installed (cannot load"
     )
     assert "apt install libpango-1.0-0" in said
     assert "or write the report as .html" in said

@@ -16,6 +16,7 @@ from promptlift import report
 from promptlift.errors import ConfigError
 from promptlift.report.logo import read_logo
 from support.report_page import clock, conversations, read_page
+from support.sentences import REPORT
 
 
 def picture(kind="PNG", size=(300, 100), mode="RGB", **more):
@@ -91,9 +92,12 @@ def test_every_kind_of_png_is_read(mode):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>", "SVG can carry scripts, save it as PNG"),
-        (b"GIF89a" + bytes(40), "no PNG or JPEG picture"),
-        (b"", "no PNG or JPEG picture"),
+        (
+            b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>",
+            "SVG can contain scripts, so save it as PNG",
+        ),
+        (b"GIF89a" + bytes(40), REPORT["not an image"]),
+        (b"", REPORT["not an image"]),
         (b"\x89PNG\r\n\x1a\n" + bytes(60), "is broken"),
         (b"\xff\xd8\xff" + b"<script>" * 9, "is broken"),
         (noise()[:5000], "is broken"),
@@ -105,7 +109,7 @@ def test_every_kind_of_png_is_read(mode):
             + chunk(b"IEND", b""),
             "pixels|is broken",
         ),
-        (picture(size=(6000, 5000), mode="1"), r"has 6000 × 5000 pixels. A logo is a PNG or JPEG picture"),
+        (picture(size=(6000, 5000), mode="1"), r"has 6000 × 5000 pixels. A logo must be a PNG or JPEG image"),
     ],
     ids=["svg", "gif", "nothing", "zeros", "markup", "cut", "heavy", "bomb", "large"],
 )

@@ -10,12 +10,13 @@ import pytest
 from promptlift import report
 from promptlift.frames.optimizations import optimizations_table
 from promptlift.frames.variants import variants_table
-from promptlift.report.cells import printed
+from promptlift.report.cells import formatted
 from promptlift.report.gather import MAX_OPTIMIZATIONS, gather
-from promptlift.report.optimizations import optimizations, rehearsal_notice
 from promptlift.report.period import Window
+from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from support.report_numbers import exact_tables, html_tables, markdown_tables, sheets, squeezed
 from support.report_page import clock, conversations, read_page
+from support.sentences import REPORT
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}
 
@@ -93,7 +94,7 @@ def material(*tried, sets=None):
 
 def texts(table):
     return [
-        {column.key: printed(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)}
+        {column.key: formatted(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)}
         for row in table.rows
     ]
 
@@ -120,12 +121,12 @@ def test_an_interval_without_an_end_is_said_to_have_none():
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ("staged", "staged, waits for approval"),
-        ("testing", "staged, regression test under way"),
-        ("rejected", "staged, regression test not passed"),
-        ("live", "applied, live now"),
-        ("superseded", "applied, replaced since"),
-        ("rolled_back", "applied, taken back"),
+        ("staged", "staged, awaiting approval"),
+        ("testing", "staged, regression test running"),
+        ("rejected", "staged, regression test failed"),
+        ("live", "applied, current version"),
+        ("superseded", "applied, since replaced"),
+        ("rolled_back", "applied, rolled back"),
         (None, ""),
     ],
 )
@@ -138,11 +139,11 @@ def test_what_became_of_it_is_said(state, words):
 @pytest.mark.parametrize(
     ("status", "reason", "words"),
     [
-        ("completed", "futility", "no winner: hopeless, stopped early"),
+        ("completed", "futility", "no winner: stopped early, could no longer win"),
         ("completed", "budget", "no winner within the budget"),
-        ("completed", "guardrail", "no winner: sentiment or quality suffered"),
+        ("completed", "guardrail", "no winner: sentiment or quality declined"),
         ("completed", None, "no winner"),
-        ("stopped", "stopped", "stopped by hand"),
+        ("stopped", "stopped", "stopped by a person"),
         ("failed", None, "failed"),
         ("running", None, "running"),
     ],
@@ -216,7 +217,7 @@ def test_names_are_redacted():
 
 def test_nothing_tried_is_said_and_a_table_says_nothing():
     made = dataclasses.replace(gather(conversations(9), "p1", Window()), optimizations=pd.DataFrame())
-    assert optimizations(made, redacted=False).paragraphs == ("No variants of these prompts were tried.",)
+    assert optimizations(made, redacted=False).paragraphs == (REPORT["no optimization"],)
     assert optimizations(gather(conversations(9), "p1", Window()), redacted=False) is None
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from promptlift import report
 from promptlift.report import renderers
+from promptlift.report.formatting import interval, percent, plural, signed
 from promptlift.report.period import window_of
 from promptlift.report.redaction import redact
-from promptlift.report.sections import _labels
-from promptlift.report.wording import interval, percent, plural, signed
+from promptlift.report.sections.measures import _labels
 from promptlift.schema.inert import one_line, shorten, visible
 from support.report_page import NOW, clock, conversations
 

@@ -16,6 +16,7 @@ from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.renderers import pdf
 from support.report_numbers import FORMATS, pdf_text
 from support.report_page import clock, conversations, read_page
+from support.sentences import REPORT
 
 SAID = "My name is Quentin Zephyr and parcel Wobblefish never came"
 SECRETS = ("Quentin", "Zephyr", "Wobblefish", "Summarised", "Topicword")
@@ -75,7 +76,7 @@ def test_no_transcript_is_even_read(tmp_path):
         report.write(table.drop(columns="content"), "p1", tmp_path / "r.html", clock=clock, redact=True)
     )
     assert [tag for tag, _ in page.tags].count("article") == 6
-    assert "who may read them finds them by their ids" in page.text
+    assert REPORT["only by id"] in page.text
     assert "p1-c000" in page.text
 
 
@@ -83,7 +84,7 @@ def test_titles_that_repeat_what_was_said_are_withheld_and_counted_together(tmp_
     page = read_page(report.write(confidential(), "p1", tmp_path / "r.html", clock=clock, redact=True))
     assert WITHHELD in page.text
     assert "16 of 24" in page.text
-    assert "No words of the conversations are in this report" in page.text
+    assert REPORT["redacted"] in page.text
 
 
 def test_addresses_and_numbers_are_taken_out_of_titles(tmp_path):

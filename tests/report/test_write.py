@@ -14,8 +14,9 @@ import pytest
 
 from promptlift import analysis, report
 from promptlift.errors import ConfigError, FrameError
-from promptlift.report.wording import percent, signed
+from promptlift.report.formatting import percent, signed
 from support.report_page import NOW, clock, conversations, read_page
+from support.sentences import REPORT
 
 
 def write(source, path, prompt_id="p1", **options):
@@ -80,7 +81,7 @@ def test_the_zone_of_the_clock_does_not_matter(tmp_path):
 def test_the_bytes_do_not_depend_on_the_process(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import report_page as page\nfrom promptlift import report\n"
+        "from support import report_page as page\nfrom promptlift import report\n"
         "report.write(page.conversations(30), 'p1', sys.argv[2], clock=page.clock)"
     )
     texts = []
@@ -118,8 +119,8 @@ def test_without_insights_the_report_says_so(tmp_path):
     table["has_insights"] = pd.array([False] * 12, dtype="boolean")
     table["analyser"] = pd.array([None] * 12, dtype="str")
     page = read_page(write(table, tmp_path / "r.html"))
-    assert "None of the conversations has insights yet" in page.text
-    assert "no conversation with insights yet" in page.text
+    assert REPORT["no insights yet"] in page.text
+    assert "no conversations with insights yet" in page.text
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 29])
@@ -130,12 +131,12 @@ def test_few_conversations_are_said_to_be_few(tmp_path, n):
 
 def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
     page = read_page(write(conversations(60), tmp_path / "r.html"))
-    assert "built-in word-list analyser, without a language model. It is a rough guide" in page.text
+    assert REPORT["word list"] in page.text
     judged = conversations(60).assign(analyser="llm:gpt-4o")
     judged.attrs["promptlift"]["analyser"] = "llm"
     text = read_page(write(judged, tmp_path / "l.html")).text
     assert "word-list" not in text
-    assert "made by a language model, which can be wrong too. Named by the service: llm:gpt-4o." in text
+    assert "from a language model, which can be wrong too. Reported by the service: llm:gpt-4o." in text
 
 
 def test_a_part_is_said_to_be_a_part(tmp_path):
@@ -144,7 +145,7 @@ def test_a_part_is_said_to_be_a_part(tmp_path):
     text = read_page(write(table, tmp_path / "r.html")).text
     assert "Not all conversations could be read." in text
     assert "Counted by the service 900" in text
-    assert "Values that could not be used: sentiment 4" in text
+    assert "Unusable values: sentiment 4" in text
 
 
 def test_several_prompts_stand_side_by_side(tmp_path):
@@ -155,7 +156,7 @@ def test_several_prompts_stand_side_by_side(tmp_path):
     for row in completion.to_dict("records"):
         assert f"{row['completed']} of {row['n']}" in page.text
     assert "p1 (n = 38)" in page.text
-    assert "prompts whose intervals overlap may well differ" in page.text
+    assert REPORT["intervals may overlap"] in page.text
     assert "do not meet" not in page.text
 
 
@@ -198,15 +199,15 @@ def test_the_report_is_where_it_was_wanted(tmp_path):
     [
         (
             "r.docx",
-            r"cannot be written as files ending in '.docx' \('r.docx'\). Supported: .csv, .csv.zip, .htm, .html, ",
+            REPORT["not a docx"] + r"\. Supported: .csv, .csv.zip, .htm, .html, ",
         ),
         (
             "report",
-            r"cannot be written as files without an ending \('report'\). Supported: .csv, .csv.zip, .htm, .html, ",
+            REPORT["not without a suffix"] + r" \('report'\). Supported: .csv, .csv.zip, .htm, .html, ",
         ),
-        ("missing/r.html", r"There is no folder .*missing. Make it first, or choose another place."),
-        ("folder.html", r"folder.html is a folder. Give the name of a file in it, such as "),
-        (".html", r"files without an ending"),
+        ("missing/r.html", r"There is no folder .*missing. Create it first, or choose another one."),
+        ("folder.html", r"folder.html is a folder. Name a file in it, such as "),
+        (".html", REPORT["not without a suffix"]),
     ],
 )
 def test_a_place_that_cannot_be_is_refused_before_anything_is_read(tmp_path, name, message):
@@ -222,7 +223,7 @@ def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
     code = """
         import resource, sys
         sys.path.insert(0, sys.argv[1])
-        import report_page as page
+        from support import report_page as page
         from promptlift import report
         from promptlift.errors import PromptliftError
         table = page.conversations(20)
@@ -235,7 +236,7 @@ def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(Path(__file__).parents[1]), str(tmp_path)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "r.html: File too large. Nothing was changed there. Make room or choose another place" in said
+    assert "r.html: File too large. Nothing was changed. Free some space or choose another path" in said
     assert old.read_text() == "the old one"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "warm.html"]
 
@@ -252,15 +253,15 @@ def test_a_link_is_followed(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"examples": -1}, "examples=-1 is not a number from 0 to 50"),
-        ({"examples": True}, "examples=True is not a number"),
-        ({"examples": 51}, "examples=51 is not a number"),
+        ({"examples": -1}, "examples=-1 is not a whole number from 0 to 50"),
+        ({"examples": True}, "examples=True is not a whole number"),
+        ({"examples": 51}, "examples=51 is not a whole number"),
         ({"period": 0}, "period=0 days is not between"),
         ({"period": "January"}, "period='January' cannot be read. period is a number of days"),
         ({"period": ("2026-02-01", "2026-01-01")}, "ends before it begins"),
         ({"period": ("soon", None)}, "'soon' in period is not a day such as"),
         ({"period": (1, 2)}, "1 in period is not a day"),
-        ({"prompt_id": []}, "names no prompt. Give a name or an id of lift.prompts"),
+        ({"prompt_id": []}, "names no prompt. Pass a name or an id from lift.prompts"),
         ({"prompt_id": ""}, "names no prompt"),
     ],
 )
@@ -287,7 +288,7 @@ def test_rows_taken_out_after_reading_are_said(tmp_path):
     table = conversations(60)
     part = table[table["sentiment"] == "negative"]
     page = read_page(write(part, tmp_path / "r.html"))
-    assert "Rows were taken out of the table or added to it after it was read from the service." in page.text
+    assert REPORT["rows changed"] in page.text
     assert "Counted by the service" not in page.text
     whole = pd.concat([table, conversations(40, prompt_id="p2")], ignore_index=True)
     whole.attrs = table.attrs | {"promptlift": table.attrs["promptlift"] | {"rows": 100, "total": 100}}

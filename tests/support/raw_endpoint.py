@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_request(line: socket.socket) -> bytes:
-    """Give one request, head and body; empty when the client left."""
+    """Return one request, head and body; empty when the client left."""
     received = b""
     while b"\r\n\r\n" not in received:
         piece = line.recv(65536)
@@ -25,7 +25,10 @@ def read_request(line: socket.socket) -> bytes:
     head, _, body = received.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
     while len(body) < length:
-        body += line.recv(65536)
+        piece = line.recv(65536)
+        if not piece:
+            return b""
+        body += piece
     return head + b"\r\n\r\n" + body
 
 
@@ -52,9 +55,10 @@ def left(line: socket.socket) -> bool:
 class RawEndpoint:
     """Hand every connection, with its number, to a function that runs in a thread of its own."""
 
-    def __init__(self, serve: Callable[[socket.socket, int], Any]) -> None:
+    def __init__(self, serve: Callable[[socket.socket, int], Any], host: str = "127.0.0.1") -> None:
         self._serve = serve
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family)
         self._threads: list[threading.Thread] = []
         self._lines: list[socket.socket] = []
         self.connections = 0

@@ -1,4 +1,4 @@
-"""Cells of tables as people read them, and as machines do: one number a column."""
+"""Table cells in two forms: formatted for people, and one plain value per column for machines."""
 
 from __future__ import annotations
 
@@ -8,34 +8,43 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from promptlift.report.document import Column, Estimate, Part, Table
-from promptlift.report.wording import (
+from promptlift.report.formatting import (
     NOTHING,
     confidence,
     count,
+    date_time,
     day,
     interval,
-    moment,
     percent,
     plain_number,
+    points,
     relative,
     signed,
 )
-from promptlift.report.wording import points as in_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from promptlift.report.document import Cell, Document, Headline, Kind
 
-__all__ = ["FORMS", "PlainColumn", "PlainTable", "heading", "plain", "printed", "tables_of", "value_of"]
+__all__ = [
+    "FORMATTERS",
+    "PlainColumn",
+    "PlainTable",
+    "formatted",
+    "heading",
+    "plain",
+    "tables_of",
+    "value_of",
+]
 
-FORMS: Final[dict[str, Callable[[float], str]]] = {
+FORMATTERS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda number: count(int(number)),
     "share": percent,
     "score": signed,
     "confidence": confidence,
     "percent": relative,
-    "points": in_points,
+    "points": points,
     "number": plain_number,
 }
 
@@ -60,14 +69,14 @@ class PlainTable:
 
 
 def heading(column: Column) -> str:
-    """Print the heading of a column."""
-    if column.kind in {"day", "moment"}:
+    """Return the heading of a column."""
+    if column.kind in {"day", "time"}:
         return f"{column.label} (UTC)"
     return f"{column.label} ({column.level}% interval)" if column.level else column.label
 
 
-def printed(cell: Cell, kind: Kind) -> str:
-    """Print a cell."""
+def formatted(cell: Cell, kind: Kind) -> str:
+    """Return a cell as text."""
     if isinstance(cell, str):
         return cell
     if cell is None:
@@ -75,12 +84,12 @@ def printed(cell: Cell, kind: Kind) -> str:
     if isinstance(cell, Part):
         return f"{count(cell.hits)} of {count(cell.total)}" if cell.total else NOTHING
     if isinstance(cell, datetime):
-        return day(cell) if kind == "day" else moment(cell).removesuffix(" UTC")
-    return _printed_number(cell, kind)
+        return day(cell) if kind == "day" else date_time(cell).removesuffix(" UTC")
+    return _formatted_number(cell, kind)
 
 
-def _printed_number(cell: float | Estimate, kind: Kind) -> str:
-    form = FORMS[kind]
+def _formatted_number(cell: float | Estimate, kind: Kind) -> str:
+    form = FORMATTERS[kind]
     if not isinstance(cell, Estimate):
         return form(cell)
     if math.isnan(cell.value):
@@ -89,13 +98,13 @@ def _printed_number(cell: float | Estimate, kind: Kind) -> str:
 
 
 def value_of(number: Headline) -> str:
-    """Print the large number of a headline."""
+    """Return the large number of a headline as text."""
     value = number.estimate.value
-    return NOTHING if math.isnan(value) else FORMS[number.kind](value)
+    return NOTHING if math.isnan(value) else FORMATTERS[number.kind](value)
 
 
 def plain(table: Table) -> PlainTable:
-    """Take compound cells apart."""
+    """Split compound cells into plain columns."""
     columns = tuple(part for column in table.columns for part in _plain_columns(column))
     rows = tuple(
         tuple(
@@ -114,9 +123,7 @@ def _plain_columns(column: Column) -> Iterator[PlainColumn]:
         yield PlainColumn(column.key, label, "count")
         yield PlainColumn(f"{column.key}_of", f"{label}: of", "count")
         return
-    yield PlainColumn(
-        column.key, f"{label} (UTC)" if column.kind in {"day", "moment"} else label, column.kind
-    )
+    yield PlainColumn(column.key, f"{label} (UTC)" if column.kind in {"day", "time"} else label, column.kind)
     if column.level:
         yield PlainColumn(f"{column.key}_low", f"{label}: {column.level}% from", column.kind)
         yield PlainColumn(f"{column.key}_high", f"{label}: {column.level}% to", column.kind)
@@ -136,7 +143,7 @@ def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | dateti
 
 
 def tables_of(document: Document) -> tuple[Table, ...]:
-    """Give every table of a document: the headline numbers, those of the sections, the examples."""
+    """Return every table of a document: the headline numbers, those of the sections, the examples."""
     found = [_headline_table(document)]
     found += [table for section in document.sections for table in section.tables if table.name != "prompts"]
     examples = _example_table(document)
@@ -164,18 +171,18 @@ def _headline_table(document: Document) -> Table:
 def _example_table(document: Document) -> Table:
     shown = [one for section in document.sections for one in section.transcripts]
     compared = len(document.headlines) > 1
-    said = any(one.turns for one in shown)
+    has_turns = any(one.turns for one in shown)
     columns = [Column("example", "Example", "count"), Column("conversation_id", "Conversation")]
     columns += [Column("prompt", "Prompt")] if compared else []
-    columns += [Column("outcome", "Outcome"), Column("started_at", "Started", "moment")]
-    if said:
-        columns += [Column("role", "Role"), Column("sent_at", "Sent", "moment")]
-        columns += [Column("text", "Text"), Column("cut", "Left out")]
+    columns += [Column("outcome", "Outcome"), Column("started_at", "Started", "time")]
+    if has_turns:
+        columns += [Column("role", "Role"), Column("sent_at", "Sent", "time")]
+        columns += [Column("text", "Text"), Column("cut", "Omitted")]
     rows: list[tuple[Cell, ...]] = []
     for number, one in enumerate(shown, 1):
         prompt = (one.prompt,) if compared else ()
         named = (number, one.conversation_id, *prompt, one.outcome, one.started_at)
-        if said:
+        if has_turns:
             rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
         else:
             rows.append(named)

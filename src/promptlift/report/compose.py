@@ -1,35 +1,65 @@
-"""From gathered conversations to a document: every number is one that ``promptlift.analysis`` gave."""
+"""Compose the document of a report from its data; every number comes from ``promptlift.analysis``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
-from promptlift.report import explanations, sections
-from promptlift.report.differences import differences
 from promptlift.report.document import Document, HeadlineGroup, Section
-from promptlift.report.examples import find_examples
-from promptlift.report.gather import GROUP
-from promptlift.report.headlines import CARDS, headlines, side_by_side
-from promptlift.report.optimizations import optimizations, rehearsal_notice
+from promptlift.report.formatting import count, day, plural
+from promptlift.report.gather import GROUP, gather
+from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
-from promptlift.report.wording import count, day, plural
+from promptlift.report.sections import explanations, measures
+from promptlift.report.sections.differences import differences
+from promptlift.report.sections.examples import MAX_EXAMPLES, find_examples
+from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
+from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
     from promptlift.report.document import Logo
     from promptlift.report.gather import Material
-    from promptlift.report.period import Window
+    from promptlift.report.period import PeriodLike, Window
 
-__all__ = ["compose"]
+__all__ = ["build", "compose"]
 
 _TITLE_CHARS: Final = 120
-_SAID_CHARS: Final = 4_000
+_EVIDENCE_CHARS: Final = 4_000
+
+
+def build(
+    source: Any,
+    prompt_id: str | Sequence[str] | None,
+    *,
+    title: str | None,
+    logo: Logo | None,
+    redacted: bool,
+    examples: int,
+    period: PeriodLike,
+    clock: Callable[[], datetime] | None,
+) -> Document:
+    """Read a source and compose the document; the parameters are those of ``report.write``."""
+    if type(examples) is not int or not 0 <= examples <= MAX_EXAMPLES:
+        raise ValueError(f"examples={examples!r} is not a whole number from 0 to {MAX_EXAMPLES}.")
+    now = clock() if clock is not None else datetime.now(UTC)
+    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
+    window = window_of(period, now)
+    return compose(
+        gather(source, prompt_id, window),
+        window=window,
+        now=now,
+        title=title,
+        logo=logo,
+        redacted=redacted,
+        examples=examples,
+    )
 
 
 def compose(
@@ -42,26 +72,26 @@ def compose(
     redacted: bool,
     examples: int,
 ) -> Document:
-    """Make the document.
+    """Compose the document.
 
     Parameters
     ----------
     material
-        What was gathered.
+        The data of the report.
     window
         Its period.
     now
-        Time that the report bears.
+        Time of the report.
     title
-        Title, or ``None`` for one from the prompt's name.
+        Title, or ``None`` to use the name of the prompt.
     logo
-        Picture beside the title.
+        Image next to the title.
     redacted
-        Whether everything that was said in conversations is left out.
+        Whether to omit everything that was said in conversations.
     examples
-        How many conversations to show.
+        Number of example conversations.
     """
-    table = _harmless(material.conversations, redacted=redacted)
+    table = _with_safe_titles(material.conversations, redacted=redacted)
     material = replace(material, conversations=table)
     overview = analysis.prompt_overview(table, by=material.by)
     rows = _row_of_each(overview, material)
@@ -73,9 +103,9 @@ def compose(
         parts.append(differences(table, material))
     if len(table):
         parts += [
-            sections.completion(table, material, rows),
-            sections.sentiment(table, material, rows),
-            sections.issues(table, material, quoted=not redacted),
+            measures.completion(table, material, rows),
+            measures.sentiment(table, material, rows),
+            measures.issues(table, material, quoted=not redacted),
         ]
     parts.append(optimizations(material, redacted=redacted))
     if len(table):
@@ -103,8 +133,8 @@ def compose(
     )
 
 
-def _harmless(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
-    """Make the titles of issues harmless before they become labels of pictures."""
+def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
+    """Return the table with issue titles that are safe as labels of figures."""
     cleaned = table.assign(issues=[_clean_issues(cell, redacted=redacted) for cell in table["issues"]])
     cleaned.attrs = table.attrs
     return cleaned
@@ -124,7 +154,7 @@ def _clean_issues(cell: Any, *, redacted: bool) -> Any:
 
 
 def _without_quotes(title: str, evidence: Any) -> str:
-    if isinstance(evidence, str) and repeats(title, evidence[:_SAID_CHARS]):
+    if isinstance(evidence, str) and repeats(title, evidence[:_EVIDENCE_CHARS]):
         return WITHHELD
     return redact(title)
 
@@ -133,8 +163,8 @@ def _row_of_each(overview: pd.DataFrame, material: Material) -> list[tuple[str, 
     records = overview.to_dict("records")
     if not material.compared:
         return [(material.names[0], {str(k): v for k, v in records[0].items()})]
-    found = {record[GROUP]: {str(k): v for k, v in record.items()} for record in records}
-    return [(name, found.get(name)) for name in material.names]
+    by_name = {record[GROUP]: {str(k): v for k, v in record.items()} for record in records}
+    return [(name, by_name.get(name)) for name in material.names]
 
 
 def _title(material: Material) -> str:
@@ -168,15 +198,13 @@ def _examples(material: Material, wanted: int, *, redacted: bool) -> Section | N
         return None
     found = find_examples(material, wanted, redacted=redacted)
     if not found:
-        return Section("examples", "Examples", ("No transcript of an ended conversation could be shown.",))
+        return Section("examples", "Examples", ("There is no transcript of an ended conversation to show.",))
     failed = sum(one.outcome == "failed" for one in found)
     words = (
         f"{plural(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
-        "as the analyser judged them. They are drawn by a fixed rule that prefers different issues; their number says "
+        "according to the analyser. They are chosen by a fixed rule that prefers different issues, so their numbers say "
         "nothing about how often either happens."
     )
     if redacted:
-        words += (
-            " What was said in them is left out of this report; who may read them finds them by their ids."
-        )
+        words += " Their transcripts are omitted from this report; look them up by their ids."
     return Section("examples", "Examples", (words,), transcripts=tuple(found))

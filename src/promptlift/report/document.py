@@ -1,8 +1,8 @@
-"""What a report says, whatever the format: plain texts, numbers ready to print, and pictures as SVG.
+"""The document model of a report, the same for every format: texts, numbers, tables, and figures as SVG.
 
-Texts are as they are, unescaped: each renderer makes them harmless in its own way. They hold no control characters,
-because ``schema.inert.visible`` went over everything that came from outside. Numbers are numbers: each renderer prints them, or
-writes them as they are.
+Texts are not escaped: each renderer escapes them for its format. They have no control characters, because
+``schema.inert.visible`` removed them from everything that came from outside. Numbers are numbers: each renderer formats
+them, or writes them as they are.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ __all__ = [
 ]
 
 Kind = Literal[
-    "text", "count", "share", "score", "percent", "points", "confidence", "part", "number", "day", "moment"
+    "text", "count", "share", "score", "percent", "points", "confidence", "part", "number", "day", "time"
 ]
-"""What a column holds.
+"""The kind of values in a column.
 
 ``share`` is a fraction from 0 to 1, ``score`` a number from -1 to 1, ``percent`` a relative change in percent, ``points`` a
 difference in percentage points, ``confidence`` a probability that must not be
-rounded up, ``part`` a number of a total, ``number`` any number, ``day`` and ``moment`` times in UTC.
+rounded up, ``part`` a count out of a total, ``number`` any number, ``day`` and ``time`` times in UTC.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with the ends of its interval; NaN where there is none."""
+    """A number with the bounds of its interval; NaN where there is none."""
 
     value: float
     low: float = math.nan
@@ -55,7 +55,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many of a total."""
+    """A count out of a total."""
 
     hits: int
     total: int
@@ -66,18 +66,18 @@ Cell = str | int | float | datetime | Estimate | Part | None
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One number at the top.
+    """One headline number.
 
     Attributes
     ----------
     label
-        What it is.
+        Its name.
     kind
         ``share``, ``score`` or ``count``.
     estimate
         The number and its 95% interval.
     basis
-        How many conversations it rests on, and how many of them were counted, where that means something.
+        The number of conversations, and where it applies how many of them were counted.
     detail
         Its interval and size in words.
     """
@@ -91,7 +91,7 @@ class Headline:
 
 @dataclass(frozen=True, slots=True)
 class HeadlineGroup:
-    """The headline numbers of one prompt; the name is empty when the report is about one."""
+    """The headline numbers of one prompt; the name is empty when there is only one prompt."""
 
     name: str
     numbers: tuple[Headline, ...]
@@ -99,7 +99,7 @@ class HeadlineGroup:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence that must be read before the numbers."""
+    """A sentence to read before the numbers."""
 
     kind: Literal["warning", "note"]
     text: str
@@ -112,11 +112,11 @@ class Column:
     Attributes
     ----------
     key
-        Its name in files for machines.
+        Its name in machine-readable files.
     label
         Its name for people.
     kind
-        What its cells are; a cell of any kind may be ``None``.
+        The kind of its cells; a cell of any kind may be ``None``.
     level
         Coverage of the intervals in percent when the cells are ``Estimate``, else ``None``.
     """
@@ -136,9 +136,9 @@ class Table:
     name
         Short name, unique in the document.
     title
-        What it shows, for people.
+        Title for people.
     folded
-        Whether it repeats a picture, so that a page may show it on request only.
+        Whether it repeats a figure, so that a page may fold it.
     """
 
     name: str
@@ -150,16 +150,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture.
+    """A figure.
 
     Attributes
     ----------
     name
         Short name, unique in the document.
     alt
-        The picture in a sentence, for who cannot see it.
+        The figure in a sentence, for those who cannot see it.
     paint
-        Gives an ``<svg>`` element without outside references. Formats without pictures never call it.
+        Returns an ``<svg>`` element without external references. Formats without figures never call it.
     """
 
     name: str
@@ -170,7 +170,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of an example, or the mark of a gap (role ``gap``)."""
+    """One message of an example, or a gap (role ``gap``)."""
 
     role: Literal["user", "assistant", "system", "gap"]
     text: str
@@ -193,7 +193,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Logo:
-    """A picture that was checked and written anew: PNG or JPEG, with its size in pixels."""
+    """An image that was checked and re-encoded: PNG or JPEG, with its size in pixels."""
 
     data: bytes
     kind: Literal["png", "jpeg"]
@@ -203,7 +203,7 @@ class Logo:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report: paragraphs first, then pictures, tables and transcripts."""
+    """A section of the report: paragraphs first, then figures, tables and transcripts."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Pictures as SVG that can stand inside a page: text as text, no ids that clash, the same bytes every time."""
+"""Figures as SVG for embedding in a page: text as text, unique ids, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure as Canvas
+from matplotlib.figure import Figure
 
 from promptlift import plots
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["paint_issues", "paint_lift", "paint_sentiment", "paint_trend"]
 
 _WIDTH: Final = 9.2
-# Room below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
+# Space below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
 _FOOT: Final = 0.78
 _DATES: Final = 0.2
 _NO_METADATA: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -34,25 +34,25 @@ _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg
 
 
 def paint_trend(table: pd.DataFrame) -> str:
-    """Draw the answer of ``analysis.completion_trend``."""
+    """Draw the result of ``analysis.completion_trend``."""
     return _paint("trend", lambda ax: plots.completion_trend(table, ax=ax), 3.9, 0.85, _DATES)
 
 
 def paint_sentiment(table: pd.DataFrame) -> str:
-    """Draw the answer of ``analysis.sentiment_distribution``."""
+    """Draw the result of ``analysis.sentiment_distribution``."""
     groups = max(1, len(table) // 3)
     height = 3.0 + 0.22 * min(groups, 6)
     return _paint("sentiment", lambda ax: plots.sentiment_distribution(table, ax=ax), height, 1.15)
 
 
 def paint_issues(table: pd.DataFrame) -> str:
-    """Draw the answer of ``analysis.issues``."""
+    """Draw the result of ``analysis.issues``."""
     height = 1.4 + 0.46 * max(2, int(table["issue"].nunique()))
     return _paint("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2)
 
 
 def paint_lift(table: pd.DataFrame) -> str:
-    """Draw the variants of one optimization, as ``lift.variants`` gives them."""
+    """Draw the variants of one optimization, as returned by ``lift.variants``."""
     measured = table[table["lift"].notna()]
     panels = measured["stage"].astype("str").nunique()
     height = 1.75 + 0.55 * max(2, len(measured)) + 0.45 * panels
@@ -65,11 +65,11 @@ def _paint(
     """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
     out = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
-        # The reader's browser has fonts for scripts that the measuring font lacks.
+        # The reader's browser has fonts for scripts that this font lacks.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcdefaults()
         mpl.rcParams.update(_settings(name))
-        figure = Canvas(figsize=(_WIDTH, height))
+        figure = Figure(figsize=(_WIDTH, height))
         foot = _FOOT + more
         FigureCanvasSVG(figure)
         ax = figure.add_axes(
@@ -87,7 +87,7 @@ def _paint(
 
 def _settings(name: str) -> Any:
     return {
-        # Text stays text: readable in every script, small, and found by a search.
+        # Text stays text: readable in every script, small, and searchable.
         "svg.fonttype": "none",
         "svg.hashsalt": name,
         "font.size": 10.5,
@@ -97,7 +97,7 @@ def _settings(name: str) -> Any:
 
 
 def _inline(svg: str, name: str) -> str:
-    """Take out what only a file of its own needs, and make ids unique among the pictures of a page."""
+    """Remove what only a standalone file needs, and make ids unique on the page."""
     svg = _STYLE.sub("", _METADATA.sub("", _HEAD.sub("", svg)))
     svg = _SIZE.sub(lambda found: f"<svg {found.group(1) or ''}", svg, count=1)
     svg = _GROUP_ID.sub("<g", svg)

@@ -1,4 +1,4 @@
-"""Where a report is written, and what is said when it cannot be."""
+"""Check the path of a report and write it there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check_target", "write_report_file"]
 
 
 def check_target(path: Path) -> None:
-    """Refuse a place where no file can be written, before any work is done.
+    """Refuse a path that cannot be written, before any work is done.
 
     Raises
     ------
@@ -22,15 +22,13 @@ def check_target(path: Path) -> None:
         When the path is a folder, or its folder does not exist.
     """
     if path.is_dir():
-        raise ConfigError(
-            f"{path} is a folder. Give the name of a file in it, such as {path / 'report.html'}."
-        )
+        raise ConfigError(f"{path} is a folder. Name a file in it, such as {path / 'report.html'}.")
     if not path.parent.is_dir():
-        raise ConfigError(f"There is no folder {path.parent}. Make it first, or choose another place.")
+        raise ConfigError(f"There is no folder {path.parent}. Create it first, or choose another one.")
 
 
 def write_report_file(path: Path, data: bytes) -> None:
-    """Write a report; a file that was there before stays as it was when that fails.
+    """Write a report; an existing file stays as it is when that fails.
 
     Raises
     ------
@@ -42,5 +40,5 @@ def write_report_file(path: Path, data: bytes) -> None:
     except OSError as error:
         raise PromptliftError(
             f"The report could not be written to {path}: {error.strerror or error}. "
-            "Nothing was changed there. Make room or choose another place, and write it again."
+            "Nothing was changed. Free some space or choose another path, and write it again."
         ) from error

@@ -1,4 +1,4 @@
-"""Everything a report needs from its source: one table, the names of its prompts, and how complete it is."""
+"""Gather the data of a report from its source: one table, the names of the prompts, and its completeness."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "i
 _HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
 _NAME_CHARS: Final = 80
 MAX_OPTIMIZATIONS: Final = 20
-"""The variants of more are not read."""
+"""Most optimizations whose variants are read."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the source said about its answer; ``changed`` when the table is not as it was read any more."""
+    """What the source reports about the data; ``changed`` when the table was modified after it was read."""
 
     rows: int
     total: int | None
@@ -42,20 +42,20 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Material:
-    """What a report is made from.
+    """The data of a report.
 
     Attributes
     ----------
     conversations
-        One row a conversation; column ``prompt`` has the name shown.
+        One row per conversation; the column ``prompt`` has the name shown.
     names
-        The prompts by the names shown, in the order asked for.
+        The names shown of the prompts, in the requested order.
     prompts
-        Name shown to what is known about the prompt.
+        What is known about each prompt, by the name shown.
     content_of
-        Gives the transcript of a conversation, or ``None`` when it cannot be had.
+        Returns the transcript of a conversation, or ``None`` when there is none.
     optimizations, variants
-        What was tried on the prompts in the period; ``None`` when the source cannot say.
+        The optimizations of the prompts in the period; ``None`` when the source has none to offer.
     """
 
     conversations: pd.DataFrame
@@ -67,7 +67,7 @@ class Material:
     variants: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def name_of(self, prompt_id: Any) -> str:
-        """Give the name shown for a prompt."""
+        """Return the name shown of a prompt."""
         return next(
             (name for name, prompt in self.prompts.items() if prompt.get("prompt_id") == prompt_id), "–"
         )
@@ -79,31 +79,30 @@ class Material:
 
     @property
     def by(self) -> str | None:
-        """The column that names groups, when there are several."""
+        """The group column when there are several prompts, else None."""
         return GROUP if self.compared else None
 
 
 def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -> Material:
-    """Read a source.
+    """Gather the data of a report from a source.
 
     Parameters
     ----------
     source
         A workspace, or a conversations table with insights.
     prompt_id
-        One prompt by its name or id, several to compare, or ``None`` for all conversations of a table. A table knows
-        prompts by their ids only.
+        A prompt's name or id, several to compare, or ``None`` for all conversations of a table. A table has ids only.
     window
-        Which conversations count.
+        The period of the report.
 
     Raises
     ------
     FrameError
         When a table lacks a column.
     NotFound
-        When the service has no such prompt; the message has near names.
+        When the service has no such prompt; the message suggests similar names.
     TypeError
-        When the source is neither.
+        When the source is neither a workspace nor a pandas table.
     ValueError
         When ``prompt_id`` names nothing, or a table has no row of it.
     """
@@ -131,7 +130,7 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     parts = [
         _inside(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
     ]
-    # Empty tables add nothing but doubts about dtypes.
+    # Empty tables would only change dtypes.
     filled = [part for part in parts if len(part)]
     table = (
         pd.concat(filled, ignore_index=True)
@@ -139,14 +138,18 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         else (filled or parts)[0].reset_index(drop=True)
     )
     analysers.discard(None)
-    said = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
-    table.attrs = {"promptlift": {"table": "conversations", "analyser": said}} if said else {}
+    analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
+    table.attrs = {"promptlift": {"table": "conversations", "analyser": analyser}} if analyser else {}
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
-    return Material(table, tuple(names), prompts, provenance, content_of, *_tried(source, ids, window))
+    return Material(
+        table, tuple(names), prompts, provenance, content_of, *_optimizations(source, ids, window)
+    )
 
 
-def _tried(source: Any, ids: list[str | None], window: Window) -> tuple[pd.DataFrame | None, pd.DataFrame]:
-    """Read what was tried on the prompts, where the source has that."""
+def _optimizations(
+    source: Any, ids: list[str | None], window: Window
+) -> tuple[pd.DataFrame | None, pd.DataFrame]:
+    """Read the optimizations of the prompts and their variants, where the source has them."""
     if isinstance(source, pd.DataFrame) or not (
         hasattr(source, "optimizations") and hasattr(source, "variants")
     ):
@@ -154,9 +157,11 @@ def _tried(source: Any, ids: list[str | None], window: Window) -> tuple[pd.DataF
     read = [source.optimizations(prompt_id=one) for one in ids]
     filled = [table for table in read if len(table)]
     tried = pd.concat(filled, ignore_index=True) if filled else read[0]
-    tried = tried[window.holds(tried["created_at"])].sort_values("created_at", ascending=False, kind="stable")
-    doubts = [(table.attrs.get("promptlift") or {}).get("completeness") for table in read]
-    tried.attrs = {"completeness": next(filter(None, doubts), None)}
+    tried = tried[window.contains(tried["created_at"])].sort_values(
+        "created_at", ascending=False, kind="stable"
+    )
+    caveats = [(table.attrs.get("promptlift") or {}).get("completeness") for table in read]
+    tried.attrs = {"completeness": next(filter(None, caveats), None)}
     begun = tried[tried["status"].astype("str") != "queued"]["optimization_id"].head(MAX_OPTIMIZATIONS)
     return tried, source.variants(list(begun)) if len(begun) else pd.DataFrame()
 
@@ -167,7 +172,7 @@ def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:
     given: list[Any] = [prompt_id] if isinstance(prompt_id, str) else list(dict.fromkeys(prompt_id))
     if not given or any(not isinstance(one, str) or not one for one in given):
         raise ValueError(
-            f"prompt_id={prompt_id!r} names no prompt. Give a name or an id of lift.prompts(), or a list to compare."
+            f"prompt_id={prompt_id!r} names no prompt. Pass a name or an id from lift.prompts(), or a list to compare."
         )
     return [*given]
 
@@ -186,7 +191,7 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
     table = source.prompts()
     known = {str(row["prompt_id"]): row for row in table.to_dict("records")}
     for one in ids:
-        if one is not None:  # the list of prompts does not say what they are for
+        if one is not None:  # the list of prompts has no objectives
             prompt = source.client.prompts.get(one)
             known.setdefault(one, {"prompt_id": one, "name": prompt.name})["objective"] = prompt.objective
     return known
@@ -211,18 +216,20 @@ def _inside(table: pd.DataFrame, window: Window) -> pd.DataFrame:
         return table
     times = [name for name in ("started_at", "created_at") if name in table.columns]
     if not times:
-        raise FrameError(["started_at"], [str(name) for name in table.columns], hint="A period needs times.")
+        raise FrameError(
+            ["started_at"], [str(name) for name in table.columns], hint="A period needs a column of times."
+        )
     started = pd.to_datetime(table[times[0]], utc=True)
     if len(times) > 1:
         started = started.fillna(pd.to_datetime(table[times[1]], utc=True))
-    return table[window.holds(started)]
+    return table[window.contains(started)]
 
 
-def _provenance(said: list[Any], rows: list[int]) -> Provenance:
-    facts = [one for one in said if isinstance(one, dict)]
-    if not facts or len(facts) < len(said):
+def _provenance(attrs: list[Any], rows: list[int]) -> Provenance:
+    facts = [one for one in attrs if isinstance(one, dict)]
+    if not facts or len(facts) < len(attrs):
         return Provenance(sum(rows), None, None)
-    # A table keeps its origin when rows are taken out of it or added: then what it says is of another table.
+    # A table keeps its attrs when rows are removed or added; then they describe another table.
     changed = any(one.get("rows", count) != count for one, count in zip(facts, rows, strict=True))
     totals = [one["total"] for one in facts if isinstance(one.get("total"), int)]
     warnings: Counter[str] = Counter()

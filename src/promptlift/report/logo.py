@@ -1,4 +1,4 @@
-"""A picture beside the title: read within bounds, and written anew so that nothing but pixels is passed on."""
+"""The logo of a report: size-limited, and re-encoded so that only its pixels are shared."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ LogoLike = str | os.PathLike[str] | bytes | None
 
 _FILE_BYTES: Final = 5 * 1024 * 1024
 _PIXELS: Final = 25_000_000
-# Twice what is shown, for screens with small pixels.
+# Twice the size shown, for high-resolution screens.
 _WIDTH, _HEIGHT = 640, 240
-_NEED: Final = "A logo is a PNG or JPEG picture of at most 5 MB and 25 million pixels"
+_NEED: Final = "A logo must be a PNG or JPEG image of at most 5 MB and 25 million pixels"
 
 
 def read_logo(given: LogoLike) -> Logo | None:
-    """Check a picture and write it anew: smaller if it is large, without comments, places and other data.
+    """Check an image and re-encode it: smaller if it is large, without comments, locations or other metadata.
 
     Parameters
     ----------
     given
-        A file or its bytes; ``None`` gives ``None``.
+        A file or its bytes; ``None`` returns ``None``.
 
     Raises
     ------
     ConfigError
-        When it is no PNG or JPEG picture, cannot be read or is too large.
+        When it is not a PNG or JPEG image, cannot be read or is too large.
     """
     if given is None:
         return None
@@ -45,9 +45,9 @@ def read_logo(given: LogoLike) -> Logo | None:
     if len(data) > _FILE_BYTES:
         raise ConfigError(f"{name} is larger than 5 MB. {_NEED}.")
     if not data.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")):
-        more = ": SVG can carry scripts, save it as PNG" if b"<svg" in data[:4096].lower() else ""
-        raise ConfigError(f"{name} is no PNG or JPEG picture{more}. {_NEED}.")
-    return _anew(data, name)
+        more = "; SVG can contain scripts, so save it as PNG" if b"<svg" in data[:4096].lower() else ""
+        raise ConfigError(f"{name} is not a PNG or JPEG image{more}. {_NEED}.")
+    return _reencode(data, name)
 
 
 def _read(path: Path) -> bytes:
@@ -59,29 +59,29 @@ def _read(path: Path) -> bytes:
         raise ConfigError(f"The logo {path} cannot be read: {reason}. {_NEED}.") from error
 
 
-def _anew(data: bytes, name: str) -> Logo:
+def _reencode(data: bytes, name: str) -> Logo:
     from PIL import Image, ImageFile, ImageOps  # noqa: PLC0415  only a report with a logo needs it
 
-    # WeasyPrint lets Pillow make up what is missing in a picture, for the whole process.
+    # WeasyPrint makes Pillow accept truncated images in the whole process.
     lenient, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
     try:
         with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as opened:
             (width, height), photo = opened.size, opened.format == "JPEG"
             small = width * height <= _PIXELS
-            picture = _plain_pixels(ImageOps.exif_transpose(opened), photo=photo) if small else None
-    except Exception as error:  # a broken picture fails in many ways
+            image = _plain_pixels(ImageOps.exif_transpose(opened), photo=photo) if small else None
+    except Exception as error:  # a broken image fails in many ways
         raise ConfigError(f"{name} is broken: {str(error)[:200]}. {_NEED}.") from error
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
-    if picture is None:
+    if image is None:
         raise ConfigError(f"{name} has {width} × {height} pixels. {_NEED}.")
-    picture.thumbnail((_WIDTH, _HEIGHT))
+    image.thumbnail((_WIDTH, _HEIGHT))
     out = io.BytesIO()
     if photo:
-        picture.save(out, "JPEG", quality=90)
+        image.save(out, "JPEG", quality=90)
     else:
-        picture.save(out, "PNG")
-    return Logo(out.getvalue(), "jpeg" if photo else "png", picture.width, picture.height)
+        image.save(out, "PNG")
+    return Logo(out.getvalue(), "jpeg" if photo else "png", image.width, image.height)
 
 
 def _plain_pixels(opened: Image, *, photo: bool) -> Image:
@@ -89,5 +89,5 @@ def _plain_pixels(opened: Image, *, photo: bool) -> Image:
 
     clear = not photo and (opened.mode in {"LA", "PA", "RGBA"} or "transparency" in opened.info)
     pixels = opened.convert("RGBA" if clear else "RGB")
-    # A new picture: what the file said besides its pixels stays behind.
+    # A new image, without the metadata of the file.
     return Image.frombytes(pixels.mode, pixels.size, pixels.tobytes())

@@ -1,4 +1,4 @@
-"""Which days a report is about."""
+"""The period of a report."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from promptlift.report.wording import day
+from promptlift.report.formatting import day
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["PeriodLike", "Window", "window_of"]
 
-Moment = date | datetime | str | None
-PeriodLike = int | Sequence[Moment] | None
+Bound = date | datetime | str | None
+PeriodLike = int | Sequence[Bound] | None
 _HELP = (
     "period is a number of days up to now, or (first day, last day) such as ('2026-01-01', '2026-01-31'); "
     "either may be None."
@@ -26,14 +26,14 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Window:
-    """From ``start`` up to but not including ``end``, in UTC; ``None`` is open."""
+    """From ``start`` up to but not including ``end``, in UTC; ``None`` is unbounded."""
 
     start: datetime | None = None
     end: datetime | None = None
     words: str = ""
 
-    def holds(self, times: pd.Series[Any]) -> NDArray[Any]:
-        """Tell which times lie inside. Without borders all do, also unknown ones."""
+    def contains(self, times: pd.Series[Any]) -> NDArray[Any]:
+        """Return which times are inside. Without bounds all are, also unknown ones."""
         kept = pd.Series(data=True, index=times.index)
         if self.start is not None:
             kept &= times >= pd.Timestamp(self.start)
@@ -58,13 +58,13 @@ def window_of(period: PeriodLike, now: datetime) -> Window:
         return Window(now - timedelta(days=period), None, f"last {period} days")
     if isinstance(period, str) or not isinstance(period, Sequence) or len(period) != 2:
         raise ValueError(f"period={period!r} cannot be read. {_HELP}")
-    start, end = _border(period[0], last=False), _border(period[1], last=True)
+    start, end = _bound(period[0], last=False), _bound(period[1], last=True)
     if start is not None and end is not None and start >= end:
         raise ValueError(f"period={tuple(period)!r} ends before it begins. {_HELP}")
     return Window(start, end, _words(start, end))
 
 
-def _border(value: Moment, *, last: bool) -> datetime | None:
+def _bound(value: Bound, *, last: bool) -> datetime | None:
     if value is None:
         return None
     if isinstance(value, str):

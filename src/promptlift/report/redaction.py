@@ -1,4 +1,4 @@
-"""Words of conversations kept out of a report that is passed on."""
+"""Keep the words of conversations out of a report that is shared."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ["REDACTION_NOTE", "WITHHELD", "redact", "repeats"]
 
 WITHHELD: Final = "(title withheld: it repeats what was said)"
 REDACTION_NOTE: Final = (
-    "No words of the conversations are in this report: no transcripts, no quotes, no summaries. Titles of issues are the "
-    "analyser's own; e-mail addresses, links and numbers of five or more digits are taken out of them, and titles that "
-    "repeat the words they rest on are withheld. Names in titles are not recognised: read them before you pass the "
-    "report on."
+    "This report contains no words of the conversations: no transcripts, quotes or summaries. Titles of issues are "
+    "written by the analyser; e-mail addresses, links and numbers of five or more digits are removed from them, and "
+    "titles that repeat what was said are withheld. Names in titles are not recognised, so read them before you share "
+    "the report."
 )
 
 _RUN: Final = 4
 _WORDS: Final = re.compile(r"\w+")
-# Every repetition is bounded: a hostile text must not cost more than an honest one.
+# Every repetition is bounded, so that a hostile text takes no longer than others.
 _PATTERNS: Final = (
     (re.compile(r"[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"), "[e-mail]"),
     (re.compile(r"\b(?:https?|ftp)://[^\s<>\"']{1,2000}|\bwww\.[^\s<>\"']{1,2000}", re.IGNORECASE), "[link]"),
@@ -27,7 +27,7 @@ _PATTERNS: Final = (
 
 
 def redact(text: str) -> str:
-    """Put marks in place of e-mail addresses, links, account numbers and long numbers.
+    """Replace e-mail addresses, links, account numbers and long numbers by placeholders.
 
     >>> redact("Write to jo@example.org or call +44 20 7946 0999 about order 4821.")
     'Write to [e-mail] or call [number] about order 4821.'
@@ -38,7 +38,7 @@ def redact(text: str) -> str:
 
 
 def repeats(title: str, said: str) -> bool:
-    """Tell whether a title holds four or more words in a row of what was said, or all of it.
+    """Whether a title repeats four or more consecutive words of what was said, or all of it.
 
     >>> repeats("Customer says my name is Jo Doe", "Hello, my name is Jo Doe!")
     True
@@ -49,5 +49,5 @@ def repeats(title: str, said: str) -> bool:
     run = min(_RUN, len(theirs))
     if run == 0 or len(mine) < run:
         return False
-    heard = {tuple(theirs[place : place + run]) for place in range(len(theirs) - run + 1)}
-    return any(tuple(mine[place : place + run]) in heard for place in range(len(mine) - run + 1))
+    runs = {tuple(theirs[place : place + run]) for place in range(len(theirs) - run + 1)}
+    return any(tuple(mine[place : place + run]) in runs for place in range(len(mine) - run + 1))

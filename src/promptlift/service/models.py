@@ -1,32 +1,40 @@
-"""Which language model optimizations run on: the configured endpoint, or the rehearsal."""
+"""Which model and which judge this process uses: the configured endpoint, or the stand-ins for one."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptlift.errors import ConfigError, PromptliftError
-from promptlift.service.llm.budget import Budget
-from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.circuit import Circuit
+from promptlift.service.insights.judge import OneByOne
+from promptlift.service.insights.lexicon.process import LexiconProcess
+from promptlift.service.insights.llm_judge import LlmJudge
+from promptlift.service.llm import LlmSettings
+from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.retry import Circuit
 from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
+    from promptlift.service.llm.served import ServedModels
     from promptlift.service.optimizations.tasks import OptimizationTasks
 
-__all__ = ["Models"]
+__all__ = ["ChosenJudge", "Models", "choose_judge"]
 
 CALLS_AT_A_TIME: Final = 8
-PATIENCE_SECONDS: Final = 60.0
+SECONDS_UNTIL_DOWN: Final = 60.0
+# Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
+_JUDGEMENTS_AT_A_TIME: Final = 8
 Number = TypeVar("Number", int, float)
 _KINDS: Final[dict[object, str]] = {int: "a whole number", float: "a number"}
 
 
 class Models:
-    """Gives each run its view of the model.
+    """Make each run its view of the model.
 
     Parameters
     ----------
@@ -34,8 +42,8 @@ class Models:
         The configured endpoint; ``None`` without one.
     at_a_time
         Model calls side by side over all runs of the process.
-    patience
-        Seconds after which an endpoint that answers nothing counts as gone.
+    seconds_until_down
+        Seconds without any answer after which the endpoint counts as down.
     """
 
     def __init__(
@@ -43,11 +51,11 @@ class Models:
         client: ChatClient | None,
         *,
         at_a_time: int = CALLS_AT_A_TIME,
-        patience: float = PATIENCE_SECONDS,
+        seconds_until_down: float = SECONDS_UNTIL_DOWN,
     ) -> None:
         self._client = client
         self._budget = Budget(at_a_time)
-        self._patience = patience
+        self._seconds_until_down = seconds_until_down
 
     @classmethod
     def from_env(cls, client: ChatClient | None, environ: Mapping[str, str] | None = None) -> Models:
@@ -60,8 +68,8 @@ class Models:
         """
         env = os.environ if environ is None else environ
         at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, read=int)
-        patience = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400, read=float)
-        return cls(client, at_a_time=at_a_time, patience=patience)
+        seconds = _number(env, "PROMPTLIFT_LLM_PATIENCE", SECONDS_UNTIL_DOWN, 0, 86_400, read=float)
+        return cls(client, at_a_time=at_a_time, seconds_until_down=seconds)
 
     @property
     def rehearse(self) -> bool:
@@ -91,8 +99,54 @@ class Models:
                 "again and ask for a new optimization."
             )
         settings = self._client.settings
-        calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._patience))
+        calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
         return ModelTasks(calls, judge_model=settings.model, agent_model=settings.agent_model)
+
+
+@dataclass(frozen=True)
+class ChosenJudge:
+    """A judge and what goes with it.
+
+    Attributes
+    ----------
+    at_a_time
+        Conversations to judge side by side.
+    client
+        The endpoint; ``None`` without one.
+    trial
+        The same judge, asking its model only once; ``None`` where nothing is asked.
+    served
+        The models that the endpoint serves; ``None`` without one.
+    """
+
+    judge: BatchJudge
+    at_a_time: int
+    client: ChatClient | None = None
+    trial: BatchJudge | None = None
+    served: ServedModels | None = None
+
+    def close(self) -> None:
+        """Close the connections to the endpoint, or end the process of the built-in analyser."""
+        if self.client is not None:
+            self.client.close()
+        if isinstance(self.judge, LexiconProcess):
+            self.judge.close()
+
+
+def choose_judge() -> ChosenJudge:
+    """Choose the judge by ``PROMPTLIFT_LLM_BASE_URL`` and ``PROMPTLIFT_LLM_MODEL``, and begin to read the endpoint's models."""
+    settings = LlmSettings.from_env()
+    if settings is None:
+        return ChosenJudge(LexiconProcess(), 1)
+    # Loaded only here: a service without a model needs neither the HTTP library nor the memory for it.
+    from promptlift.service.llm.client import ChatClient  # noqa: PLC0415
+    from promptlift.service.llm.served import ServedModels  # noqa: PLC0415
+
+    client = ChatClient(settings)
+    served = ServedModels(client.models)
+    served.refresh()  # so that the list is there when the first prompt is made
+    judge, trial = (OneByOne(LlmJudge(asked, settings.model)) for asked in (client, client.once()))
+    return ChosenJudge(judge, _JUDGEMENTS_AT_A_TIME, client, trial, served)
 
 
 def _number(

@@ -14,8 +14,7 @@ from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
 from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
 from promptlift.service.insights.worker import InsightJobs
-from promptlift.service.judges import choose
-from promptlift.service.models import Models
+from promptlift.service.models import Models, choose_judge
 from promptlift.service.optimizations.worker import OptimizationJobs
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import conversations
@@ -56,7 +55,7 @@ class BackgroundWork:
         self._database = database
         self._worker = Worker(database, lease_seconds=lease_seconds)
         self._others: OtherWorkers | None = None
-        self._judge = choose()
+        self._judge = choose_judge()
         self.served = self._judge.served
         self.models = Models.from_env(self._judge.client)
         self._pool = SimulationPool(database, at_a_time=self.models.conversations_at_a_time)

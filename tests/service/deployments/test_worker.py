@@ -139,7 +139,7 @@ def start(world, talkers):
 
         def begin(*, client=True, patience=60.0):
             chat = ChatClient(talkers.endpoint.settings) if client else None
-            models = Models(chat, patience=patience)
+            models = Models(chat, seconds_until_down=patience)
             pool = SimulationPool(world.database, at_a_time=12)
             jobs = Worker(world.database)
             kinds = [

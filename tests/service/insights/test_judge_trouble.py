@@ -191,7 +191,7 @@ def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Works
     table = lift.conversations(prompt_id, insights=True, content=True)
     assert table.attrs["promptlift"]["insights_errors"] == {one.insights_error: 1}
     written = report.write(lift, prompt_id, "report.md").read_text()
-    assert "1 conversation without insights, because they could not be judged: The language model" in written
+    assert "1 conversation could not be judged and have no insights: The language model" in written
     browser = widgets.ConversationBrowser(table)
     assert "1 could not be judged and have no insights: The language model" in browser._repr_html_()
     assert "could not be judged" in browser._repr_mimebundle_()[0]["text/html"]

@@ -34,9 +34,8 @@ class World:
         self.probed += 1
         return self.up
 
-    def cut_older_than(self, moment: float) -> int:
+    def cut_older_than(self, moment: float) -> None:
         self.cut_before.append(moment)
-        return 0
 
     def later(self, seconds: float) -> None:
         self.now += seconds

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,15 +21,16 @@ from promptlift.service.llm import (
     LlmSettings,
     LlmUnavailable,
 )
-from promptlift.service.llm import transport as transport_module
 from promptlift.service.llm.calls import Budget, Calls
-from promptlift.service.llm.circuit import Circuit
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.retry import Circuit, RetryPolicy
 from service.llm.test_client import ASK, Fruit
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
 from support.stub_endpoint import Say, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
 LIMIT = 2.0
@@ -128,7 +132,7 @@ def test_no_more_requests_than_the_budget_are_under_way(talk, over_network):
         list(pool.map(lambda n: jobs[n % 4].chat(ASK, purpose="agent"), range(80)))
     assert sum(calls.calls for calls in jobs) == 80
     assert (seen["most"] if over_network else model.most) <= 3
-    assert budget.ask(object()) is None  # every place came back
+    assert budget.ask(object()).done()  # every place came back
 
 
 def test_a_pause_between_two_tries_holds_no_place(talk):
@@ -261,7 +265,7 @@ def test_many_cancelled_jobs_leave_the_others_right(endpoint):
         finally:
             stop.set()
         assert all(call.result(10) > 0 for call in talking)
-    assert budget.ask(object()) is None
+    hear(lambda: budget._taken == 0)
 
 
 def test_calls_that_wait_for_the_budget_end(endpoint):
@@ -296,31 +300,89 @@ def test_later_calls_raise_at_once(endpoint):
         assert "cancelled" in repr(calls)
 
 
-def test_a_connection_that_does_not_come_about_is_left(monkeypatch):
-    """A name server, a firewall or a handshake may hang where no socket can be closed yet."""
-    dialling, release = threading.Event(), threading.Event()
-    here, there = socket.socketpair()
-
-    def slow_dial(*_: Any) -> socket.socket:
-        dialling.set()
-        assert release.wait(20)
-        return here
-
-    monkeypatch.setattr(transport_module, "dial", slow_dial)
-    with (
-        there,
-        ChatClient(LlmSettings("http://127.0.0.1:9/v1", "m")) as client,
-        ThreadPoolExecutor(1) as pool,
-    ):
+def cancelled_while_connecting(address: str, connecting: Callable[[], bool]) -> None:
+    """Cancel a call when ``connecting`` holds; it ends at once."""
+    with ChatClient(LlmSettings(address, "m")) as client, ThreadPoolExecutor(1) as pool:
         calls = Calls(client, Budget(1))
         waiting = pool.submit(calls.chat, say("a"), purpose="agent")
-        assert dialling.wait(10)
+        hear(connecting)
         calls.cancel()
         with pytest.raises(Cancelled):
             waiting.result(LIMIT)
-        release.set()
-        there.settimeout(10)
-        assert there.recv(1) == b""  # the late connection was closed, not leaked
+
+
+def test_a_name_server_that_hangs_is_not_waited_for(monkeypatch):
+    asked, release, threads = threading.Event(), threading.Event(), []
+
+    def hang(*_: Any, **__: Any) -> Any:
+        threads.append(threading.current_thread())
+        asked.set()
+        assert release.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    cancelled_while_connecting("http://models.test/v1", asked.is_set)
+    assert threads[0].daemon  # nor does the end of the process wait for it
+    release.set()
+    threads[0].join(10)
+
+
+def test_an_address_that_takes_no_connection_is_not_waited_for():
+    with contextlib.ExitStack() as filling, socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        # The kernel drops further attempts while nobody accepts these.
+        for _ in range(2):
+            filler = filling.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        connecting = partial(connections_to, listener.getsockname()[1], SYN_SENT)
+        before = connecting()
+        port = listener.getsockname()[1]
+        cancelled_while_connecting(f"http://127.0.0.1:{port}/v1", lambda: connecting() > before)
+        hear(lambda: connecting() <= before)
+
+
+SYN_SENT = "02"
+
+
+def connections_to(port: int, state: str) -> int:
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[2].endswith(f":{port:04X}") and line[3] == state for line in lines)
+
+
+def test_a_tls_handshake_that_hangs_is_not_waited_for_and_its_connection_closed():
+    greeted, closed = threading.Event(), threading.Event()
+
+    def serve(line: socket.socket, _: int) -> None:
+        line.recv(65536)
+        greeted.set()
+        if left(line):
+            closed.set()
+
+    endpoint = RawEndpoint(serve)
+    try:
+        cancelled_while_connecting(f"https://127.0.0.1:{endpoint.port}/v1", greeted.is_set)
+        assert closed.wait(LIMIT)
+    finally:
+        endpoint.close()
+
+
+def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
+    hanging = Hanging()
+    before = set(threading.enumerate())
+    raw, client = endpoint(hanging)
+    calls = Calls(client, Budget(4))
+    assert calls.chat(say("a"), purpose="agent").text == "ok"
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
+        for _ in waiting:
+            assert hanging.hung.acquire(timeout=10)
+        client.close()
+        client.close()
+        assert not wait(waiting, LIMIT).not_done
+    for _ in waiting:
+        assert hanging.gone.acquire(timeout=10)
+    raw.close()
+    assert set(threading.enumerate()) <= before
 
 
 def test_closing_the_client_ends_requests_under_way_too(endpoint):
@@ -374,7 +436,7 @@ def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
         for _ in range(2):
             assert hanging.hung.acquire(timeout=10)
         for _ in range(3):
-            calls._job.told("it answered 503")
+            calls._job.record("it answered 503")
         assert not wait(hung, LIMIT).not_done
     assert all(isinstance(call.exception(), EndpointDown) for call in hung)
     assert "it answered 503" in str(hung[0].exception())
@@ -397,7 +459,7 @@ def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(calls.chat, ASK, purpose="agent")
         assert paused.wait(10)
-        hear(lambda: calls._job._cuts)
+        hear(lambda: calls._job._work)
         second = pool.submit(calls.chat, ASK, purpose="agent")
         assert not wait((first, second), LIMIT).not_done
     assert all(isinstance(call.exception(), EndpointDown) for call in (first, second))
@@ -430,3 +492,27 @@ def test_a_job_brings_its_own_policy(talk):
         Calls(client, Budget(1), policy=None).chat(ASK, purpose="agent")
     assert len(stub.asked) == 5
     assert json.dumps(stub.asked[0].body) == json.dumps(stub.asked[-1].body)
+
+
+def test_old_requests_are_aborted_and_made_again(endpoint):
+    asked, gone = threading.Semaphore(0), threading.Event()
+
+    def serve(line: socket.socket, number: int) -> None:
+        assert read_request(line)
+        asked.release()
+        if number == 0:
+            if left(line):
+                gone.set()
+        else:
+            line.sendall(whole_answer())
+
+    raw, client = endpoint(serve)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.chat, say("a"), purpose="agent")
+        assert asked.acquire(timeout=10)
+        client.cut_older_than(time.monotonic() - 1000)
+        assert not wait([waiting], 0.1).done
+        client.cut_older_than(time.monotonic())
+        assert waiting.result(LIMIT).text == "ok"
+    assert gone.wait(LIMIT)
+    assert raw.connections == 2

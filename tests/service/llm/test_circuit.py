@@ -1,30 +1,30 @@
 from __future__ import annotations
 
 from promptlift.service.llm.calls import OPTIMIZATION_POLICY
-from promptlift.service.llm.circuit import Circuit
+from promptlift.service.llm.retry import Circuit
 
 
-def told(circuit, *events):
+def down_after(circuit, *events):
     for now, answered in events:
-        circuit.told(answered=answered, now=now)
+        circuit.record(answered=answered, now=now)
     return circuit.down
 
 
 def test_it_takes_many_failures_and_a_long_time():
-    assert not told(Circuit(3, 10), (0, False), (1, False), (2, False))
-    assert not told(Circuit(3, 10), (0, False), (10, False))
-    assert told(Circuit(3, 10), (0, False), (1, False), (10, False))
+    assert not down_after(Circuit(3, 10), (0, False), (1, False), (2, False))
+    assert not down_after(Circuit(3, 10), (0, False), (10, False))
+    assert down_after(Circuit(3, 10), (0, False), (1, False), (10, False))
 
 
 def test_one_answer_starts_anew():
-    assert not told(
+    assert not down_after(
         Circuit(3, 10), (0, False), (1, False), (2, True), (3, False), (12.9, False), (12.95, False)
     )
-    assert told(Circuit(3, 10), (0, False), (2, True), (3, False), (4, False), (13, False))
+    assert down_after(Circuit(3, 10), (0, False), (2, True), (3, False), (4, False), (13, False))
 
 
 def test_down_is_down_for_good():
-    assert told(Circuit(1, 0), (0, False), (1, True))
+    assert down_after(Circuit(1, 0), (0, False), (1, True))
 
 
 def test_an_optimization_s_pauses_outlast_the_circuit():

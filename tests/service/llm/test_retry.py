@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
-from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy, read_retry_after
+from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy
 
 POLICY = RetryPolicy(attempts=5, budget=100, first=1, longest=6)
 
@@ -44,22 +42,3 @@ def test_what_may_pass_is_repeated(status):
 @pytest.mark.parametrize("status", [200, 301, 400, 401, 403, 404, 413, 422])
 def test_what_will_not_change_is_not_repeated(status):
     assert status not in RETRIED_STATUSES
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        ("3", 3.0),
-        ("0.5", 0.5),
-        ("-4", 0.0),
-        ("Fri, 02 Jan 2026 00:01:00 GMT", 60.0),
-        ("Thu, 01 Jan 2026 00:00:00 GMT", 0.0),
-        ("soon", None),
-        ("nan", None),
-        ("inf", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_retry_after_is_read(value, seconds):
-    assert read_retry_after(value, now=datetime(2026, 1, 2, tzinfo=UTC)) == seconds

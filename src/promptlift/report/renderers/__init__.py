@@ -1,7 +1,7 @@
-"""One module a format: each has ``FORMATS``, from the ending of a file name to what renders a document to bytes.
+"""One module per format: its ``FORMATS`` maps file name suffixes to functions that render a document to bytes.
 
-A module may have ``check``, which raises when the format cannot be written on this machine; it is asked before
-anything is read. A new format is a new module here; nothing else has to know.
+A module may have ``check``, which raises when the format cannot be written on this machine; it is called before
+anything is read. A new format is a new module here and nothing else.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ __all__ = ["Renderer", "renderer_for", "suffixes"]
 
 
 class Renderer(Protocol):
-    """Renders a document as the bytes of a file."""
+    """Renders a document to the bytes of a file."""
 
     def __call__(self, document: Document, /) -> bytes:
-        """Give the file's bytes; the same document gives the same bytes.
+        """Return the bytes of the file, the same for the same document.
 
-        Everything in the document may be hostile. May raise ``MissingExtra``; imports what is heavy only here.
+        Everything in the document may be hostile. May raise ``MissingExtra``; heavy imports belong here.
         """
         ...
 
 
 def suffixes() -> tuple[str, ...]:
-    """File name endings that a report can have."""
+    """Return the file name suffixes of all formats."""
     return tuple(sorted(_modules()))
 
 
 def renderer_for(path: Path) -> Renderer:
-    """Choose the format by the ending of the file name.
+    """Return the renderer for the suffix of a file name.
 
     Raises
     ------
     ConfigError
-        When no format has this ending, naming those that there are; or it cannot be written here.
+        When there is no such format (the message lists all), or it cannot be written on this machine.
     """
-    endings = ["".join(path.suffixes[-2:]).lower(), path.suffix.lower()]
-    found = next((module for ending in endings if (module := _modules().get(ending))), None)
+    candidates = ["".join(path.suffixes[-2:]).lower(), path.suffix.lower()]
+    found = next((module for suffix in candidates if (module := _modules().get(suffix))), None)
     if found is None:
-        said = f"files ending in {path.suffix!r}" if path.suffix else "files without an ending"
+        kind = f"a {path.suffix} file" if path.suffix else "a file without a suffix"
         raise ConfigError(
-            f"A report cannot be written as {said} ({path.name!r}). Supported: {', '.join(suffixes())}."
+            f"A report cannot be written as {kind} ({path.name!r}). Supported: {', '.join(suffixes())}."
         )
     if hasattr(found, "check"):
         found.check()
-    renderer: Renderer = next(found.FORMATS[ending] for ending in endings if ending in found.FORMATS)
+    renderer: Renderer = next(found.FORMATS[suffix] for suffix in candidates if suffix in found.FORMATS)
     return renderer
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a report for other programs, as CSV or Parquet: all in one table, or one file for each table."""
+"""The numbers of a report for other programs, as CSV or Parquet: in one table, or one file per table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.report.cells import PlainColumn, PlainTable, plain, printed, tables_of
+from promptlift.report.cells import PlainColumn, PlainTable, formatted, plain, tables_of
 from promptlift.report.document import Estimate, Part
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ _LONG: Final = (
     PlainColumn("high", "", "number"),
     PlainColumn("of", "", "number"),
 )
-_NAMING: Final = ("text", "day", "moment")
-# A cell that starts like this may be run by a spreadsheet; so may what follows a separator that it splits at.
+_NAMING: Final = ("text", "day", "time")
+# A spreadsheet may run a cell that starts like this, and also what follows a separator that it splits at.
 _RUNS: Final = re.compile(r"(?:\A|(?<=[;\t\"|]))(?=[\s\u00a0\u3000']*[=+\-@\uff1d\uff0b\uff0d\uff20\u2212{])")
 _EARLIEST: Final = zipfile.ZipInfo("x").date_time
 
 
 def inert_cell(text: str) -> str:
-    """Give a text that no spreadsheet runs or splits: on one line, an apostrophe before what looks like a formula.
+    """Return a text that no spreadsheet runs or splits: one line, with an apostrophe before a formula.
 
     >>> inert_cell("=1+1")
     "'=1+1"
@@ -49,7 +49,7 @@ def inert_cell(text: str) -> str:
 
 
 def _figures(document: Document) -> PlainTable:
-    """All numbers in one table, one row a number; ``item`` says what it belongs to."""
+    """Return all numbers in one table, one row each; ``item`` names what a number belongs to."""
     rows = [row for table in tables_of(document) if table.name != "examples" for row in _long_rows(table)]
     return PlainTable("figures", "", _LONG, tuple(rows))
 
@@ -60,8 +60,8 @@ def _long_rows(table: Table) -> Iterator[tuple[Any, ...]]:
     ]
     kinds = [place for place, column in enumerate(table.columns) if column.key == "unit"]
     for number, row in enumerate(table.rows, 1):
-        said = (printed(row[place], table.columns[place].kind) for place in names)
-        item = " · ".join(name for name in said if name)
+        labels = (formatted(row[place], table.columns[place].kind) for place in names)
+        item = " · ".join(name for name in labels if name)
         for place, column in enumerate(table.columns):
             if column.kind not in _NAMING:
                 unit = str(row[kinds[0]]) if kinds and column.kind == "number" else column.kind
@@ -81,19 +81,19 @@ def _csv(table: PlainTable) -> bytes:
     writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([column.key for column in table.columns])
     writer.writerows([[_csv_cell(cell) for cell in row] for row in table.rows])
-    # The mark at the beginning tells spreadsheets that this is UTF-8.
+    # The byte order mark tells spreadsheets that this is UTF-8.
     return out.getvalue().encode("utf-8-sig", "replace")
 
 
 def _csv_cell(cell: Any) -> Any:
     if cell is None:
-        return _Nothing()
+        return _Missing()
     if isinstance(cell, datetime):
         return cell.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return inert_cell(cell) if isinstance(cell, str) else cell
 
 
-class _Nothing(float):
+class _Missing(float):
     """A missing value: an empty field without quotes."""
 
     def __str__(self) -> str:
@@ -103,14 +103,14 @@ class _Nothing(float):
 
 
 def _parquet(table: PlainTable, document: Document) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415  (importing the room is free)
+    import pyarrow as pa  # noqa: PLC0415  (the package must import quickly)
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     types = {
         "text": pa.string(),
         "count": pa.int64(),
         "day": pa.timestamp("us", tz="UTC"),
-        "moment": pa.timestamp("us", tz="UTC"),
+        "time": pa.timestamp("us", tz="UTC"),
     }
     columns = [
         pa.array([row[place] for row in table.rows], types.get(column.kind, pa.float64()))
@@ -133,7 +133,7 @@ def _zipped(document: Document, ending: str, write: Callable[[PlainTable], bytes
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for table in tables_of(document):
-            # The earliest time that a zip can say: the same report is the same bytes.
+            # The earliest time in the zip format, so that the same report has the same bytes.
             archive.writestr(zipfile.ZipInfo(f"{table.name}{ending}", _EARLIEST), write(plain(table)))
     return out.getvalue()
 

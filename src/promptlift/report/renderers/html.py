@@ -1,4 +1,4 @@
-"""A report as one HTML file: no scripts, no requests, everything inside."""
+"""A report as one self-contained HTML file without scripts or requests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from promptlift.report.cells import heading, printed, value_of
-from promptlift.report.headlines import CARDS
-from promptlift.report.wording import clock_time
+from promptlift.report.cells import formatted, heading, value_of
+from promptlift.report.formatting import clock_time
+from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,14 +25,14 @@ _ENDS: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0)}
 
 
 def page(document: Document, *, paged: bool = False) -> str:
-    """Write a document as HTML.
+    """Return a document as HTML.
 
     Parameters
     ----------
     document
-        What to write.
+        The document.
     paged
-        Whether it goes on sheets of paper: then what a page shows on request stands at the end.
+        Whether it is for paper: folded tables are then printed at the end.
     """
     template = _environment().get_template("report.html.jinja")
     text = template.render(document=document, paged=paged, cards=len(document.headlines) <= CARDS)
@@ -48,7 +48,7 @@ FORMATS: dict[str, Callable[[Document], bytes]] = {".html": _render, ".htm": _re
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415  (importing the room is free)
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # noqa: PLC0415  (the package must import quickly)
 
     folder = resources.files("promptlift.report").joinpath("templates")
     environment = Environment(
@@ -61,7 +61,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "percent": lambda share: f"{100 * share:.2f}%",
-        "printed": _printed,
+        "formatted": _formatted,
         "heading": heading,
         "value_of": value_of,
         "scale": _scale,
@@ -71,9 +71,9 @@ def _environment() -> Environment:
     return environment
 
 
-def _printed(cell: Cell, kind: Kind) -> str:
-    """Print a cell that breaks before its interval only."""
-    text = printed(cell, kind)
+def _formatted(cell: Cell, kind: Kind) -> str:
+    """Return a cell as text that breaks only before its interval."""
+    text = formatted(cell, kind)
     if kind == "text":
         return text
     number, bracket, rest = text.partition(" (")
@@ -81,7 +81,7 @@ def _printed(cell: Cell, kind: Kind) -> str:
 
 
 def _scale(number: Headline) -> tuple[float, float, float] | None:
-    """Where the number and the ends of its interval stand between the ends of their scale, as fractions."""
+    """Return the number and the bounds of its interval as fractions of their scale."""
     low, high = _ENDS.get(number.kind, (0.0, 0.0))
     estimate = number.estimate
     if low == high or math.isnan(estimate.value):

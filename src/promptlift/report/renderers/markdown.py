@@ -1,13 +1,13 @@
-"""A report as GitHub's Markdown: headings, lists, tables; every text is inert, pictures are told in words."""
+"""A report as GitHub Markdown: headings, lists, tables; every text is escaped, figures are described in words."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from promptlift.report.cells import heading, printed, value_of
-from promptlift.report.headlines import CARDS
-from promptlift.report.wording import clock_time
+from promptlift.report.cells import formatted, heading, value_of
+from promptlift.report.formatting import clock_time
+from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "escape"]
 
-# What a Markdown reader, GitHub's additions or a formula in it could take for a command. Entities are used where a
-# backslash would be read as the beginning of a formula.
+# Characters with a meaning in Markdown, in GitHub's extensions or in formulas. Entities are used where a backslash could
+# start a formula.
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]()<>#+!|~$&=^:@\"'-]")
 _ENTITIES: Final = {
     "&": "&amp;",
@@ -30,7 +30,7 @@ _ENTITIES: Final = {
     "~": "&#126;",
 }
 _PLAIN: Final = frozenset("()+!=:@\"'-{}^#")
-# An address or a mention becomes a link also when it is escaped: a word joiner parts it, unseen.
+# Addresses and mentions become links even when escaped; an invisible word joiner prevents that.
 _LINKS: Final = re.compile(r"(?i)(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=@)(?=[a-z0-9])|(?<=#)(?=\d)")
 _JOINER: Final = "\u2060"
 _NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])")
@@ -38,7 +38,7 @@ _AT_START: Final = re.compile(r"^([-+=:#>!@])")
 
 
 def escape(text: str) -> str:
-    r"""Give one line of text so that Markdown shows it as it is.
+    r"""Return a text as one line that Markdown shows as it is.
 
     >>> escape("1. *not* <b>bold</b> | $x$")
     '1\\. \\*not\\* &lt;b&gt;bold&lt;/b&gt; &#124; &#36;x&#36;'
@@ -98,7 +98,7 @@ def _section(section: Section) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     cells = [
-        tuple(printed(cell, column.kind) for cell, column in zip(row, table.columns, strict=True))
+        tuple(formatted(cell, column.kind) for cell, column in zip(row, table.columns, strict=True))
         for row in table.rows
     ]
     labels = tuple(heading(column).replace("\u00ad", "") for column in table.columns)
@@ -122,7 +122,7 @@ def _transcript(transcript: Transcript) -> Iterator[str]:
             continue
         at = f" {clock_time(turn.at)}" if turn.at else ""
         yield f"> **{turn.role}{at}**\\"
-        said = [escape(line) or "&nbsp;" for line in turn.text.split("\n")]
-        said += [f"*{escape(turn.cut)}*"] if turn.cut else []
-        yield from (f"> {line}\\" for line in said[:-1])
-        yield from (f"> {said[-1]}", "")
+        lines = [escape(line) or "&nbsp;" for line in turn.text.split("\n")]
+        lines += [f"*{escape(turn.cut)}*"] if turn.cut else []
+        yield from (f"> {line}\\" for line in lines[:-1])
+        yield from (f"> {lines[-1]}", "")

@@ -1,4 +1,4 @@
-"""A report on paper: the page of the HTML, set by WeasyPrint."""
+"""A report as PDF: the HTML page, laid out by WeasyPrint."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["FORMATS", "check"]
 
 
 def check() -> None:
-    """See whether PDF can be written here.
+    """Check that PDF can be written.
 
     Raises
     ------
     MissingExtra
         When WeasyPrint is not installed.
     ConfigError
-        When the system lacks Pango, which no Python package brings.
+        When the system lacks Pango, which no Python package includes.
     """
     _weasyprint()
 
@@ -36,7 +36,7 @@ def check() -> None:
 def _render(document: Document) -> bytes:
     weasyprint = _weasyprint()
     text = page(document, paged=True)
-    # Everything is inside the page: nothing else is asked for, whatever a text says.
+    # The page is self-contained: nothing is fetched, whatever a text contains.
     fetcher = weasyprint.urls.URLFetcher(allowed_protocols=("data",))
     with _silent():
         made: bytes = weasyprint.HTML(string=text, url_fetcher=fetcher, media_type="print").write_pdf(
@@ -50,7 +50,7 @@ FORMATS: dict[str, Callable[[Document], bytes]] = {".pdf": _render}
 
 def _weasyprint() -> Any:
     try:
-        # It prints advice when a library is missing; the error below has ours.
+        # It prints advice when a library is missing; the error below says more.
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import weasyprint  # noqa: PLC0415  an extra, and heavy
@@ -58,7 +58,7 @@ def _weasyprint() -> Any:
         raise MissingExtra("A report as PDF", "pdf") from error
     except OSError as error:
         raise ConfigError(
-            "A report as PDF needs the library Pango, which this system lacks "
+            "A report as PDF needs the library Pango, which is not installed "
             f"({str(error).splitlines()[0][:200]}). Install it (Debian, Ubuntu: apt install libpango-1.0-0 "
             "libpangoft2-1.0-0 libharfbuzz-subset0; macOS: brew install pango; Windows: see WeasyPrint's first steps), "
             "or write the report as .html and print it from a browser."
@@ -68,7 +68,7 @@ def _weasyprint() -> Any:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Keep notes about rules of the style sheet that are for browsers out of the log."""
+    """Keep messages about style rules for browsers out of the log."""
     loggers = [logging.getLogger(name) for name in ("weasyprint", "fontTools")]
     before = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""A report as an Excel workbook: a summary, then a sheet for each table; numbers are numbers, no cell is a formula."""
+"""A report as an Excel workbook: a summary, then a sheet per table; numbers stay numbers, no cell is a formula."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NUMBERS: Final[dict[str, str]] = {
     "confidence": "0.000",
     "number": "General",
     "day": "yyyy-mm-dd",
-    "moment": "yyyy-mm-dd hh:mm",
+    "time": "yyyy-mm-dd hh:mm",
 }
-_LOOKS: Final[dict[str, dict[str, Any]]] = {
+_STYLES: Final[dict[str, dict[str, Any]]] = {
     "title": {"bold": True, "font_size": 16},
     "subtitle": {"font_color": "#5B6675", "font_size": 12},
     "head": {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#EEF2F6"},
@@ -56,7 +56,7 @@ _LOOKS: Final[dict[str, dict[str, Any]]] = {
 
 
 def check() -> None:
-    """See whether Excel workbooks can be written here.
+    """Check that Excel workbooks can be written.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _render(document: Document) -> bytes:
     import xlsxwriter  # noqa: PLC0415
 
     out = io.BytesIO()
-    # Nothing turns into a formula, a link or a number on its own; no file is written besides.
+    # No text becomes a formula, a link or a number, and no temporary file is written.
     never = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
     with xlsxwriter.Workbook(out, {"in_memory": True, **never}) as book:
         book.set_properties(
@@ -83,10 +83,10 @@ def _render(document: Document) -> bytes:
                 "created": document.written_at.astimezone(UTC).replace(tzinfo=None),
             }
         )
-        looks = {name: book.add_format(look) for name, look in _LOOKS.items()}
-        _Summary(book.add_worksheet("Summary"), looks).write(document)
+        styles = {name: book.add_format(style) for name, style in _STYLES.items()}
+        _Summary(book.add_worksheet("Summary"), styles).write(document)
         for table in tables_of(document)[1:]:
-            _write_table(book.add_worksheet(table.title[:31]), plain(table), looks)
+            _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)
     return out.getvalue()
 
 
@@ -94,44 +94,44 @@ FORMATS: dict[str, Callable[[Document], bytes]] = {".xlsx": _render}
 
 
 def _fit(text: str) -> str:
-    """Give a text that a cell can hold: no characters that XML forbids, at most 32,767 units."""
+    """Return a text that fits into a cell: valid in XML, at most 32,767 UTF-16 units."""
     text = visible(text)
     while len(text.encode("utf-16-le")) // 2 > _CELL_UNITS:
-        mark = " … (cut: a cell holds no more)"
+        mark = " … (cut: Excel's limit)"
         text = text.removesuffix(mark)[: (_CELL_UNITS - len(mark)) // (1 if text.isascii() else 2)] + mark
     return text
 
 
 def _write_cell(
-    sheet: Any, row: int, column: int, value: Any, kind: Kind | str, looks: dict[str, Any]
+    sheet: Any, row: int, column: int, value: Any, kind: Kind | str, styles: dict[str, Any]
 ) -> None:
-    look = looks[kind]
+    style = styles[kind]
     if isinstance(value, datetime):
-        moment = value.astimezone(UTC).replace(tzinfo=None)
-        if moment.year < 1900:
-            sheet.write_string(row, column, moment.isoformat(" ", "minutes"), look)
+        time = value.astimezone(UTC).replace(tzinfo=None)
+        if time.year < 1900:
+            sheet.write_string(row, column, time.isoformat(" ", "minutes"), style)
         else:
-            sheet.write_datetime(row, column, moment, look)
+            sheet.write_datetime(row, column, time, style)
     elif isinstance(value, str):
-        sheet.write_string(row, column, _fit(value), look)
+        sheet.write_string(row, column, _fit(value), style)
     elif value is None or math.isnan(value):
-        sheet.write_blank(row, column, None, look)
+        sheet.write_blank(row, column, None, style)
     elif math.isinf(value):
-        sheet.write_string(row, column, "∞" if value > 0 else "−∞", look)
+        sheet.write_string(row, column, "∞" if value > 0 else "−∞", style)
     else:
-        sheet.write_number(row, column, value, look)
+        sheet.write_number(row, column, value, style)
 
 
-def _write_table(sheet: Any, table: PlainTable, looks: dict[str, Any]) -> None:
+def _write_table(sheet: Any, table: PlainTable, styles: dict[str, Any]) -> None:
     deepest = 1
     for place, column in enumerate(table.columns):
-        sheet.write_string(0, place, column.label, looks["head" if column.kind == "text" else "number_head"])
+        sheet.write_string(0, place, column.label, styles["head" if column.kind == "text" else "number_head"])
         cells = [row[place] for row in table.rows]
         width = _width(column.label, cells)
         sheet.set_column(place, place, width)
         deepest = max(deepest, len(textwrap.wrap(column.label, int(width) - 3)))
         for number, cell in enumerate(cells, 1):
-            _write_cell(sheet, number, place, cell, column.kind, looks)
+            _write_cell(sheet, number, place, cell, column.kind, styles)
     sheet.set_row(0, 16 * deepest)
     sheet.freeze_panes(1, 0)
     if table.rows:
@@ -158,8 +158,8 @@ def _for_paper(sheet: Any) -> None:
 class _Summary:
     """The first sheet, written from top to bottom."""
 
-    def __init__(self, sheet: Any, looks: dict[str, Any]) -> None:
-        self._sheet, self._looks, self._row = sheet, looks, 0
+    def __init__(self, sheet: Any, styles: dict[str, Any]) -> None:
+        self._sheet, self._styles, self._row = sheet, styles, 0
 
     def write(self, document: Document) -> None:
         self._sheet.set_column(0, 1, 26)
@@ -184,19 +184,19 @@ class _Summary:
         self._wide(document.footer, 0)
         _for_paper(self._sheet)
 
-    def _line(self, text: str, look: str) -> None:
-        self._sheet.write_string(self._row, 0, _fit(text), self._looks[look])
+    def _line(self, text: str, style: str) -> None:
+        self._sheet.write_string(self._row, 0, _fit(text), self._styles[style])
         self._row += 1
 
     def _pair(self, label: str, value: str) -> None:
-        self._sheet.write_string(self._row, 0, _fit(label), self._looks["label"])
+        self._sheet.write_string(self._row, 0, _fit(label), self._styles["label"])
         self._wide(value, 1)
 
     def _wide(self, text: str, start: int) -> None:
-        """Write a text over the width of the sheet, in as many lines as it needs."""
+        """Write a text across the sheet, in as many lines as it needs."""
         text = _fit(text)
-        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._looks["text"])
-        self._sheet.write_string(self._row, start, text, self._looks["text"])
+        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._styles["text"])
+        self._sheet.write_string(self._row, start, text, self._styles["text"])
         lines = sum(math.ceil(len(line) / (_LINE_CHARS + 26 * (1 - start))) or 1 for line in text.split("\n"))
         self._sheet.set_row(self._row, 15 * min(lines, 20))
         self._row += 1
@@ -214,15 +214,15 @@ class _Summary:
         )
         for place, label in enumerate(labels):
             self._sheet.write_string(
-                self._row, place, label, self._looks["head" if place < 2 else "number_head"]
+                self._row, place, label, self._styles["head" if place < 2 else "number_head"]
             )
         self._row += 1
         for group in document.headlines:
             for number in group.numbers:
-                self._sheet.write_string(self._row, 0, _fit(group.name), self._looks["text"])
-                self._sheet.write_string(self._row, 1, _fit(number.label), self._looks["text"])
+                self._sheet.write_string(self._row, 0, _fit(group.name), self._styles["text"])
+                self._sheet.write_string(self._row, 1, _fit(number.label), self._styles["text"])
                 for place, (value, kind) in enumerate(_numbers(number), 2):
-                    _write_cell(self._sheet, self._row, place, value, kind, self._looks)
+                    _write_cell(self._sheet, self._row, place, value, kind, self._styles)
                 self._row += 1
 
     def _logo(self, document: Document) -> None:

@@ -38,7 +38,7 @@ class Probe(Protocol):
     def reachable(self) -> bool:
         """Whether the endpoint answers at all; takes a few seconds at most."""
 
-    def cut_older_than(self, moment: float) -> int:
+    def cut_older_than(self, moment: float) -> None:
         """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
 
 

@@ -1,4 +1,4 @@
-"""Read what a chat-completions endpoint sent, trusting none of it."""
+"""Write what a chat-completions endpoint is sent, and read what it answers, trusting none of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import orjson
 from pydantic import BaseModel
 from pydantic import ValidationError as PydanticError
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "completion_problem",
+    "decode",
+    "encode",
     "error_text",
     "json_schema",
     "model_names",
@@ -29,7 +32,7 @@ __all__ = [
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 ERROR_CHARS: Final = 300
-PROBLEMS_TOLD: Final = 8
+PROBLEMS_SHOWN: Final = 8
 # What some models write around the JSON that was asked for.
 _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL | re.IGNORECASE)
@@ -48,30 +51,50 @@ _BOUNDS: Final = frozenset(
 )
 
 
-def completion_problem(document: Any) -> str | None:
-    """Say what keeps a body from being a chat completion; ``None`` when it is one, whatever its text.
+def encode(body: dict[str, Any]) -> bytes:
+    """Write a request body."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # half a surrogate pair
+        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
-    Something between the model and us wrote such a body, so it is as good as no answer.
+
+def decode(raw: bytes) -> Any:
+    """Read the JSON of an answer; ``None`` when it is not JSON."""
+    try:
+        return orjson.loads(raw)
+    except ValueError:
+        pass
+    try:  # takes what orjson does not: half a surrogate pair, NaN, a byte order mark
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def completion_problem(document: Any) -> str | None:
+    """Return why a body is not a chat completion; ``None`` when it is one, whatever its text.
+
+    Something between the model and the service wrote such a body, so it counts as no answer.
     """
     if document is None:
-        return "it answered 200 with something else than JSON"
+        return "it answered 200 with something other than JSON"
     try:
         message = document["choices"][0]["message"]
         message.get("content")
     except (TypeError, KeyError, IndexError, AttributeError):
-        return "it answered 200 with something else than a chat completion"
+        return "it answered 200 with something other than a chat completion"
     return None
 
 
 def read_completion(document: Any) -> str:
-    """Give the text of the first choice of a chat completion.
+    """Return the text of the first choice of a chat completion.
 
     Raises
     ------
     LlmEmptyAnswer
         The model said nothing.
     LlmBadAnswer
-        The model refused, or used up its tokens before it said something.
+        The model refused, or used up its tokens before it answered.
     """
     choice = document["choices"][0]
     content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
@@ -89,23 +112,25 @@ def read_completion(document: Any) -> str:
 
 
 def read_usage(document: Any) -> tuple[int, int]:
-    """Give prompt and completion tokens; 0 where the endpoint did not count."""
+    """Return prompt and completion tokens; 0 where the endpoint did not count."""
     usage = document.get("usage") if isinstance(document, dict) else None
     known = usage if isinstance(usage, dict) else {}
     return _count(known.get("prompt_tokens")), _count(known.get("completion_tokens"))
 
 
 def model_names(document: Any) -> list[str]:
-    """Give the names of ``GET /models``.
+    """Return the names of ``GET /models``.
 
     Raises
     ------
     LlmBadAnswer
-        The body is no list of models.
+        The body is not a list of models.
     """
     entries = document.get("data") if isinstance(document, dict) else None
     if not isinstance(entries, list):
-        raise LlmBadAnswer("The language model's endpoint answered with something else than a list of models")
+        raise LlmBadAnswer(
+            "The language model's endpoint answered with something other than a list of models"
+        )
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
     # A name that no prompt could have is of no use, and would be quoted in errors.
     return [
@@ -114,7 +139,7 @@ def model_names(document: Any) -> list[str]:
 
 
 def error_text(document: Any) -> str:
-    """Give the message of an error body, in one short line; empty when there is none."""
+    """Return the message of an error body, in one short line; empty when there is none."""
     error = document.get("error", document.get("detail")) if isinstance(document, dict) else None
     if isinstance(error, dict):
         error = error.get("message")
@@ -125,7 +150,7 @@ def error_text(document: Any) -> str:
 
 @lru_cache(maxsize=64)
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Give the JSON schema of an answer in the subset that strict endpoints take.
+    """Return the JSON schema of an answer in the subset that strict endpoints take.
 
     Every field is required, further ones are forbidden, bounds and titles are left out.
     """
@@ -160,8 +185,8 @@ def parse_answer(text: str, model: type[Parsed], check: Callable[[Parsed], None]
     try:
         parsed = model.model_validate(document)
     except PydanticError as error:
-        told = error.errors(include_url=False, include_input=False, include_context=False)[:PROBLEMS_TOLD]
-        places = "; ".join(f"{'.'.join(map(str, p['loc'][:4]))[:80]}: {p['msg'][:120]}" for p in told)
+        shown = error.errors(include_url=False, include_input=False, include_context=False)[:PROBLEMS_SHOWN]
+        places = "; ".join(f"{'.'.join(map(str, p['loc'][:4]))[:80]}: {p['msg'][:120]}" for p in shown)
         raise ValueError(places) from None
     if check is not None:
         check(parsed)

@@ -2,26 +2,81 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, overload
+from collections import deque
+from concurrent.futures import CancelledError, Future
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptlift.service.llm.budget import Budget
-from promptlift.service.llm.circuit import Circuit
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError
 from promptlift.service.llm.port import ServesJobs, check_purpose
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.retry import Circuit, RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from promptlift.service.llm.port import ChatAnswer, ChatModel, Parsed, Purpose
+    from promptlift.service.llm.port import ChatAnswer, ChatModel, Purpose
 
 __all__ = ["OPTIMIZATION_POLICY", "Budget", "Calls", "Cancelled"]
 
 OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=6)
 """Retries of an optimization's calls: short pauses at first, and enough of them to outlast what ``Circuit`` waits."""
+
+Result = TypeVar("Result")
+
+
+class Budget:
+    """A semaphore over all model calls of one process that is fair between jobs.
+
+    Places that become free go round: one to each job that waits, whatever the number of its waiting calls, and first
+    come first served within a job. A job with a hundred waiting calls does not hold up another with one.
+
+    Parameters
+    ----------
+    at_a_time
+        Calls side by side.
+    """
+
+    def __init__(self, at_a_time: int) -> None:
+        if at_a_time < 1:
+            raise ValueError(f"at_a_time must be at least 1, not {at_a_time}")
+        self.at_a_time = at_a_time
+        self._taken = 0
+        self._lock = threading.Lock()
+        # In the order of their turns; a job is here only while calls of it wait.
+        self._waiting: dict[object, deque[Future[None]]] = {}
+
+    def __repr__(self) -> str:
+        return f"Budget(at_a_time={self.at_a_time})"
+
+    def ask(self, job: object) -> Future[None]:
+        """Ask for a place; the future is done when it is granted. Hand the future to ``leave`` in any case."""
+        turn: Future[None] = Future()
+        with self._lock:
+            if self._taken < self.at_a_time:
+                self._taken += 1
+                turn.set_result(None)
+            else:
+                self._waiting.setdefault(job, deque()).append(turn)
+        return turn
+
+    def leave(self, turn: Future[None]) -> None:
+        """Give a place back to the next in line, or stop waiting for one."""
+        with self._lock:
+            if turn.cancel():
+                return
+            while self._waiting:
+                job, turns = next(iter(self._waiting.items()))
+                del self._waiting[job]
+                following = turns.popleft()
+                if turns:
+                    self._waiting[job] = turns
+                if following.set_running_or_notify_cancel():
+                    following.set_result(None)
+                    return
+            self._taken -= 1
 
 
 class Calls:
@@ -32,7 +87,7 @@ class Calls:
     model
         The model; shared with other jobs.
     budget
-        The process's limit of requests side by side. Held by a request, not by a pause between two tries.
+        The process's limit of requests side by side. Held by a request, not by a pause between two attempts.
     policy
         When to ask again.
     circuit
@@ -56,7 +111,7 @@ class Calls:
 
     @property
     def calls(self) -> int:
-        """Requests made, tried ones and second asks included."""
+        """Requests made, repeated ones and second asks included."""
         return self._job.requests
 
     @property
@@ -70,37 +125,11 @@ class Calls:
         return self._job.cancelled
 
     def cancel(self) -> None:
-        """End all calls, from any thread: they raise ``Cancelled`` within a second, and so does every later one.
+        """End all calls, from any thread: they raise ``Cancelled`` at once, and so does every later one.
 
         Connections of requests under way are closed; those of other jobs are not touched.
         """
         self._job.cancel()
-
-    @overload
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        purpose: Purpose,
-        model: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: None = None,
-        check: None = None,
-    ) -> ChatAnswer[None]: ...
-
-    @overload
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        purpose: Purpose,
-        model: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: type[Parsed],
-        check: Callable[[Parsed], None] | None = None,
-    ) -> ChatAnswer[Parsed]: ...
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
@@ -121,7 +150,6 @@ class Calls:
         try:
             answer = self._model.chat(messages, purpose=purpose, **wanted)
         except LlmError:
-            # A connection that was cut for the cancelling must not look like a failure of the endpoint.
             if self._job.cancelled:
                 raise Cancelled from None
             raise
@@ -135,73 +163,74 @@ class _Job:
 
     def __init__(self, budget: Budget, policy: RetryPolicy | None, circuit: Circuit) -> None:
         self.policy = policy
+        self.budget = budget
         self.requests = 0
         self.tokens = 0
         self.cancelled = False
-        self._budget = budget
         self._circuit = circuit
         self._lock = threading.Lock()
-        self._cuts: dict[object, Callable[[], None]] = {}
+        self._work: set[Future[Any]] = set()
         self._problem = ""
 
     def cancel(self) -> None:
-        with self._lock:
-            self.cancelled = True
-            self._cut_all()
-        self._budget.withdraw(self)
-
-    def _cut_all(self) -> None:
-        # Under the lock: a connection is cut only while it is this job's.
-        for cut in self._cuts.values():
-            cut()
-        self._cuts.clear()
+        self.cancelled = True
+        self._cancel_work()
 
     def check(self) -> None:
+        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when nobody should ask any more."""
         if self.cancelled:
             raise Cancelled
         if self._circuit.down:
             raise EndpointDown(self._circuit.failures, self._circuit.seconds, reason=self._problem)
 
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        turn = self._budget.ask(self)
-        if turn is not None:
-            # Cancelled between the question and here: nobody else would wake this turn.
-            if self.cancelled:
-                self._budget.withdraw(self)
-            turn.wait()
-            if not turn.granted:
-                raise Cancelled
-        try:
-            with self._lock:
-                self.check()
-                self.requests += 1
-            yield
-        finally:
-            self._budget.free()
-
-    @contextmanager
-    def holding(self, cut: Callable[[], None]) -> Iterator[None]:
-        mark = object()
+    def begin(self) -> None:
+        """Count a request, unless none may be made any more."""
         with self._lock:
             self.check()
-            self._cuts[mark] = cut
+            self.requests += 1
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        turn = self.budget.ask(self)
         try:
+            if not turn.done():
+                await asyncio.wrap_future(turn)
+            self.begin()
             yield
         finally:
+            self.budget.leave(turn)
+
+    def wait(self, work: Future[Result]) -> Result:
+        with self._lock:
+            self._work.add(work)
+        try:
+            if self.cancelled or self._circuit.down:
+                work.cancel()
+            return work.result()
+        except CancelledError:
+            self.check()
+            raise
+        finally:
+            work.cancel()  # the waiting thread was interrupted; no effect on what is done
             with self._lock:
-                self._cuts.pop(mark, None)
+                self._work.discard(work)
 
     def spend(self, tokens: int) -> None:
         with self._lock:
             self.tokens += tokens
 
-    def told(self, problem: str | None) -> None:
+    def record(self, problem: str | None) -> None:
         with self._lock:
             self._problem = problem or self._problem
-            self._circuit.told(answered=problem is None, now=time.monotonic())
-            if self._circuit.down:  # nobody waits on for an endpoint that is gone
-                self._cut_all()
+            self._circuit.record(answered=problem is None, now=time.monotonic())
+        if self._circuit.down:  # nobody waits on for an endpoint that is gone
+            self._cancel_work()
+
+    def _cancel_work(self) -> None:
+        with self._lock:
+            work = list(self._work)
+        for future in work:
+            future.cancel()
 
 
 class _Whole:
@@ -214,11 +243,15 @@ class _Whole:
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
     ) -> ChatAnswer[Any]:
-        with self._job.place():
-            try:
-                answer: ChatAnswer[Any] = self._model.chat(messages, purpose=purpose, **wanted)
-            except LlmError as error:
-                self._job.spend(error.tokens)
-                raise
+        turn = self._job.budget.ask(self._job)
+        try:
+            self._job.wait(turn)
+            self._job.begin()
+            answer: ChatAnswer[Any] = self._model.chat(messages, purpose=purpose, **wanted)
+        except LlmError as error:
+            self._job.spend(error.tokens)
+            raise
+        finally:
+            self._job.budget.leave(turn)
         self._job.spend(answer.tokens)
         return answer

@@ -120,17 +120,17 @@ CATALOGUE: Final = frozenset(
 )
 
 
-# An endpoint may list thousands of names; near ones are looked for among so many of them.
+# An endpoint may list thousands of names; near ones are looked for among this many of them.
 _COMPARED: Final = 1_000
 
 
 def is_known(name: str, extra: Container[str] = ()) -> bool:
-    """Whether a model name is valid: in the catalogue, or one of those that are valid beside it."""
+    """Whether a model name is valid: in the catalogue, or among the extra names."""
     return name in CATALOGUE or name in extra
 
 
 def problem_of(name: str, extra: Collection[str] = (), doubt: str | None = None) -> str | None:
-    """Say what is wrong with a model name, with near names; ``None`` when it is valid.
+    """Return what is wrong with a model name, with near names; ``None`` when it is valid.
 
     Parameters
     ----------

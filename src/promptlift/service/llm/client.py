@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self, overload
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.service.llm.answers import (
     error_text,
@@ -15,30 +15,28 @@ from promptlift.service.llm.answers import (
     read_usage,
 )
 from promptlift.service.llm.dialect import Dialect, request_body
+from promptlift.service.llm.endpoint import ASKED_ONCE, NO_JOB, ONE_ATTEMPT, Endpoint
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
-from promptlift.service.llm.patience import Patience
-from promptlift.service.llm.port import ChatAnswer, Parsed, Purpose, check_purpose
+from promptlift.service.llm.port import ChatAnswer, check_purpose
 from promptlift.service.llm.retry import RetryPolicy
-from promptlift.service.llm.transport import Transport
-from promptlift.service.llm.tries import ASKED_ONCE, NO_JOB, ONE_TRY, Tries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import BaseModel
 
-    from promptlift.service.llm.port import ChatModel, JobView
+    from promptlift.service.llm.port import ChatModel, JobView, Purpose
     from promptlift.service.llm.settings import LlmSettings
     from promptlift.service.llm.transport import Reply
 
-__all__ = ["ChatAnswer", "ChatClient", "Purpose"]
+__all__ = ["ChatClient"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
 # A list that takes longer is of no use to whoever waits for it: it is asked for again soon enough.
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
-AGAIN_TEMPERATURE: Final = 0.7
+SECOND_TEMPERATURE: Final = 0.7
 
 
 class ChatClient:
@@ -52,9 +50,9 @@ class ChatClient:
     settings
         Address, key and models.
     policy
-        When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 that holds no completion.
+        When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 without a completion.
     timeout
-        Seconds for one request; less for an endpoint that is known to be faster, see ``Patience``.
+        Seconds for one request; less for an endpoint that is known to be faster, see ``AdaptiveTimeout``.
     """
 
     def __init__(
@@ -62,9 +60,7 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._tries = Tries(
-            Transport(settings), Patience(settings.timeout if timeout is None else timeout), self._safe
-        )
+        self._endpoint = Endpoint(settings, settings.timeout if timeout is None else timeout)
         self._dialects: dict[str, Dialect] = {}
 
     def __repr__(self) -> str:
@@ -77,45 +73,11 @@ class ChatClient:
         self.close()
 
     def close(self) -> None:
-        """End every pause between two tries and close all connections."""
-        self._tries.close()
-
-    @overload
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        purpose: Purpose,
-        model: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: None = None,
-        check: None = None,
-    ) -> ChatAnswer[None]: ...
-
-    @overload
-    def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        purpose: Purpose,
-        model: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: type[Parsed],
-        check: Callable[[Parsed], None] | None = None,
-    ) -> ChatAnswer[Parsed]: ...
+        """End all requests and pauses, and close all connections; returns when nothing is left running."""
+        self._endpoint.close()
 
     def chat(
-        self,
-        messages: Sequence[Mapping[str, str]],
-        *,
-        purpose: Purpose,
-        model: str | None = None,
-        temperature: float | None = None,
-        max_tokens: int | None = None,
-        schema: type[Parsed] | None = None,
-        check: Callable[[Parsed], None] | None = None,
+        self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
     ) -> ChatAnswer[Any]:
         """Ask for one answer.
 
@@ -125,15 +87,10 @@ class ChatClient:
             ``role`` and ``content`` of each message.
         purpose
             What the answer is for; sent as ``X-Promptlift-Purpose``.
-        model
-            Name of the model; the settings' ``model`` when ``None``.
-        temperature, max_tokens
-            Left to the endpoint when ``None``.
-        schema
-            Model class that the answer must fit. An answer that does not fit is asked for again, with the reason and
-            at a temperature of 0.7 or more, as often as the policy says: once more unless a job brings another.
-        check
-            Raises ``ValueError`` for an answer that fits ``schema`` and still cannot be right; treated the same.
+        **wanted
+            ``model``, ``temperature``, ``max_tokens``, ``schema`` and ``check``, as for ``ChatModel``. An answer that
+            does not fit ``schema`` or ``check`` is asked for again, with the reason and at a temperature of 0.7 or
+            more, as often as the policy says: once more unless a job brings another.
 
         Raises
         ------
@@ -144,71 +101,15 @@ class ChatClient:
         LlmBadAnswer
             The answer is empty, or did not fit twice.
         """
-        wanted = _Wanted(model, temperature, max_tokens, schema, check)
-        return self._answer(messages, purpose, wanted, NO_JOB)
+        return self._answer(messages, _Question(purpose, **wanted), NO_JOB)
 
     def within(self, job: JobView) -> ChatModel:
-        """Give a view that works for ``job``: counted, limited and cancelled with it, over the same connections."""
+        """Return a view that works for ``job``: counted, limited and cancelled with it, over the same connections."""
         return _View(self._answer, job)
 
     def once(self) -> ChatModel:
-        """Give a view that asks once: no answer, and one that does not fit, are told without another try."""
+        """Return a view that asks once: no answer, and one that does not fit, are reported without another attempt."""
         return _View(self._answer, ASKED_ONCE)
-
-    def reachable(self) -> bool:
-        """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
-        return self._tries.reaches("/models", purpose="models", seconds=MODELS_SECONDS)
-
-    def cut_older_than(self, moment: float) -> int:
-        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
-        return self._tries.cut_older_than(moment)
-
-    def _answer(
-        self, messages: Sequence[Mapping[str, str]], purpose: Purpose, wanted: _Wanted, job: JobView
-    ) -> ChatAnswer[Any]:
-        check_purpose(purpose)
-        schema = wanted.schema
-        asked = _Asked(
-            purpose=purpose,
-            model=wanted.model or self.settings.model,
-            temperature=wanted.temperature,
-            max_tokens=wanted.max_tokens,
-            schema=None if schema is None else (schema.__name__, json_schema(schema)),
-            job=job,
-            policy=job.policy or self._policy,
-        )
-        first = [{"role": message["role"], "content": message["content"]} for message in messages]
-        said = first
-        tally = _Tally()
-        left = asked.policy.answers
-        try:
-            while True:
-                left -= 1
-                try:
-                    text, name = self._complete(said, asked, tally)
-                except LlmEmptyAnswer:
-                    if left <= 0:
-                        raise
-                    continue
-                if schema is None:
-                    return ChatAnswer(text, None, tally.prompt, tally.completion, name)
-                try:
-                    parsed = parse_answer(text, schema, wanted.check)
-                except ValueError as error:
-                    if left <= 0:
-                        times = _TIMES.get(asked.policy.answers, f"{asked.policy.answers} times")
-                        raise LlmBadAnswer(
-                            f"The language model's answer did not fit {times}: {error}"
-                        ) from None
-                    # Only the last misfit is shown: the request stays as long as it is.
-                    said = [*first, *_asked_again(text, str(error))]
-                    if asked.temperature is not None and asked.temperature < AGAIN_TEMPERATURE:
-                        asked = replace(asked, temperature=AGAIN_TEMPERATURE)
-                    continue
-                return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
-        except LlmError as error:
-            error.tokens = tally.prompt + tally.completion
-            raise
 
     def models(self) -> list[str]:
         """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.
@@ -218,35 +119,82 @@ class ChatClient:
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        reply = self._tries.send(
-            "GET", "/models", purpose="models", job=NO_JOB, policy=ONE_TRY, seconds=MODELS_SECONDS
+        reply = self._endpoint.send(
+            "GET", "/models", purpose="models", job=NO_JOB, policy=ONE_ATTEMPT, seconds=MODELS_SECONDS
         )
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)
 
-    def _complete(self, messages: list[dict[str, str]], asked: _Asked, tally: _Tally) -> tuple[str, str]:
+    def reachable(self) -> bool:
+        """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
+        return self._endpoint.reachable("/models", seconds=MODELS_SECONDS)
+
+    def cut_older_than(self, moment: float) -> None:
+        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
+        self._endpoint.abort_older_than(moment)
+
+    def _answer(
+        self, messages: Sequence[Mapping[str, str]], question: _Question, job: JobView
+    ) -> ChatAnswer[Any]:
+        check_purpose(question.purpose)
+        policy = job.policy or self._policy
+        first = [{"role": message["role"], "content": message["content"]} for message in messages]
+        said = first
+        tally = _Tally()
+        try:
+            for left in reversed(range(policy.answers)):
+                try:
+                    text, name = self._complete(said, question, job, policy, tally)
+                except LlmEmptyAnswer:
+                    if not left:
+                        raise
+                    continue
+                if question.schema is None:
+                    return ChatAnswer(text, None, tally.prompt, tally.completion, name)
+                try:
+                    parsed = parse_answer(text, question.schema, question.check)
+                except ValueError as error:
+                    if not left:
+                        raise LlmBadAnswer(
+                            f"The language model's answer did not fit{_times(policy.answers)}: {error}"
+                        ) from None
+                    # Only the last misfit is shown: the request keeps its length.
+                    said = [*first, *_asked_again(text, str(error))]
+                    question = question.less_strict()
+                else:
+                    return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
+        except LlmError as error:
+            error.tokens = tally.prompt + tally.completion
+            raise
+        raise ValueError(f"a policy must allow at least one answer, not {policy.answers}")
+
+    def _complete(
+        self,
+        messages: list[dict[str, str]],
+        question: _Question,
+        job: JobView,
+        policy: RetryPolicy,
+        tally: _Tally,
+    ) -> tuple[str, str]:
         """Make one completion, learning the endpoint's dialect on the way."""
-        dialect = self._dialects.get(asked.model, Dialect())
+        model, schema = question.model or self.settings.model, question.schema
+        shape = None if schema is None else (schema.__name__, json_schema(schema))
+        dialect = self._dialects.get(model, Dialect())
         while True:
             said = messages
-            if asked.schema is not None and dialect.shape == "instruction":
-                said = _with_instruction(messages, asked.schema[1])
+            if shape is not None and dialect.shape == "instruction":
+                said = _with_instruction(messages, shape[1])
             body = request_body(
                 dialect,
                 said,
-                model=asked.model,
-                temperature=asked.temperature,
-                max_tokens=asked.max_tokens,
-                schema=asked.schema,
+                model=model,
+                temperature=question.temperature,
+                max_tokens=question.max_tokens,
+                schema=shape,
             )
-            reply = self._tries.send(
-                "POST",
-                "/chat/completions",
-                purpose=asked.purpose,
-                job=asked.job,
-                policy=asked.policy,
-                body=body,
+            reply = self._endpoint.send(
+                "POST", "/chat/completions", purpose=question.purpose, job=job, policy=policy, body=body
             )
             if reply.status == 200:
                 break
@@ -257,23 +205,23 @@ class ChatClient:
                 raise self._refusal(reply)
             dialect = changed
         # Kept only now: a request that is refused for another reason teaches nothing.
-        self._dialects[asked.model] = dialect
+        self._dialects[model] = dialect
         prompt, completion = read_usage(reply.document)
         tally.prompt += prompt
         tally.completion += completion
-        asked.job.spend(prompt + completion)
+        job.spend(prompt + completion)
         text = read_completion(reply.document)
         name = reply.document.get("model")
-        return text, name if isinstance(name, str) and name else asked.model
+        return text, name if isinstance(name, str) and name else model
 
     def _refusal(self, reply: Reply) -> LlmRefused:
-        said = self._safe(error_text(reply.document))
         if reply.status < 400:
             return LlmRefused(
                 f"The language model's endpoint answered {reply.status}. "
                 "Set PROMPTLIFT_LLM_BASE_URL to the address itself, up to and including /v1.",
                 status=reply.status,
             )
+        said = self._endpoint.redact(error_text(reply.document))
         advice = {
             401: "Check PROMPTLIFT_LLM_API_KEY.",
             403: "Check PROMPTLIFT_LLM_API_KEY and what it may use.",
@@ -283,31 +231,22 @@ class ChatClient:
         message = f"The language model's endpoint refused the request with {reply.status}"
         return LlmRefused(". ".join(filter(None, (message, said, advice))), status=reply.status)
 
-    def _safe(self, text: str) -> str:
-        key = self.settings.api_key
-        return text.replace(key, "[key]") if key else text
-
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The options of one ``chat``."""
+class _Question:
+    """What one ``chat`` asks beside its messages."""
 
+    purpose: Purpose
     model: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
     schema: type[BaseModel] | None = None
     check: Callable[[Any], None] | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    purpose: str
-    model: str
-    temperature: float | None
-    max_tokens: int | None
-    schema: tuple[str, dict[str, Any]] | None
-    job: JobView
-    policy: RetryPolicy
+    def less_strict(self) -> _Question:
+        if self.temperature is None or self.temperature >= SECOND_TEMPERATURE:
+            return self
+        return replace(self, temperature=SECOND_TEMPERATURE)
 
 
 @dataclass(slots=True)
@@ -326,14 +265,15 @@ class _View:
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
     ) -> ChatAnswer[Any]:
-        return self._answer(messages, purpose, _Wanted(**wanted), self._job)
+        return self._answer(messages, _Question(purpose, **wanted), self._job)
 
 
-_TIMES: Final = {1: "", 2: "twice"}
+def _times(answers: int) -> str:
+    return {1: "", 2: " twice"}.get(answers, f" {answers} times")
 
 
 def _asked_again(text: str, reason: str) -> list[dict[str, str]]:
-    """The two turns that ask for a better answer; roles alternate, which some models insist on."""
+    """Return the two turns that ask for a better answer; roles alternate, which some models insist on."""
     return [
         {"role": "assistant", "content": text[:OWN_ANSWER_CHARS]},
         {

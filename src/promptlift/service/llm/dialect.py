@@ -1,4 +1,4 @@
-"""How an endpoint differs from the reference: learnt from its refusals, decided from their text alone."""
+"""How an endpoint differs from the reference: learned from the text of its refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dialect:
     temperature: bool = True
 
     def after_refusal(self, text: str, body: dict[str, Any]) -> Dialect | None:
-        """Give the dialect to try next after a 400 or 422, ``None`` when nothing is left to try.
+        """Return the dialect to try next after a 400 or 422, ``None`` when nothing is left to try.
 
         Parameters
         ----------
@@ -45,14 +45,14 @@ class Dialect:
             return replace(self, limit_name="max_completion_tokens")
         if "temperature" in body and "temperature" in said:
             return replace(self, temperature=False)
-        # Servers word it in many ways, and some only say that the request is bad.
+        # Servers word this in many ways, and some only say that the request is bad.
         if "response_format" in body:
             return replace(self, shape="instruction")
         return None
 
 
 def names_the_shape(text: str, body: dict[str, Any] | None) -> bool:
-    """Tell whether an error speaks of the asked-for answer format: some servers answer 500 where they mean 400."""
+    """Whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
     said = text.lower()
     return bool(body and "response_format" in body) and any(
         word in said for word in ("response_format", "json_schema", "json schema", "grammar")

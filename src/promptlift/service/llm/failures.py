@@ -4,9 +4,9 @@
 
     PromptliftError
     ├── Cancelled               the job that asked was cancelled; no failure of the model
-    └── LlmError                .tokens used up all the same
-        ├── LlmUnavailable      no answer in time, 429 or 5xx to the end of the budget; later it may work
-        │   └── EndpointDown    so many requests in a row had no answer that no more are made
+    └── LlmError                .tokens used up before it
+        ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work
+        │   └── EndpointDown    too many requests in a row had no answer; no more are made
         ├── LlmRefused          .status; the endpoint does not take the request: key, model, size
         └── LlmBadAnswer        it answered, and the answer cannot be used
             └── LlmEmptyAnswer  it said nothing, as often as it was asked
@@ -63,13 +63,14 @@ class LlmUnavailable(LlmError):
 
 
 class EndpointDown(LlmUnavailable):
-    """So many requests of one job had no answer in a row that no more are made for it."""
+    """Too many requests of one job in a row had no answer; no more are made for it."""
 
     def __init__(self, failures: int, seconds: float, *, reason: str = "") -> None:
         said = f" The last failure: {reason}." if reason else ""
         super().__init__(
             f"The language model's endpoint seems to be down: no answer to {failures} requests in a row "
-            f"over {seconds:g} seconds or more.{said} Check that it is up and PROMPTLIFT_LLM_BASE_URL, and start again."
+            f"over {seconds:g} seconds or more.{said} Check that it is up and that PROMPTLIFT_LLM_BASE_URL is right, "
+            "then start again."
         )
 
 
@@ -92,4 +93,4 @@ class LlmBadAnswer(LlmError):
 
 
 class LlmEmptyAnswer(LlmBadAnswer):
-    """The model said nothing, as often as it was asked."""
+    """The model said nothing, every time it was asked."""

@@ -1,7 +1,7 @@
-"""The border to texts that nobody vouches for: set apart as data on the way to a model, made storable on the way back.
+"""Untrusted texts: set apart as data on the way to a model, made storable on the way back.
 
-What is set apart stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a
-hash of the seed and of everything between, so the same request is the same to the byte, and no text can hold it.
+Data stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a
+hash of the seed and of everything between, so equal requests are equal to the byte, and no text can contain it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DataBlock:
 
 
 def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
-    """Set records apart, one JSON object a line, with a mark that none of them holds."""
+    """Set records apart, one JSON object a line, with a mark that none of them contains."""
     body = "\n".join(_line(record) for record in records)
     round_ = 0
     while True:
@@ -53,18 +53,18 @@ def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
 
 
 def storable_text(text: str, limit: int | None = None) -> str:
-    """Take out what no database keeps as text (NUL, halves of surrogate pairs) and shorten in the middle."""
+    """Remove what no database stores as text (NUL, halves of surrogate pairs) and shorten in the middle."""
     kept = _UNSTORABLE.sub("", text)
     return kept if limit is None else shorten_middle(kept, limit)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Write a text in one line of at most ``limit`` characters, without control characters."""
+    """Return a text as one line of at most ``limit`` characters, without control characters."""
     return shorten_middle(_SPACES.sub(" ", storable_text(text)).strip(), limit)
 
 
 def plain_answer(text: str) -> str:
-    """Give what a model said without the thoughts that some models write before it, storable and stripped."""
+    """Return a model's answer without the thoughts that some models write before it, storable and stripped."""
     return storable_text(_THOUGHTS.sub("", text)).strip()
 
 

@@ -1,6 +1,6 @@
-"""What the engine asks of a language model, and what a model is told about the job that asks.
+"""What the service asks of a language model, and what a model knows about the job that asks.
 
-Loads no HTTP library: the engine, the rehearsal model and tests import it freely.
+Loads no HTTP library: callers, the rehearsal model and tests import it freely.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from concurrent.futures import Future
+    from contextlib import AbstractAsyncContextManager
 
     from promptlift.service.llm.retry import RetryPolicy
 
@@ -33,6 +34,7 @@ Purpose = Literal["judge", "scenarios", "persona", "agent", "variants", "context
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
+Result = TypeVar("Result")
 ParsedT_co = TypeVar("ParsedT_co", covariant=True)
 
 
@@ -106,33 +108,30 @@ class ChatModel(Protocol):
 class JobView(Protocol):
     """What a model needs to know of the job that asks while it works for it.
 
-    A model that goes over a network calls it for every request; one that only computes need not know it.
+    A model that goes over a network uses it for every request; one that only computes need not know it.
     """
 
     @property
     def policy(self) -> RetryPolicy | None:
         """When to ask again; the model's own policy when ``None``."""
 
-    def place(self) -> AbstractContextManager[None]:
+    def place(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the places for requests side by side, and count the request.
 
-        Raises ``Cancelled``, also while it waits, and ``EndpointDown`` when too many requests in a row had no answer.
+        Raises ``Cancelled``, and ``EndpointDown`` when too many requests in a row had no answer.
         """
 
-    def holding(self, cut: Callable[[], None]) -> AbstractContextManager[None]:
-        """Have ``cut`` called when the job is cancelled, or the endpoint counts as down, within; never after.
+    def wait(self, work: Future[Result]) -> Result:
+        """Return the result of work for this job, which is cancelled with the job or when the endpoint is down.
 
-        Raises as ``check`` when it happened before. ``cut`` must neither block nor raise.
+        Raises ``Cancelled`` or ``EndpointDown`` then.
         """
 
     def spend(self, tokens: int) -> None:
         """Count tokens, as soon as an answer names them."""
 
-    def told(self, problem: str | None) -> None:
-        """Take why a request had no answer; ``None`` when it was answered, whatever the answer was."""
-
-    def check(self) -> None:
-        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when nobody should ask any more."""
+    def record(self, problem: str | None) -> None:
+        """Record why a request had no answer; ``None`` when it was answered, whatever the answer was."""
 
 
 @runtime_checkable
@@ -140,7 +139,7 @@ class ServesJobs(Protocol):
     """A model that can work for one job: counted, limited and cancelled with it."""
 
     def within(self, job: JobView) -> ChatModel:
-        """Give the same model, working for ``job``; shares connections with all other views."""
+        """Return the same model, working for ``job``; shares connections with all other views."""
 
 
 def check_purpose(purpose: Any) -> None:

@@ -1,16 +1,18 @@
-"""Decide whether and when to ask a language model again, from values alone."""
+"""Decide whether and when to ask a model again, how long to wait for it, and when to give it up; without any I/O."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["RETRIED_STATUSES", "RetryPolicy", "read_retry_after"]
+from promptlift.retry import backoff
+
+__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "Circuit", "RetryPolicy"]
 
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
+_REMEMBERED: Final = 32
+_ENOUGH: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class RetryPolicy:
     def pause(
         self, attempt: int, *, elapsed: float, retry_after: float | None = None, chance: float = 0.5
     ) -> float | None:
-        """Give the seconds to wait before the next request, ``None`` when there is none.
+        """Return the seconds to wait before the next request, ``None`` when there is none.
 
         Parameters
         ----------
@@ -53,24 +55,98 @@ class RetryPolicy:
         """
         if attempt >= self.attempts:
             return None
-        pause = min(self.longest, self.first * 2.0 ** min(attempt - 1, 30)) * (0.5 + chance / 2)
+        pause = backoff(attempt, first=self.first, longest=self.longest, jitter=chance)
         if retry_after is not None:
             pause = max(pause, retry_after)
         return pause if elapsed + pause <= self.budget else None
 
 
-def read_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Read a ``Retry-After`` header: seconds or an HTTP date. ``None`` when it says nothing usable."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        seconds = (moment - (now or datetime.now(UTC))).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+@dataclass
+class AdaptiveTimeout:
+    """A time limit for one answer: all of ``limit`` for an unknown endpoint, far less for a fast one that hangs.
+
+    The limit holds until a few answers for the purpose are known. From then on it is ``times`` the slowest of the last
+    ones, at least ``shortest``, and doubles with every time-out of the same call up to the limit: what truly takes
+    long gets its time in the end.
+
+    Attributes
+    ----------
+    limit
+        Seconds at most.
+    shortest
+        Seconds at least, unless the limit is lower.
+    times
+        How much longer than the slowest known answer one may take.
+    """
+
+    limit: float
+    shortest: float = 20.0
+    times: float = 6.0
+    _took: dict[str, deque[float]] = field(default_factory=dict, init=False)
+
+    def record(self, purpose: str, seconds: float) -> None:
+        """Record how long a whole answer took."""
+        self._took.setdefault(purpose, deque(maxlen=_REMEMBERED)).append(seconds)
+
+    def seconds(self, purpose: str, *, timeouts: int = 0) -> float:
+        """Return how long to wait for the next answer.
+
+        Parameters
+        ----------
+        purpose
+            What it is for: a judgement takes another time than a greeting.
+        timeouts
+            Time-outs of the same call so far.
+        """
+        if self.limit <= self.shortest:
+            return self.limit
+        known = self._took.get(purpose, ())
+        usual = self.times * max(known) if len(known) >= _ENOUGH else self.limit
+        return min(self.limit, max(self.shortest, usual) * 2.0 ** min(timeouts, 20))
+
+
+@dataclass(slots=True)
+class Circuit:
+    """Notice an endpoint that answers nothing any more.
+
+    It is down when ``failures`` requests in a row had no answer and ``seconds`` passed since the first of them. One
+    answer, whatever it says, starts both anew; down is down for good. With 15 % of the requests failing at random,
+    20 in a row happen once in 10^16.
+
+    Attributes
+    ----------
+    failures
+        Requests in a row without an answer.
+    seconds
+        Time that they must have taken: a restart of the endpoint, and a limit of requests a minute, are shorter.
+    """
+
+    failures: int = 20
+    seconds: float = 75.0
+    _failed: int = field(default=0, init=False)
+    _since: float = field(default=0.0, init=False)
+    _down: bool = field(default=False, init=False)
+
+    @property
+    def down(self) -> bool:
+        """Whether to stop asking."""
+        return self._down
+
+    def record(self, *, answered: bool, now: float) -> None:
+        """Record the outcome of one request.
+
+        Parameters
+        ----------
+        answered
+            Whether the endpoint answered it at all.
+        now
+            Seconds on any steady clock.
+        """
+        if answered:
+            self._failed = 0
+            return
+        if self._failed == 0:
+            self._since = now
+        self._failed += 1
+        if self._failed >= self.failures and now - self._since >= self.seconds:
+            self._down = True

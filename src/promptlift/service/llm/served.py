@@ -1,4 +1,4 @@
-"""Which models the endpoint serves: asked in the background, so that no request of a client waits for a model."""
+"""Which models the endpoint serves: read in the background, so that no request of a client waits for it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["ServedModels", "ServedNames"]
 
 _LOG = logging.getLogger(__name__)
 
-# A list is asked for again when a name is not on it and it is older than this; so is one that could not be read.
+# A list is read again when a name is not on it and it is older than this; so is one that could not be read.
 REMEMBERED_SECONDS: Final = 10.0
-# How long a request with an unknown name is kept open for a list that is on its way. No thread waits meanwhile. An
-# endpoint nearby answers in milliseconds; what takes longer is there for the next request.
+# How long a request with an unknown name waits for a list that is being read; no thread waits. An endpoint nearby
+# answers in milliseconds; a slower list is there for the next request.
 GRACE_SECONDS: Final = 1.0
 
 
@@ -41,14 +41,14 @@ class ServedNames:
 
 
 class ServedModels:
-    """The endpoint's list of models, read by one thread at a time and remembered, failures too.
+    """The endpoint's list of models, read by one thread at a time and remembered, as are failures.
 
-    A list that was read once stays valid until a newer one replaces it, whatever becomes of the endpoint.
+    A list that was read once stays valid until a newer one replaces it, whatever happens to the endpoint.
 
     Parameters
     ----------
     read
-        Asks the endpoint; bounded in time by itself. Raises whatever it likes.
+        Asks the endpoint within a bounded time; may raise any exception.
     clock
         Seconds on a steady clock.
     """
@@ -65,7 +65,7 @@ class ServedModels:
         self._asked_at = -float("inf")
 
     def refresh(self) -> Future[None] | None:
-        """Have the list read in the background unless it was read, or could not be read, just now.
+        """Read the list in the background unless it was read, or could not be read, just now.
 
         Returns
         -------
@@ -79,12 +79,12 @@ class ServedModels:
                 return None
             reading = self._reading = Future()
         threading.Thread(
-            target=self._look, args=(reading,), name="promptlift-llm-models", daemon=True
+            target=self._read_list, args=(reading,), name="promptlift-llm-models", daemon=True
         ).start()
         return reading
 
     async def find(self, wanted: str) -> ServedNames:
-        """Give the names that are known, after a short wait for a list that may hold ``wanted``.
+        """Return the names that are known, after a short wait for a list that may hold ``wanted``.
 
         A name that is known is answered at once. For another one the list is read in the background, and the
         coroutine, not a thread, waits for it for at most ``GRACE_SECONDS``.
@@ -94,13 +94,13 @@ class ServedModels:
         return self.known()
 
     def known(self) -> ServedNames:
-        """Give what is known now."""
+        """Return what is known now."""
         with self._lock:
             if self._reading is not None:
                 return ServedNames(self._names, "it has not answered yet")
             return ServedNames(self._names, self._problem)
 
-    def _look(self, reading: Future[None]) -> None:
+    def _read_list(self, reading: Future[None]) -> None:
         names, problem = None, None
         try:
             names = frozenset(self._read())

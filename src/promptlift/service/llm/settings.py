@@ -1,4 +1,4 @@
-"""Which language model to ask, as the operator decided."""
+"""Which language model to ask, from the environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LlmSettings:
     Attributes
     ----------
     base_url
-        Address of the endpoint up to and without ``/chat/completions``, such as ``http://127.0.0.1:11434/v1``.
+        Address of the endpoint, without ``/chat/completions``, such as ``http://127.0.0.1:11434/v1``.
     model
         Name of the model that judges and writes.
     api_key
@@ -59,7 +59,7 @@ class LlmSettings:
         Raises
         ------
         ConfigError
-            A value is missing or not usable; says which.
+            A value is missing or not usable; the message names it.
         """
         env = os.environ if environ is None else environ
         base_url = env.get("PROMPTLIFT_LLM_BASE_URL", "").strip()
@@ -75,7 +75,7 @@ class LlmSettings:
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether the endpoint is on loopback, where no proxy can reach it."""
+        """Whether the endpoint is on loopback, which no proxy can reach."""
         host = urlsplit(self.base_url).hostname or ""
         return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -93,7 +93,7 @@ def _seconds(text: str) -> float:
 
 
 def _checked_address(address: str) -> str:
-    # The address is not repeated in a message when it holds a password.
+    # The address is not repeated in a message when it contains a password.
     try:
         parts = urlsplit(address.strip())
         port_is_fine = parts.port is None or parts.port > 0
@@ -103,7 +103,7 @@ def _checked_address(address: str) -> str:
         ) from error
     if parts.username is not None or parts.password is not None:
         raise ConfigError(
-            "PROMPTLIFT_LLM_BASE_URL must not hold a name or password. Put the key into PROMPTLIFT_LLM_API_KEY."
+            "PROMPTLIFT_LLM_BASE_URL must not contain a name or password. Put the key into PROMPTLIFT_LLM_API_KEY."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_fine:
         raise ConfigError(f"PROMPTLIFT_LLM_BASE_URL must start with http:// or https://, not {address!r}")

@@ -1,35 +1,57 @@
-"""Requests to one endpoint: JSON out, JSON in, connections kept and shared, each request ended by its job alone."""
+"""One request to the endpoint over httpx: one deadline, a bounded answer, and a reason where there is none.
+
+Every connection is an httpx transport of its own, used without httpx's client: redirects, cookies and a search through
+all connections before and after each request are not wanted here, and cost most of a request's processor time.
+"""
 
 from __future__ import annotations
 
-import json
-import threading
+import asyncio
+import importlib.util
+import ssl
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-import orjson
+import httpx
 
-from promptlift.service.llm.dial import NoAnswer, Route, dial
-from promptlift.service.llm.line import ANSWER_BYTES, Line
-from promptlift.service.llm.retry import read_retry_after
+from promptlift.retry import read_retry_after
+from promptlift.service.llm.answers import decode
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from promptlift.service.llm.port import JobView
     from promptlift.service.llm.settings import LlmSettings
 
 __all__ = ["ANSWER_BYTES", "NoAnswer", "Reply", "TooSlow", "Transport"]
 
+ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
-KEPT: Final = 64
+KEPT_CONNECTIONS: Final = 64
+# Servers close an idle connection after five seconds or more; it is given up before that.
+IDLE_SECONDS: Final = 4.0
+
+
+# httpcore asks for sniffio several times a request. Where it is not installed Python would search every folder for it
+# each time, which costs more than the request; a module that is ``None`` is known to be missing.
+if importlib.util.find_spec("sniffio") is None:
+    sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]
+
+
+class NoAnswer(Exception):
+    """No whole answer came; an outcome inside this room, never seen outside.
+
+    The message says why, without the address or the key.
+    """
 
 
 class TooSlow(NoAnswer):
-    """The time that it was given passed."""
+    """The deadline passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +70,7 @@ class Reply:
 
 
 class Transport:
-    """Requests to one endpoint. Safe from several threads.
+    """Requests to one endpoint, all from one event loop.
 
     Parameters
     ----------
@@ -58,205 +80,192 @@ class Transport:
 
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = settings
-        self._route: Route | None = None
-        self._heads: dict[tuple[str, str, str], bytes] = {}
-        self._lock = threading.Lock()
-        self._kept: list[Line] = []
-        self._cuts: dict[object, tuple[float, Callable[[], None]]] = {}
-        self._closed = False
+        self._idle: list[httpx.AsyncHTTPTransport] = []
+        self._options: dict[str, Any] | None = None
+        self._through = ""
+        self._prepared: dict[tuple[str, str, str], tuple[httpx.URL, httpx.Headers]] = {}
+        self._deadlines: dict[asyncio.Timeout, float] = {}
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        purpose: str,
-        job: JobView,
-        seconds: float,
-        body: dict[str, Any] | None = None,
+    async def send(
+        self, method: str, path: str, *, purpose: str, seconds: float, content: bytes | None = None
     ) -> Reply:
         """Send one request.
 
         Parameters
         ----------
         seconds
-            For the whole request. An endpoint that sends a byte now and then does not stretch it.
+            For the whole request: an endpoint that sends a byte now and then does not stretch it.
 
         Raises
         ------
         TooSlow
             It took longer than ``seconds``.
         NoAnswer
-            The endpoint cannot be reached, sends too much, or the request was cut.
+            The endpoint cannot be reached, breaks HTTP, sends too much, or the request was aborted.
         """
-        deadline = time.monotonic() + seconds
-        content = b"" if body is None else _encode(body)
-        request = self._head(method, path, purpose) + b"%d\r\n\r\n" % len(content) + content
-        line = self._kept_line() or self._opened(min(CONNECT_SECONDS, seconds), job)
+        connect = min(CONNECT_SECONDS, seconds)
+        aborted = False
         try:
-            with self._cutting(line.cut), job.holding(line.cut):
-                raw = line.exchange(request, deadline)
+            async with asyncio.timeout(seconds) as deadline:
+                with self._abortable(deadline):
+                    due = deadline.when()
+                    try:
+                        return await self._exchange(method, path, purpose, connect, content)
+                    finally:
+                        aborted = deadline.when() != due
         except TimeoutError:
-            line.close()
+            if aborted:
+                raise NoAnswer("it was silent for too long") from None
             raise TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
+        except httpx.ConnectTimeout:
+            raise NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            raise NoAnswer(_problem(error) + self._through) from None
+
+    def abort_older_than(self, moment: float) -> None:
+        """End requests that were begun before a time of ``time.monotonic``: they have no answer."""
+        now = asyncio.get_running_loop().time()
+        for deadline, begun in self._deadlines.items():
+            if begun < moment and not deadline.expired():
+                deadline.reschedule(now)
+
+    async def aclose(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    async def _exchange(
+        self, method: str, path: str, purpose: str, connect: float, content: bytes | None
+    ) -> Reply:
+        opened: list[Any] = []
+
+        async def trace(event: str, info: dict[str, Any]) -> None:
+            if event.endswith("connect_tcp.complete"):
+                opened.append(info["return_value"])
+
+        url, headers = self._head(method, path, purpose)
+        extensions = {"timeout": {"connect": connect}, "trace": trace}
+        request = httpx.Request(method, url, headers=headers, content=content, extensions=extensions)
+        connection = self._idle.pop() if self._idle else self._new_connection()
+        try:
+            response = await connection.handle_async_request(request)
+            body = await _body(response)
+            reusable = not _unread(response)
+            await response.aclose()
         except BaseException:
-            line.close()
+            await connection.aclose()
+            # httpx forgets a connection whose TLS handshake is cancelled, and leaves it open.
+            for stream in opened:
+                await stream.aclose()
             raise
-        # From here on no cancelling reaches the line, so the next request over it may be another job's.
-        self._keep(line)
-        retry_after = raw.headers.get(b"retry-after")
+        if reusable and len(self._idle) < KEPT_CONNECTIONS:
+            self._idle.append(connection)
+        else:
+            await connection.aclose()
         return Reply(
-            raw.status,
-            _decode(raw.body),
-            None if retry_after is None else read_retry_after(retry_after.decode("ascii", "replace")),
+            response.status_code, decode(body), read_retry_after(response.headers.get("retry-after"))
         )
 
-    def close(self) -> None:
-        """Close all connections; requests under way end without an answer."""
-        with self._lock:
-            self._closed = True
-            kept, self._kept = self._kept, []
-            for _, cut in self._cuts.values():
-                cut()
-        for line in kept:
-            line.close()
+    def _new_connection(self) -> httpx.AsyncHTTPTransport:
+        if self._options is None:
+            proxy = None if self._settings.on_this_machine else _proxy(self._settings.base_url)
+            self._through = "" if proxy is None else ", through the proxy that the environment names"
+            self._options = {
+                # Loaded once, and only where certificates are needed; those of SSL_CERT_FILE included.
+                "verify": self._settings.base_url.startswith("https:") and httpx.create_ssl_context(),
+                "proxy": proxy,
+                "limits": httpx.Limits(max_connections=1, keepalive_expiry=IDLE_SECONDS),
+            }
+        return httpx.AsyncHTTPTransport(**self._options)
 
-    def cut_older_than(self, moment: float) -> int:
-        """End requests that were begun before a time of ``time.monotonic``: they have no answer. Gives how many."""
-        with self._lock:
-            old = [cut for begun, cut in self._cuts.values() if begun < moment]
-            for cut in old:
-                cut()
-        return len(old)
-
-    def _head(self, method: str, path: str, purpose: str) -> bytes:
-        head = self._heads.get((method, path, purpose))
-        if head is None:
-            route = self._way()
-            lines = [
-                f"{method} {route.target}{path} HTTP/1.1",
-                f"Host: {route.netloc}",
-                "Accept: application/json",
-                "Accept-Encoding: identity",
-                "User-Agent: promptlift",
-                f"X-Promptlift-Purpose: {purpose}",
-            ]
+    def _head(self, method: str, path: str, purpose: str) -> tuple[httpx.URL, httpx.Headers]:
+        if (method, path, purpose) not in self._prepared:
+            headers = {
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+                "User-Agent": "promptlift",
+                "X-Promptlift-Purpose": purpose,
+            }
             if self._settings.api_key is not None:
-                lines.append(f"Authorization: Bearer {self._settings.api_key}")
-            if route.proxy_authorization is not None and route.tls is None:
-                lines.append(f"Proxy-Authorization: {route.proxy_authorization}")
+                headers["Authorization"] = f"Bearer {self._settings.api_key}"
             if method == "POST":
-                lines.append("Content-Type: application/json")
-            head = ("\r\n".join(lines) + "\r\nContent-Length: ").encode("ascii")
-            self._heads[method, path, purpose] = head
-        return head
-
-    def _way(self) -> Route:
-        if self._route is None:
-            self._route = Route.to(self._settings)
-        return self._route
-
-    def _kept_line(self) -> Line | None:
-        while True:
-            with self._lock:
-                if self._closed:
-                    raise NoAnswer("the client was closed")
-                line = self._kept.pop() if self._kept else None
-            if line is None or (line.usable and line.silent):
-                return line
-            line.close()
-
-    def _keep(self, line: Line) -> None:
-        with self._lock:
-            if line.usable and not self._closed and len(self._kept) < KEPT:
-                self._kept.append(line)
-                return
-        line.close()
-
-    def _opened(self, seconds: float, job: JobView) -> Line:
-        """Open a line in a thread of its own: nothing else can leave a name server or a handshake that hangs."""
-        opening = _Opening(self._way(), seconds)
-        try:
-            with self._cutting(opening.leave), job.holding(opening.leave):
-                return Line(opening.wait())
-        except BaseException:
-            opening.abandon()
-            raise
+                headers["Content-Type"] = "application/json"
+            url = httpx.URL(self._settings.base_url + path)
+            self._prepared[method, path, purpose] = (url, httpx.Headers(headers))
+        return self._prepared[method, path, purpose]
 
     @contextmanager
-    def _cutting(self, cut: Callable[[], None]) -> Iterator[None]:
-        mark = object()
-        with self._lock:
-            if self._closed:
-                raise NoAnswer("the client was closed")
-            self._cuts[mark] = (time.monotonic(), cut)
+    def _abortable(self, deadline: asyncio.Timeout) -> Iterator[None]:
+        self._deadlines[deadline] = time.monotonic()
         try:
             yield
         finally:
-            with self._lock:
-                del self._cuts[mark]
+            del self._deadlines[deadline]
 
 
-class _Opening:
-    """A connection that a thread of its own opens, for somebody who may not wait for it to the end."""
-
-    def __init__(self, route: Route, seconds: float) -> None:
-        self._route = route
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self._decided = threading.Event()
-        self._left = False
-        self._socket: socket.socket | None = None
-        self._problem = f"no connection within {seconds:g} seconds"
-        threading.Thread(target=self._run, name="promptlift-llm-dial", daemon=True).start()
-
-    def wait(self) -> socket.socket:
-        self._decided.wait(self._seconds)
-        self.leave()
-        if self._socket is None:
-            raise NoAnswer(self._problem)
-        return self._socket
-
-    def leave(self) -> None:
-        """Wait no longer; a connection that comes later is closed."""
-        with self._lock:
-            self._left = True
-        self._decided.set()
-
-    def abandon(self) -> None:
-        """Leave, and close a connection that is there already."""
-        self.leave()
-        if self._socket is not None:
-            self._socket.close()
-
-    def _run(self) -> None:
-        opened: socket.socket | None = None
-        problem = self._problem
-        try:
-            opened = dial(self._route, self._seconds)
-        except NoAnswer as error:
-            problem = str(error)
-        with self._lock:
-            if not self._left:
-                self._socket, opened, self._problem = opened, None, problem
-        self._decided.set()
-        if opened is not None:
-            opened.close()
+async def _body(response: httpx.Response) -> bytes:
+    body = bytearray()
+    async for piece in cast("httpx.AsyncByteStream", response.stream):
+        body += piece
+        if len(body) > ANSWER_BYTES:
+            raise NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
+    return bytes(body)
 
 
-def _encode(body: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError:  # half a surrogate pair
-        return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+# Nothing public shows what was received after an answer.
+_HTTP_STATE: Final = attrgetter("stream._httpcore_stream._stream._connection._h11_state")
 
 
-def _decode(raw: bytes) -> Any:
-    try:
-        return orjson.loads(raw)
-    except ValueError:
-        pass
-    try:  # takes what orjson does not: half a surrogate pair, NaN, a byte order mark
-        return json.loads(raw)
-    except (ValueError, RecursionError):
+def _unread(response: httpx.Response) -> bool:
+    """Whether more than the answer came: httpx would take it for the answer to the next request."""
+    return bool(_HTTP_STATE(response).trailing_data[0])
+
+
+_BROKEN_HTTP: Final = {
+    "disconnected without": "it closed the connection without an answer",
+    "closed connection": "it closed the connection within its answer",
+    "too long": "its answer's headers are too long",
+}
+
+
+def _problem(error: Exception) -> str:
+    """Return why there is no answer, without addresses, keys or words of the endpoint."""
+    said = str(error)
+    if isinstance(error, httpx.ProxyError):
+        status = said[:3] if said[:3].isdigit() else "no status"
+        return f"the proxy refused the connection with {status}"
+    if isinstance(error, httpx.RemoteProtocolError):
+        known = (problem for words, problem in _BROKEN_HTTP.items() if words in said)
+        return next(known, "its answer is not HTTP")
+    cause = _cause(error, ssl.SSLError)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {cause.verify_message}"
+    if cause is not None:
+        return f"no secure connection ({cause.reason or type(cause).__name__})"
+    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.CloseError)):
+        return "the connection broke"
+    return "it cannot be reached"
+
+
+def _cause(error: BaseException | None, kind: type[ssl.SSLError]) -> ssl.SSLError | None:
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _proxy(address: str) -> httpx.Proxy | None:
+    parts = urlsplit(address)
+    proxies = getproxies()
+    named = proxies.get(parts.scheme) or proxies.get("all")
+    if not named or proxy_bypass(parts.hostname or ""):
         return None
+    try:
+        proxy = httpx.Proxy(named if "://" in named else f"http://{named}")
+        usable = 0 < (proxy.url.port or 80) < 65_536
+    except (ValueError, httpx.InvalidURL):
+        usable = False
+    if not usable:
+        raise NoAnswer("the proxy that the environment names has no usable address")
+    if proxy.url.scheme != "http" or not proxy.url.host:
+        raise NoAnswer("the proxy that the environment names must be one that starts with http://")
+    return proxy

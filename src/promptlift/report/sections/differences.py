@@ -1,4 +1,4 @@
-"""How far several prompts differ: each against the first one, as ``analysis.compare`` gave it."""
+"""How several prompts differ: each compared with the first one by ``analysis.compare``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from promptlift import analysis
 from promptlift.report.document import Column, Estimate, Section, Table
+from promptlift.report.formatting import interval, percent, points
 from promptlift.report.gather import GROUP
-from promptlift.report.headlines import CARDS
-from promptlift.report.wording import interval, percent, points
+from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["differences"]
 
 _VERDICTS: Final = {"winner": "higher", "worse": "lower", "no winner": "unclear"}
-# Name of the column, what it is, its unit: the measures that stand at the top.
+# Column, label and unit of each headline measure.
 _MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
     ("task_completed", "Completed their task, difference in percentage points", "points"),
     ("negative", "Negative in tone, difference in percentage points", "points"),
@@ -31,14 +31,14 @@ _MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
 
 
 def differences(table: pd.DataFrame, material: Material) -> Section | None:
-    """Compare every prompt with the first one that has conversations; None where there are not two of them.
+    """Compare every prompt with the first one that has conversations; None when fewer than two have any.
 
     Parameters
     ----------
     table
-        Conversations, with the name of the prompt of each.
+        Conversations with the name of their prompt.
     material
-        Where they are from; the order of its names says which prompt is the first.
+        The data of the report; its names are in order.
     """
     there = set(table[GROUP].unique())
     first, *others = [name for name in material.names if name in there] or [""]
@@ -47,7 +47,7 @@ def differences(table: pd.DataFrame, material: Material) -> Section | None:
     named = table["sentiment"].astype("str")
     judged = table.assign(
         negative=named.eq("negative").astype("boolean").mask(table["sentiment"].isna()),
-        # A foreign service may say anything; a report must not fail of it.
+        # Other services may send any number; a report must not fail because of it.
         sentiment_score=table["sentiment_score"].where(np.isfinite(table["sentiment_score"])),
     )
     found = {
@@ -69,7 +69,7 @@ def differences(table: pd.DataFrame, material: Material) -> Section | None:
     rows = [
         (name, first, *(cell for rows in found.values() for cell in _cells(rows[name]))) for name in others
     ]
-    said = (
+    sentences = (
         [_sentence(name, first, found["task_completed"][name], len(others)) for name in others]
         if len(others) < CARDS
         else []
@@ -77,7 +77,7 @@ def differences(table: pd.DataFrame, material: Material) -> Section | None:
     return Section(
         "differences",
         "How the prompts differ",
-        (*said, _rule(first, len(others))),
+        (*sentences, _rule(first, len(others))),
         tables=(Table("differences", "How the prompts differ", tuple(columns), tuple(rows)),),
     )
 
@@ -88,21 +88,19 @@ def _cells(row: dict[Any, Any]) -> tuple[Cell, ...]:
 
 
 def _sentence(name: str, first: str, row: dict[Any, Any], count: int) -> str:
-    """Say how far the completion of two prompts differs, and how well that is known."""
+    """Describe the difference in completion of two prompts, and its uncertainty."""
     if math.isnan(row["difference"]):
-        return (
-            f"{name} and {first} cannot be compared yet: one of them has no ended conversation with insights."
-        )
-    rates = f"{percent(row['rate'])} against {percent(row['rate_control'])}"
+        return f"{name} and {first} cannot be compared yet: one of them has no ended conversations with insights."
+    rates = f"{percent(row['rate'])} vs {percent(row['rate_control'])}"
     ends = interval(row["difference_low"], row["difference_high"], points)
     size = f"a difference of {points(row['difference'])} percentage points (95% interval {ends})"
     verdict = _VERDICTS.get(row["verdict"])
     if verdict == "unclear":
-        said = f"It is unclear whether {name} or {first} completes tasks more often: {rates}, {size}."
+        sentence = f"It is unclear whether {name} or {first} completes tasks more often: {rates}, {size}."
         if row["difference_low"] <= 0.0 <= row["difference_high"]:
-            return said
+            return sentence
         adjusted = f" after the correction for {count} prompts" if count > 1 else ""
-        return f"{said} The interval leaves out 0, but p is {row['p_holm']:.2g}{adjusted}."
+        return f"{sentence} The interval does not include 0, but p is {row['p_holm']:.2g}{adjusted}."
     often = "more often" if verdict == "higher" else "less often"
     return f"{name} completes tasks {often} than {first}: {rates}, {size}."
 
@@ -111,8 +109,8 @@ def _rule(first: str, count: int) -> str:
     adjusted = f", after Holm's correction for {count} prompts" if count > 1 else ""
     against = f"Every prompt is compared with {first}. " if count > 1 else ""
     return (
-        f'{against}"Higher" and "lower": p below 0.05{adjusted} (shares: Fisher\'s exact test with Newcombe\'s interval of '
-        'the difference; mean sentiment: Mann-Whitney with Welch\'s interval). "Unclear" does not mean equal: the '
-        "interval says which differences are still possible. A difference may also come from other customers, other "
-        "times or another model, not from the prompt."
+        f'{against}"Higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
+        'of the difference; mean sentiment: Mann-Whitney test, with Welch\'s interval). "Unclear" does not mean equal: the '
+        "interval shows which differences remain possible. Other customers, times or models may also explain a "
+        "difference."
     )

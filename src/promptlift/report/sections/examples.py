@@ -1,4 +1,4 @@
-"""Example conversations: which ones, and how much of them is shown."""
+"""Example conversations: which ones are shown, and how much of each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pandas as pd
 
 from promptlift.errors import TranscriptError
 from promptlift.report.document import Transcript, Turn
+from promptlift.report.formatting import count, date_time, plural, signed
 from promptlift.report.gather import GROUP
-from promptlift.report.wording import count, moment, plural, signed
 from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.schema.transcript import parse_content
 
@@ -29,17 +29,17 @@ MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
 _MESSAGE_CHARS: Final = 1200
 _SYSTEM_CHARS: Final = 240
-# Conversations that were deleted meanwhile are passed over, but not without end.
+# Deleted conversations are skipped, but only so many.
 _TRIES: Final = 3
 
 Outcome = Literal["completed", "failed"]
 
 
 def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Transcript]:
-    """Give up to ``wanted`` conversations, failed and completed ones in turn, the same ones every time.
+    """Return up to ``wanted`` conversations, failed and completed ones in turn, the same ones every time.
 
-    The order is that of a hash of the id, so it favours nobody; of those, the ones with issues that were not shown yet
-    come first. Only the transcripts of the chosen ones are read; ``redacted``, none is, and only facts are given.
+    They are ordered by a hash of their id, which favours none; those with issues not shown yet come first. Only the
+    transcripts of the chosen ones are read; with ``redacted`` none is read, and only facts are returned.
     """
     if wanted == 0 or material.conversations.empty:
         return []
@@ -61,7 +61,7 @@ def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Tr
 
 
 def _ordered(material: Material, outcome: str) -> list[dict[str, Any]]:
-    """Rows with this outcome in the order in which they are taken, the prompts in turn."""
+    """Return the rows with this outcome in order, one prompt after the other."""
     table = material.conversations
     rated = table[table["task_completed"].notna() & (table["status"].astype("str") != "in_progress")]
     chosen = rated[rated["task_completed"].astype(bool) == (outcome == "completed")]
@@ -70,7 +70,7 @@ def _ordered(material: Material, outcome: str) -> list[dict[str, Any]]:
 
 
 def _varied(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Take rows by the hash of their id; those that bring a new first issue or topic go first."""
+    """Yield the rows by the hash of their id, those with a new first issue or topic first."""
     hashed = [hashlib.sha256(str(one).encode("utf-8", "replace")).digest() for one in rows["conversation_id"]]
     places = sorted(range(len(rows)), key=hashed.__getitem__)[: MAX_EXAMPLES * _TRIES]
     seen: set[str] = set()
@@ -108,7 +108,7 @@ def _transcript(
 ) -> Transcript:
     name = one_line(row["conversation_id"], 64)
     first = next((message.content for message in messages if message.role == "user"), "")
-    title = one_line(first, 90) or (f"Conversation {name}" if not messages else "No message of the user")
+    title = one_line(first, 90) or (f"Conversation {name}" if not messages else "No message from the user")
     facts = tuple((label, value) for label, value in _facts(row, named=named) if value)
     started = _started(row)
     return Transcript(title, name, str(row[GROUP]), started, outcome, facts, tuple(_turns(messages)))
@@ -119,13 +119,13 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
         yield "Prompt", str(row[GROUP])
     started = _started(row)
     if started is not None:
-        yield "Started", moment(started)
-    if not _nothing(row.get("llm_model")):
+        yield "Started", date_time(started)
+    if not _is_missing(row.get("llm_model")):
         yield "Model", one_line(row["llm_model"], 60)
-    if not _nothing(row.get("sentiment")):
+    if not _is_missing(row.get("sentiment")):
         score = row.get("sentiment_score")
-        said = "" if _nothing(score) else f" ({signed(float(str(score)))})"
-        yield "Sentiment", f"{row['sentiment']}{said}"
+        score_in_words = "" if _is_missing(score) else f" ({signed(float(str(score)))})"
+        yield "Sentiment", f"{row['sentiment']}{score_in_words}"
     titles = [one["title"] for one in _listed(row.get("issues"))]
     yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
     yield "Id", one_line(row["conversation_id"], 64)
@@ -133,13 +133,13 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
 
 def _started(row: dict[str, Any]) -> datetime | None:
     for name in ("started_at", "created_at"):
-        if not _nothing(row.get(name)):
+        if not _is_missing(row.get(name)):
             when = pd.Timestamp(row[name]).to_pydatetime(warn=False)
             return when.replace(tzinfo=UTC) if when.tzinfo is None else when
     return None
 
 
-def _nothing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     return (
         value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
     )
@@ -154,7 +154,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
     for place, message in enumerate(messages):
         if hidden > 1 and _FIRST <= place < len(messages) - _LAST:
             if place == _FIRST:
-                yield Turn("gap", f"… {plural(hidden, 'message')} left out …")
+                yield Turn("gap", f"… {plural(hidden, 'message')} omitted …")
             continue
         text = visible(message.content)
         kept, cut = shorten(text, _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS)
@@ -162,5 +162,5 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
             message.role,
             kept or "(empty message)",
             message.timestamp,
-            f"{count(cut)} characters left out" if cut else "",
+            f"{count(cut)} characters omitted" if cut else "",
         )

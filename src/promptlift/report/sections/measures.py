@@ -1,4 +1,4 @@
-"""The parts about completion, sentiment and issues: a picture each, and the numbers in it."""
+"""The sections about completion, sentiment and issues: a figure each, with a table of its numbers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from unicodedata import east_asian_width
 
 from promptlift import analysis
 from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
+from promptlift.report.formatting import count, percent
 from promptlift.report.gather import GROUP
-from promptlift.report.wording import count, percent
 from promptlift.schema.inert import shorten, visible
 
 if TYPE_CHECKING:
@@ -25,27 +25,26 @@ __all__ = ["completion", "issues", "sentiment"]
 
 TOP: Final = 8
 _QUOTE_CHARS: Final = 180
-# Letters of middle width that fit beside the counts in the picture of issues.
-_LABEL_ROOM: Final = 84.0
+# Characters of average width that fit next to the counts in the figure of issues.
+_LABEL_WIDTH: Final = 84.0
 _BROAD: Final = frozenset("=+~<>@#%&mw_−—–…")
 _UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
 
 
 def completion(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
-    """Task completion over time."""
-    # Without any time there is nothing to put on an axis; the rate stands at the top.
+    """Return the section about task completion over time."""
     trend = analysis.completion_trend(table, freq="auto", by=material.by)
     freq = trend.attrs["promptlift"]["freq"]
     unit = _UNITS[freq]
-    said = "; ".join(
+    overall = "; ".join(
         f"{name}: {percent(row['rate'])} of {count(row['n'])}" for name, row in rows if row is not None
     )
     figure = Figure(
         "trend",
-        f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {said}.",
+        f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {overall}.",
         _painter("paint_trend", trend),
-        f"Each point is a {unit}; the whisker is its 95% interval, the bars below count conversations. "
-        f"Hollow points rest on fewer than 5 conversations. A gap is a {unit} without any.",
+        f"Each point is a {unit}, its whisker the 95% interval; the bars below count conversations. "
+        f"Hollow points have fewer than 5 conversations. A gap is a {unit} without conversations.",
     )
     return Section(
         "completion",
@@ -57,7 +56,7 @@ def completion(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
 
 def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     unit = _UNITS[freq]
-    start: Kind = "moment" if freq == "h" else "day"
+    start: Kind = "time" if freq == "h" else "day"
     columns = (
         Column(
             "period_start", unit.capitalize() if freq in {"h", "D"} else f"{unit.capitalize()} from", start
@@ -83,9 +82,9 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
 
 
 def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
-    """How conversations sound."""
-    spread = analysis.sentiment_distribution(table, by=material.by)
-    said = "; ".join(
+    """Return the section about sentiment."""
+    distribution = analysis.sentiment_distribution(table, by=material.by)
+    overall = "; ".join(
         f"{name}: {percent(row['negative_share'])} negative, {percent(row['neutral_share'])} neutral, "
         f"{percent(row['positive_share'])} positive"
         for name, row in rows
@@ -93,9 +92,9 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
     )
     figure = Figure(
         "sentiment",
-        f"Share of conversations by sentiment, with 95% intervals. {said}.",
-        _painter("paint_sentiment", spread),
-        "How conversations sound as a whole, not whether the task was done.",
+        f"Share of conversations by sentiment, with 95% intervals. {overall}.",
+        _painter("paint_sentiment", distribution),
+        "The tone of whole conversations, not whether the task was completed.",
     )
     columns = (
         *_prompt_column(material),
@@ -110,23 +109,23 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
             Estimate(row["share"], row["share_low"], row["share_high"]),
             Part(int(row["n"]), int(row["total"])),
         )
-        for row in spread.to_dict("records")
+        for row in distribution.to_dict("records")
     ]
     shares = Table("sentiment", "Sentiment", columns, tuple(cells), folded=True)
     return Section("sentiment", "Sentiment", figures=(figure,), tables=(shares,))
 
 
 def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
-    """What went wrong, how often, and how tasks fared with it.
+    """Return the section about issues: how often each occurs, and task completion with and without it.
 
     Parameters
     ----------
     table
-        Conversations whose issues have harmless titles.
+        Conversations with issue titles that are safe to show.
     material
-        Where they are from.
+        The data of the report.
     quoted
-        Whether words of the conversations are shown.
+        Whether to quote the conversations.
     """
     found = analysis.issues(table, by=material.by, top=TOP)
     if not len(found):
@@ -136,8 +135,8 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
         f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "
         "below has the numbers.",
         _painter("paint_issues", found.assign(issue=_labels(found["issue"]))),
-        "A conversation counts once for each issue. That tasks fail more often with an issue does not say "
-        "that the issue is why.",
+        "A conversation counts once for each issue. Tasks that fail more often with an issue do not show "
+        "that the issue is the cause.",
     )
     quotes = _quotes(table, set(found["example_id"].dropna())) if quoted else None
     return Section("issues", "Issues", figures=(figure,), tables=(_issue_table(found, material, quotes),))
@@ -173,7 +172,7 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: dict[tuple[str
 
 
 def _quotes(table: pd.DataFrame, ids: set[str]) -> dict[tuple[str, str], str]:
-    """Evidence of each issue in its example conversation."""
+    """Return the evidence of each issue in its example conversation."""
     chosen = table[table["conversation_id"].isin(ids)]
     quotes: dict[tuple[str, str], str] = {}
     for conversation_id, named in zip(chosen["conversation_id"], chosen["issues"], strict=True):
@@ -186,7 +185,7 @@ def _quotes(table: pd.DataFrame, ids: set[str]) -> dict[tuple[str, str], str]:
 
 
 def _labels(titles: pd.Series[str]) -> list[str]:
-    """Cut titles to what fits into the picture, so that they still differ."""
+    """Cut titles to fit into the figure, but keep them distinct."""
     labels: dict[str, str] = {}
     for title in titles.unique():
         label = _cut(title)
@@ -195,18 +194,18 @@ def _labels(titles: pd.Series[str]) -> list[str]:
 
 
 def _cut(title: str) -> str:
-    room = _LABEL_ROOM
+    left = _LABEL_WIDTH
     for place, char in enumerate(title):
         wide = east_asian_width(char) in "WF"
-        room -= 2.0 if wide else 1.6 if char.isupper() or char in _BROAD else 1.0
-        if room < 0:
+        left -= 2.0 if wide else 1.6 if char.isupper() or char in _BROAD else 1.0
+        if left < 0:
             return f"{title[:place].rstrip()}…"
     return title
 
 
 def _painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
     def paint() -> str:
-        from promptlift.report import drawings  # noqa: PLC0415  formats without pictures load no matplotlib
+        from promptlift.report import drawings  # noqa: PLC0415  formats without figures load no matplotlib
 
         svg: str = getattr(drawings, name)(table)
         return svg

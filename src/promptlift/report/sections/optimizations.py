@@ -1,4 +1,4 @@
-"""The part about optimizations: what was tried, what it changed and how sure that is, and what became of it."""
+"""The section about optimizations: their variants, results, uncertainty and deployments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
+from promptlift.report.formatting import plural
 from promptlift.report.gather import MAX_OPTIMIZATIONS
 from promptlift.report.redaction import redact
-from promptlift.report.wording import plural
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
@@ -23,47 +23,47 @@ REHEARSAL: Final = "rehearsal"
 _LEVEL: Final = 90
 _REMARKS: Final = 20
 _REASONS: Final = {
-    "futility": "no winner: hopeless, stopped early",
+    "futility": "no winner: stopped early, could no longer win",
     "budget": "no winner within the budget",
-    "guardrail": "no winner: sentiment or quality suffered",
-    "stopped": "stopped by hand",
+    "guardrail": "no winner: sentiment or quality declined",
+    "stopped": "stopped by a person",
 }
 _STATES: Final = {
-    "staged": "staged, waits for approval",
-    "testing": "staged, regression test under way",
-    "rejected": "staged, regression test not passed",
-    "live": "applied, live now",
-    "superseded": "applied, replaced since",
-    "rolled_back": "applied, taken back",
+    "staged": "staged, awaiting approval",
+    "testing": "staged, regression test running",
+    "rejected": "staged, regression test failed",
+    "live": "applied, current version",
+    "superseded": "applied, since replaced",
+    "rolled_back": "applied, rolled back",
 }
 
 
 def rehearsal_notice(material: Material) -> tuple[Notice, ...]:
-    """Say before everything else that results are of the rehearsal model, when some are."""
+    """Return a notice when some results are from the rehearsal model."""
     if not _rehearsals(material.optimizations):
         return ()
     words = (
-        "Optimizations marked as rehearsal ran on the built-in rehearsal model, without a language model. Their numbers "
-        "show how an optimization goes and say nothing about a real prompt."
+        "Optimizations marked as rehearsal ran on the built-in rehearsal model, not on a language model. Their numbers "
+        "demonstrate an optimization and say nothing about a real prompt."
     )
     return (Notice("warning", words),)
 
 
 def optimizations(material: Material, *, redacted: bool) -> Section | None:
-    """Tell what was tried.
+    """Return the section about optimizations.
 
     Parameters
     ----------
     material
-        What was gathered; ``None`` when the source has no optimizations at all.
+        The data of the report.
     redacted
-        Whether personal data that a pattern finds is taken out of names.
+        Whether to remove personal data that a pattern finds from names.
     """
     tried = material.optimizations
     if tried is None:
         return None
     if not len(tried):
-        return Section("optimizations", "Optimizations", ("No variants of these prompts were tried.",))
+        return Section("optimizations", "Optimizations", ("No optimization of these prompts was run.",))
     shown = tried.head(MAX_OPTIMIZATIONS)
     numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
     known = [row for row in _records(material.variants) if row["optimization_id"] in numbers]
@@ -79,13 +79,13 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         "Optimizations",
         _words(tried, variants, level),
         _remarks(variants, numbers, names, redacted=redacted),
-        figures=_picture(material.variants, numbers, names),
+        figures=_figure(material.variants, numbers, names),
         tables=tables,
     )
 
 
-def _picture(table: pd.DataFrame, numbers: dict[Any, int], names: dict[Any, str]) -> tuple[Figure, ...]:
-    """Draw the newest optimization in which a lift was measured."""
+def _figure(table: pd.DataFrame, numbers: dict[Any, int], names: dict[Any, str]) -> tuple[Figure, ...]:
+    """Return the figure of the newest optimization with a measured lift."""
     measured = table[table["lift"].notna() & table["optimization_id"].isin(numbers)] if len(table) else table
     if not len(measured):
         return ()
@@ -98,27 +98,27 @@ def _picture(table: pd.DataFrame, numbers: dict[Any, int], names: dict[Any, str]
     drawn.attrs = {"promptlift": {**about, "optimizations": {newest: facts}, **facts}}
 
     def paint() -> str:
-        from promptlift.report.drawings import paint_lift  # noqa: PLC0415  formats without pictures load no matplotlib
+        from promptlift.report.drawings import paint_lift  # noqa: PLC0415  formats without figures load no matplotlib
 
         return paint_lift(drawn)
 
     number = numbers[newest]
-    alt = f"Lift of each variant of No. {number} over the original; the table below has the numbers."
-    caption = f"No. {number}, the newest with results. Variants of the screening had other conversations than the finalist."
+    alt = f"Lift of each variant of No. {number} over the original; see the table below."
+    caption = f"No. {number}, the newest with results. The screening used different conversations from the confirmation."
     return (Figure("lift", alt, paint, caption),)
 
 
 def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> tuple[str, ...]:
     meaning = (
-        "Each variant was compared with the original on the same simulated conversations. Lift is the change of the share "
-        f"of completed tasks, in percent of the original's; its {level}% interval may be looked at at any time. The "
-        "expected lift is what to expect in production: the measured one is too good on average, because it was chosen."
+        "Each variant was compared with the original on the same simulated conversations. Lift is the change in the share "
+        f"of completed tasks, in percent of the original's; its {level}% interval stays valid at every look. The measured "
+        "lift of a chosen variant is too high on average; the expected lift is corrected for that."
     )
     words = [meaning]
     if len(tried) > MAX_OPTIMIZATIONS:
         words.append(f"The newest {MAX_OPTIMIZATIONS} of {plural(len(tried), 'optimization')} are shown.")
     if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
-        words.append("Where there is no interval, the service reports no sample size: none can be known.")
+        words.append("Where an interval is missing, the service reports no sample size.")
     if tried.attrs.get("completeness"):
         words.append(one_line(tried.attrs["completeness"], 500))
     return tuple(words)
@@ -127,16 +127,16 @@ def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> t
 def _remarks(
     variants: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], *, redacted: bool
 ) -> tuple[str, ...]:
-    """What the service or the table of variants says about single numbers."""
-    said = []
+    """Return the warnings about single numbers."""
+    remarks = []
     for row in variants:
         text = one_line(row["warnings"], 300) if isinstance(row["warnings"], str) else ""
         if text:
             name = names[row["optimization_id"], row["variant_id"]]
-            said.append(
+            remarks.append(
                 f"No. {numbers[row['optimization_id']]}, {name}: {redact(text) if redacted else text}"
             )
-    return tuple(said[:_REMARKS])
+    return tuple(remarks[:_REMARKS])
 
 
 def _tried_table(
@@ -144,15 +144,15 @@ def _tried_table(
 ) -> Table:
     columns = (
         Column("optimization", "No.", "count"),
-        Column("created_at", "Begun", "moment"),
+        Column("created_at", "Started", "time"),
         *((Column("prompt", "Prompt"),) if material.compared else ()),
         Column("variants", "Variants", "count"),
         Column("result", "Result"),
         Column("lift", "Lift", "percent", level),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
-        Column("deployment", "Afterwards"),
-        Column("mark", "Mark"),
+        Column("deployment", "Deployment"),
+        Column("mark", "Note"),
     )
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
@@ -187,7 +187,7 @@ def _variant_table(
         Column("lift_expected", "Expected lift", "percent"),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
-        Column("mark", "Mark"),
+        Column("mark", "Note"),
     )
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
@@ -216,7 +216,7 @@ def _variant_table(
 
 def _result(row: dict[str, Any], winner: str | None) -> str:
     if _true(row["winner_selected"]) or winner is not None:
-        return f"winner: {winner or 'not named'}"
+        return f"winner: {winner or 'unnamed'}"
     reason = _text(row["reason"])
     if reason in _REASONS:
         return _REASONS[reason]
@@ -225,7 +225,7 @@ def _result(row: dict[str, Any], winner: str | None) -> str:
 
 
 def _lift(value: float, low: float, high: float, *, bounded: bool = True) -> Estimate:
-    """An interval that was sent without an end goes on for ever on that side."""
+    """Return an estimate; an interval with one bound missing is unbounded on that side."""
     if not bounded or math.isnan(low) != math.isnan(high):
         low = -math.inf if math.isnan(low) else low
         high = math.inf if math.isnan(high) else high

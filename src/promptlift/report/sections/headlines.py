@@ -1,4 +1,4 @@
-"""The numbers at the top: one group a prompt, as ``analysis.prompt_overview`` gave them."""
+"""The headline numbers of each prompt, from ``analysis.prompt_overview``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.report.document import Column, Estimate, Headline, Part, Section, Table
-from promptlift.report.wording import count, interval, signed
+from promptlift.report.formatting import count, interval, signed
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["CARDS", "headlines", "side_by_side"]
 
 CARDS: Final = 4
-"""More prompts than these are shown as a table."""
+"""Most prompts shown as cards; more are shown as a table."""
 
 _FEW: Final = 5
-_NONE_YET: Final = "no conversation with insights yet"
+_NONE_YET: Final = "no conversations with insights yet"
 
 
 def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
-    """Make the numbers of one prompt.
+    """Return the headline numbers of one prompt.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
         return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
     return (
         _rate("Completed their task", _estimate(row, "rate"), Part(row["completed"], row["n"])),
-        _mood(row),
-        _rate("Negative in tone", _estimate(row, "negative"), Part(row["negative"], _toned(row))),
+        _sentiment(row),
+        _rate("Negative in tone", _estimate(row, "negative"), Part(row["negative"], _with_sentiment(row))),
         Headline(
             "Conversations",
             "count",
@@ -45,7 +45,7 @@ def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
 
 
 def side_by_side(rows: list[tuple[str, dict[str, Any] | None]]) -> Section:
-    """Make one table for many prompts.
+    """Return a section with one table for many prompts.
 
     Parameters
     ----------
@@ -78,20 +78,20 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate:
     return Estimate(float(row[value]), float(row[f"{name}_low"]), float(row[f"{name}_high"]))
 
 
-def _toned(row: dict[str, Any]) -> int:
+def _with_sentiment(row: dict[str, Any]) -> int:
     return int(row["negative"] + row["neutral"] + row["positive"])
 
 
 def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
     if basis.total == 0:
         return Headline(label, "share", estimate, basis, _NONE_YET)
-    few = " – very few" if basis.total < _FEW else ""
+    few = " (very few)" if basis.total < _FEW else ""
     ends = interval(estimate.low, estimate.high)
     words = f"{ends} (95% interval), {count(basis.hits)} of {count(basis.total)}{few}"
     return Headline(label, "share", estimate, Part(int(basis.hits), int(basis.total)), words)
 
 
-def _mood(row: dict[str, Any]) -> Headline:
+def _sentiment(row: dict[str, Any]) -> Headline:
     n, label, estimate = int(row["sentiment_n"]), "Mean sentiment, −1 to 1", _estimate(row, "sentiment")
     if n == 0:
         return Headline(label, "score", estimate, n, _NONE_YET)

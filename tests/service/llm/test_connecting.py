@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shutil
+import socket
 import ssl
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,11 @@ import pytest
 
 from promptlift.service.llm import LlmSettings, LlmUnavailable
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.dial import Route
 from promptlift.service.llm.retry import RetryPolicy
 from service.llm.test_client import ASK
 from support.raw_endpoint import RawEndpoint, read_request, whole_answer
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -39,8 +38,8 @@ def _no_proxy(monkeypatch):
 def endpoint() -> Iterator[Any]:
     opened: list[RawEndpoint] = []
 
-    def start(serve: Any) -> RawEndpoint:
-        opened.append(RawEndpoint(serve))
+    def start(serve: Any, host: str = "127.0.0.1") -> RawEndpoint:
+        opened.append(RawEndpoint(serve, host))
         return opened[-1]
 
     yield start
@@ -88,13 +87,18 @@ def ask(address: str, **settings: Any) -> str:
         return client.chat(ASK, purpose="agent").text
 
 
-def test_an_endpoint_on_this_machine_is_reached_without_the_proxy(endpoint, monkeypatch):
-    def serve(line: socket.socket, _: int) -> None:
-        while read_request(line):
-            line.sendall(whole_answer())
+def answering(line: socket.socket, _: int) -> None:
+    while read_request(line):
+        line.sendall(whole_answer())
 
+
+def resolving_to_this_machine(_: Any, port: int, **__: Any) -> list[Any]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+
+
+def test_an_endpoint_on_this_machine_is_reached_without_the_proxy(endpoint, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert ask(f"http://127.0.0.1:{endpoint(serve).port}/v1") == "ok"
+    assert ask(f"http://127.0.0.1:{endpoint(answering).port}/v1") == "ok"
 
 
 def test_a_plain_request_goes_through_the_proxy_as_it_stands(endpoint, monkeypatch):
@@ -117,8 +121,8 @@ def test_a_plain_request_goes_through_the_proxy_as_it_stands(endpoint, monkeypat
 def test_no_proxy_is_honoured(endpoint, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "models.test")
-    route = Route.to(LlmSettings("http://models.test/v1", "m"))
-    assert (route.proxy, route.target, route.port) == (None, "/v1", 80)
+    monkeypatch.setattr(socket, "getaddrinfo", resolving_to_this_machine)
+    assert ask(f"http://models.test:{endpoint(answering).port}/v1") == "ok"
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "https://127.0.0.1:9", "http://127.0.0.1:99999"])
@@ -189,8 +193,8 @@ def test_a_secure_request_goes_through_a_tunnel(endpoint, monkeypatch, certifica
     ("answer", "reason"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "the proxy refused the connection with 407"),
-        (b"", "the proxy did not answer"),
-        (b"hello\r\n\r\n", "the proxy refused the connection with no status"),
+        (b"", "closed the connection without an answer, through the proxy"),
+        (b"hello\r\n\r\n", "not HTTP, through the proxy"),
     ],
 )
 def test_a_tunnel_that_is_refused_says_so(endpoint, monkeypatch, answer, reason):
@@ -209,14 +213,38 @@ def test_a_name_that_nobody_knows_cannot_be_reached():
 
 
 @pytest.mark.parametrize(
-    ("address", "netloc", "port", "target"),
+    ("address", "host", "target"),
     [
-        ("http://[::1]:8080/v1", "[::1]:8080", 8080, "/v1"),
-        ("https://models.test", "models.test", 443, ""),
-        ("http://bücher.test/ä?".rstrip("?"), "xn--bcher-kva.test", 80, "/%C3%A4"),
+        ("http://models.test:{port}", "models.test", ""),
+        ("http://bücher.test:{port}/ä?".rstrip("?"), "xn--bcher-kva.test", "/%C3%A4"),
+        ("http://models.test:{port}/a%20b c", "models.test", "/a%20b%20c"),
     ],
 )
-def test_addresses_are_written_as_http_wants_them(address, netloc, port, target):
-    route = Route.to(LlmSettings(address, "m"))
-    assert (route.netloc, route.port, route.target) == (netloc, port, target)
-    assert repr(route) == f"Route('{netloc}')"
+def test_addresses_are_written_as_http_wants_them(endpoint, monkeypatch, address, host, target):
+    seen: list[bytes] = []
+
+    def serve(line: socket.socket, _: int) -> None:
+        while request := read_request(line):
+            seen.append(request)
+            line.sendall(whole_answer())
+
+    port = endpoint(serve).port
+    monkeypatch.setattr(socket, "getaddrinfo", resolving_to_this_machine)
+    assert ask(address.format(port=port)) == "ok"
+    assert seen[0].startswith(f"POST {target}/chat/completions HTTP/1.1\r\nHost: {host}:{port}\r\n".encode())
+
+
+def test_an_address_of_ip_version_6_is_reached(endpoint):
+    seen: list[bytes] = []
+
+    def serve(line: socket.socket, _: int) -> None:
+        while request := read_request(line):
+            seen.append(request)
+            line.sendall(whole_answer())
+
+    try:
+        server = endpoint(serve, "::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    assert ask(f"http://[::1]:{server.port}/v1") == "ok"
+    assert f"Host: [::1]:{server.port}\r\n".encode() in seen[0]

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from promptlift.service.llm.patience import Patience
+from promptlift.service.llm.retry import AdaptiveTimeout
 
 
 def known(*seconds, purpose="agent"):
-    patience = Patience(120, shortest=20, times=6)
+    timeout = AdaptiveTimeout(120, shortest=20, times=6)
     for one in seconds:
-        patience.told(purpose, one)
-    return patience
+        timeout.record(purpose, one)
+    return timeout
 
 
 def test_an_unknown_endpoint_gets_all_the_time():
-    assert Patience(120).seconds("agent") == 120
+    assert AdaptiveTimeout(120).seconds("agent") == 120
     assert known(*[0.1] * 7).seconds("agent") == 120
 
 
@@ -25,8 +25,8 @@ def test_purposes_do_not_mix():
 
 
 def test_every_time_out_doubles_up_to_the_limit():
-    patience = known(*[0.1] * 8)
-    assert [patience.seconds("agent", timeouts=n) for n in (0, 1, 2, 3, 4, 999)] == [
+    timeout = known(*[0.1] * 8)
+    assert [timeout.seconds("agent", timeouts=n) for n in (0, 1, 2, 3, 4, 999)] == [
         20,
         40,
         80,
@@ -45,4 +45,4 @@ def test_old_answers_are_forgotten():
 
 
 def test_a_short_limit_holds():
-    assert Patience(0.5).seconds("agent", timeouts=5) == 0.5
+    assert AdaptiveTimeout(0.5).seconds("agent", timeouts=5) == 0.5

@@ -1,0 +1,157 @@
+"""What a reader must know about the numbers: how to read them, how they were measured, what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift._version import __version__
+from promptlift.frames import insights_errors
+from promptlift.report.document import Column, Notice, Section, Table
+from promptlift.report.formatting import date_time, plural
+from promptlift.report.redaction import REDACTION_NOTE, redact
+from promptlift.schema.inert import one_line
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from promptlift.report.gather import Material
+
+__all__ = ["completeness", "footer", "how_measured", "how_to_read", "notices"]
+
+_FEW: Final = 30
+_REASONS: Final = 3
+_REASON_CHARS: Final = 300
+_ANALYSERS: Final = {
+    "lexicon": "The insights are from the built-in word-list analyser, not from a language model. It is a rough guide: it "
+    "counts words and closing phrases and does not understand the conversation. Use it to compare prompts rather than "
+    "to trust a single number, and read the examples.",
+    "mixed": "The insights are from several analysers, among them the built-in word-list analyser, which is a rough "
+    "guide. A change over time may be a change of analyser.",
+}
+
+
+def notices(
+    material: Material, analyser: str | None, *, period: str = "", redacted: bool = False
+) -> tuple[Notice, ...]:
+    """Return the notices that come before the numbers."""
+    table, found = material.conversations, []
+    if material.provenance.complete is False:
+        found.append(
+            Notice(
+                "warning", "Not all conversations could be read. The numbers below cover only a part of them."
+            )
+        )
+    if not len(table):
+        where = f"in this period ({period})" if period else "yet"
+        words = f"There are no conversations {where}, so there is nothing to report."
+        return (*found, Notice("warning", words))
+    rated = int(table["task_completed"].notna().sum())
+    if rated == 0:
+        words = "No conversation has insights yet. Write the report again once they are judged."
+        found.append(Notice("warning", words))
+    elif rated < _FEW:
+        words = f"Only {plural(rated, 'conversation')} with insights, so the intervals are wide."
+        found.append(Notice("note", words))
+    if analyser in _ANALYSERS:
+        found.append(Notice("note", _ANALYSERS[analyser]))
+    found += _unjudged(table, redacted=redacted)
+    return tuple(found)
+
+
+def _unjudged(table: pd.DataFrame, *, redacted: bool) -> list[Notice]:
+    """Return why conversations have no insights, as far as the service reports it."""
+    errors = insights_errors(table)
+    if not errors:
+        return []
+    # The message of a model's endpoint may quote what was sent to it.
+    reasons = [
+        redact(one_line(reason, _REASON_CHARS)) if redacted else one_line(reason, _REASON_CHARS)
+        for reason in errors
+    ]
+    listed = "; ".join(
+        f"{reason.rstrip('.')} ({n:,})"
+        for reason, n in list(zip(reasons, errors.values(), strict=True))[:_REASONS]
+    )
+    rest = sum(list(errors.values())[_REASONS:])
+    more = f"; for other reasons ({rest:,})" if rest else ""
+    words = f"{plural(sum(errors.values()), 'conversation')} could not be judged and have no insights: "
+    return [Notice("warning", f"{words}{listed}{more}.")]
+
+
+def how_to_read(*, compared: bool) -> Section:
+    """Return the section on how to read the numbers."""
+    points = [
+        "The interval next to a number shows its uncertainty due to chance: the wider it is, the less is known.",
+        "95 of 100 such intervals contain the true value.",
+        "Check the number of conversations before the rate. A rate from few conversations says little.",
+        "A single high or low day is rarely meaningful. Many days in a row are.",
+    ]
+    if compared:
+        points.append(
+            "To see whether two prompts differ, look at the interval of their difference. Prompts whose own intervals "
+            "overlap may still differ."
+        )
+    return Section("reading", "How to read this", points=tuple(points))
+
+
+def how_measured(table: pd.DataFrame, analyser: str | None, *, redacted: bool) -> Section:
+    """Return the section on how the numbers were measured."""
+    points = [
+        "Completed: the share of ended conversations with insights in which the user's task was judged complete.",
+        "Conversations in progress or without insights are not counted. Shares have 95% Wilson intervals.",
+        "Sentiment: the mean score from −1 to 1 with a Student t interval, and the share of each label.",
+        "Issues: the problems that the analyser found in a conversation; the severity is the highest it reported.",
+        "Time: the first message of a conversation, or its logging time if that is unknown; days are in UTC.",
+        *([_judged_by(table, analyser)] if len(table) else []),
+    ]
+    if redacted:
+        points.append(REDACTION_NOTE)
+    return Section("method", "How it was measured", points=tuple(points))
+
+
+def _judged_by(table: pd.DataFrame, analyser: str | None) -> str:
+    names = []
+    if "analyser" in table.columns:
+        names = sorted({one_line(name, 60) for name in table["analyser"].dropna().unique()})
+    analysers = f" Reported by the service: {', '.join(names[:5])}." if names else ""
+    if analyser in _ANALYSERS:
+        return f"Analyser: {_ANALYSERS[analyser]}{analysers}"
+    if analyser:
+        return f"Analyser: the insights are from a language model, which can be wrong too.{analysers}"
+    return "Analyser: the service does not report what judged the conversations."
+
+
+def completeness(material: Material, overview: pd.DataFrame) -> Section:
+    """Return the section on the data and what is missing from them."""
+    facts = material.provenance
+    state = {
+        True: "All conversations of the service were read.",
+        False: "Not all conversations of the service could be read.",
+        None: "The source does not report whether these are all conversations.",
+    }[facts.complete]
+    if facts.changed:
+        state = "Rows were removed from or added to the table after it was read from the service."
+    missing, running = (int(overview[name].sum()) for name in ("n_missing", "in_progress"))
+    rows: list[tuple[str, int]] = [("Read from the source", facts.rows)]
+    if facts.total is not None:
+        rows.append(("Counted by the service", facts.total))
+    rows += [
+        ("In this report", len(material.conversations)),
+        ("Ended, task not judged", missing),
+        ("In progress", running),
+    ]
+    if facts.deleted:
+        rows.append(("Deleted during reading", facts.deleted))
+    rows += [
+        (f"Unusable values: {one_line(name, 40)}", int(number))
+        for name, number in sorted(facts.warnings.items())
+    ]
+    columns = (Column("what", "What"), Column("n", "Conversations", "count"))
+    return Section("data", "The data", (state,), tables=(Table("data", "The data", columns, tuple(rows)),))
+
+
+def footer(now: datetime, *, version: Any = None) -> str:
+    """Return the last line: what wrote the report, and when."""
+    return f"Written by promptlift {version or __version__} on {date_time(now)}."
