@@ -204,7 +204,7 @@ def test_bad_words_are_refused_before_anything_is_asked(abroad):
 @pytest.mark.parametrize("down", ["/actions", "/optimizations/o00001"])
 def test_what_failed_before_an_apply_does_not_say_that_the_variant_may_be_live(foreign, abroad, down):
     foreign.fault = lambda _method, path, _count: hang_up if path == down else None
-    abroad.client.transport.policy = RetryPolicy(patience=0.0, first_patience=0.0)
+    abroad.client.transport.policy = RetryPolicy(timeout=0.0, first_timeout=0.0)
     with pytest.raises(ConnectionFailed) as caught:
         abroad.apply("o00001")
     assert "may be live" not in str(caught.value)

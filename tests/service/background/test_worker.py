@@ -45,7 +45,7 @@ class Recorder(Runs):
         self.worked: list[str] = []
         self.failed: list[tuple[str, str]] = []
 
-    def calls_of(self, _row_id):
+    def tasks_of(self, _row_id):
         if self.no_calls is not None:
             raise self.no_calls
         return Calls()

@@ -233,8 +233,7 @@ APPLIES = [
         None,
         409,
         STATE,
-        "The optimization ended without a winner, so there is no variant to apply by default; "
-        "pass variantId",
+        "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
         {"variantId": "needed, because there is no winner"},
     ),
     Bad(

@@ -77,7 +77,7 @@ def test_a_variant_that_keeps_a_customers_words_is_left_out_and_a_warning_says_w
     found = caller.ended(made["id"])
     assert found["status"] == "completed", found["failure"]
     assert len(caller.variants(made["id"])) == 2
-    (note,) = [one for one in found["results"]["warnings"] if "usable" in one]
+    (note,) = [one for one in found["results"]["warnings"] if "could be tested" in one]
     assert "Only 1 of 2 variants could be tested" in note
     assert "5 or more words in a row from logged conversations" in note
 

@@ -34,8 +34,8 @@ __all__ = [
 
 # Far above the cells of the search for a winner.
 FIRST_CELL: Final = 1_000_000
-# About 170 pairs are needed to exclude a drop of 10 points where two texts are alike. 12 scenarios with 15 personas
-# each are 180, so that a few may be lost.
+# About 170 pairs are needed to exclude a drop of 10 points between two equally good texts. 12 scenarios with 15
+# personas each are 180, so a few may be lost.
 SCENARIOS: Final = 12
 PERSONAS_EACH: Final = 15
 PAIRS: Final = SCENARIOS * PERSONAS_EACH
@@ -52,7 +52,7 @@ class RegressionCell(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What became of one conversation; ``completed`` is ``None`` when it was lost."""
+    """The outcome of one conversation; ``completed`` is ``None`` when it was lost."""
 
     cell: int
     arm: int
@@ -169,7 +169,7 @@ def unmeasured(dropped: int) -> dict[str, Any]:
 
 
 def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
-    """All pairs together, with the interval by scenario where it is much wider."""
+    """Analyse all pairs together, with the interval by scenario where it is much wider."""
     n11, n10, n01, n00 = (sum(column) for column in zip(*(table[1:] for table in tables), strict=True))
     clusters = [
         CompletedInCluster(one.n11 + one.n10 + one.n01 + one.n00, one.n11 + one.n10, one.n11 + one.n01)
@@ -181,7 +181,7 @@ def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
 def _tables(
     names: Sequence[str], scenario_of: dict[int, int], outcomes: Iterable[Ended]
 ) -> tuple[list[ScenarioPairs], int]:
-    """Pair table of each scenario, and how many pairs were lost."""
+    """Count the pairs of each scenario, and the pairs that were lost."""
     live: dict[int, bool | None] = {}
     new: dict[int, bool | None] = {}
     for one in outcomes:

@@ -98,7 +98,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge says about one conversation.
+    """The judgement of one conversation.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Judgement:
     issues
         What went wrong, worst first.
     tokens
-        LLM tokens that the judgement cost.
+        LLM tokens used for the judgement.
     """
 
     sentiment: Sentiment
@@ -173,7 +173,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A conversation as it is kept, and what its judge has to know.
+    """A stored conversation, and what its judge has to know.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ class JudgeAnswer(BaseModel):
 
 
 def to_text(transcript: Transcript) -> str:
-    """All that was said, for looking up quotations and forgeries."""
+    """Return the text of all messages, for looking up quotations and forgeries."""
     return "\n".join(message.content for message in transcript.messages)
 
 

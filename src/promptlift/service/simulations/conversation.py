@@ -23,7 +23,7 @@ __all__ = ["Ending", "Simulated", "simulate"]
 Ending = Literal["persona", "turns"]
 
 PERSONA_BYTES: Final = 16 * limits.KB
-# Asked this often at most for a persona's message that is empty.
+# Tries for a persona's message before an empty one counts as leaving.
 PERSONA_TRIES: Final = 2
 # Of the content: braces, names and the rest around the messages.
 AROUND_BYTES: Final = 4 * limits.KB
@@ -45,7 +45,7 @@ class Simulated:
         ``persona`` when the person had what they came for, gave up or fell silent; ``turns`` when the last allowed
         answer was given before.
     tokens, calls
-        What it cost, empty answers included; a call is one answer asked for.
+        Its cost, empty answers included; a call is one requested answer.
     """
 
     transcript: Transcript

@@ -47,8 +47,8 @@ GOAL_CHARS: Final = 600
 ASKED_CHARS: Final = 400
 TOPICS_NAMED: Final = 5
 
-# A conversation that failed is drawn this much more often than one that did not: a variant is to mend failures, and
-# still has to hold up where the original works.
+# A failed conversation is drawn this much more often than a successful one: a variant should fix failures, and still
+# has to work where the original works.
 FAILURE_WEIGHT: Final = 3.0
 
 # Answers in a row without one new scenario, after which the model is taken to have no more.
@@ -65,9 +65,9 @@ class ScenariosFailed(PromptliftError):
     Attributes
     ----------
     scenarios
-        What it wrote all the same.
+        The scenarios that it did write.
     tokens, calls
-        What it cost.
+        The cost.
     """
 
     def __init__(self, message: str, *, scenarios: tuple[Scenario, ...], tokens: int, calls: int) -> None:
@@ -106,7 +106,7 @@ class Written:
     Attributes
     ----------
     tokens, calls
-        What they cost; a call is one answer asked for.
+        Their cost; a call is one requested answer.
     """
 
     scenarios: tuple[Scenario, ...]

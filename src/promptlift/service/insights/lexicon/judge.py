@@ -36,7 +36,7 @@ QUALITY_ISSUES: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the rules make of a conversation, before it becomes a judgement.
+    """The scores and signals of a conversation, before they become a judgement.
 
     Attributes
     ----------

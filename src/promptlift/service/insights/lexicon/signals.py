@@ -1,4 +1,4 @@
-"""What the rules notice in a conversation: each signal with the text that shows it."""
+"""The signals in a conversation, each with the text that shows it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UPSET: Final = -0.5  # VADER compound of one turn
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What was noticed. Every field is the quotation that shows it, or ``None``.
+    """The signals of a conversation. Every field is the quotation that shows it, or ``None``.
 
     "At the end" is the user's last two turns, for the assistant its last two.
 

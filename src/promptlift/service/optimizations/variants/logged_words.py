@@ -71,7 +71,7 @@ _CALLED_SIGNS: Final = ("my name is", "i am called", "this is", "herr", "frau", 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """What a text has from logged conversations.
+    """What a text repeats from logged conversations.
 
     Attributes
     ----------
@@ -231,7 +231,7 @@ def _words(text: str) -> list[str]:
 
 
 def _runs(words: Sequence[str]) -> NDArray[np.uint64]:
-    """One number for each run of words; equal runs have equal numbers in this process."""
+    """Hash each run of words; equal runs have equal hashes in this process."""
     if len(words) < RUN:
         return np.zeros(0, np.uint64)
     codes = np.fromiter(map(hash, words), np.int64, len(words)).view(np.uint64)
@@ -280,7 +280,7 @@ def _particulars(text: str) -> Iterator[str]:
 
 
 def _capitalised(text: str, *, after: frozenset[str]) -> Iterator[str]:
-    """Words within a sentence that begin with a capital and go on in small letters.
+    """Find words within a sentence that begin with a capital and continue in lower case.
 
     Parameters
     ----------

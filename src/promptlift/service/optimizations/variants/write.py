@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "write_variants"]
 
 ROUNDS: Final = 3
-"""How often a variant is asked for at most."""
+"""Number of times that a variant is requested at most."""
 
 RATIONALE_CHARS: Final = 2_000
 PROBLEM_CHARS: Final = 1_500
@@ -42,7 +42,7 @@ class VariantsFailed(PromptliftError):
     problems
         Everything that was wrong, in words.
     tokens, calls
-        What it cost.
+        The cost.
     """
 
     def __init__(self, message: str, *, problems: tuple[str, ...], tokens: int, calls: int) -> None:
@@ -82,7 +82,7 @@ class Written:
     problems
         When there are fewer: why the last try of each missing one was not accepted.
     tokens, calls
-        What they cost; a call is one answer asked for.
+        Their cost; a call is one requested answer.
     """
 
     variants: tuple[VariantText, ...]
@@ -229,7 +229,7 @@ def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraf
 
 
 def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> Iterator[Sequence[_Place]]:
-    """Places that one answer can hold; one at a time once an answer did not fit."""
+    """Group the places that one answer can hold; one at a time once an answer did not fit."""
     size = 1 if smaller else max(1, ANSWER_CHARS // max(len(prompt.content), 1))
     for start in range(0, len(places), size):
         yield places[start : start + size]
