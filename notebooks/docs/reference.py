@@ -152,6 +152,7 @@ def _own_names(module_name: str) -> list[str]:
         if not name.startswith("_")
         and (inspect.isclass(value) or inspect.isfunction(value))
         and value.__module__ == module_name
+        and name.isidentifier()  # pydantic keeps models of generic ones in the module
     ]
 
 
