@@ -112,7 +112,7 @@ def test_a_trigger_without_an_answer_is_not_sent_again_and_says_where_to_look(se
     }
     service.fault = lambda *_: answers[trouble]
     with pytest.raises(
-        (ConnectionFailed, ServerError, UnexpectedResponse), match=r"lift\.optimizations\('p1'\) tells"
+        (ConnectionFailed, ServerError, UnexpectedResponse), match=r"see lift\.optimizations\('p1'\)"
     ):
         lift.optimize("p1")
     assert len(service.seen) == 1
@@ -355,7 +355,7 @@ def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service,
     if answers == "never":
         service.fault = lambda *_: lambda _handler: time.sleep(20)
     out = interrupted(service, "lift.wait('o00001')")
-    assert "interrupted: Waiting was ended. The optimization goes on: lift.wait('o00001')" in out
+    assert "interrupted: Waiting was interrupted. The optimization goes on: lift.wait('o00001')" in out
     assert "lift.stop('o00001') stops it" in out
     assert not any(method == "POST" for method, _, _ in service.seen)
 

@@ -273,7 +273,7 @@ class Transport:
                 request=call.label,
             )
         return ConnectionFailed(
-            f"No answer from {self.config.base_url}: {failure.reason}. Check the address and whether the service runs",
+            f"No answer from {self.config.base_url}: {failure.reason.rstrip('.')}. Check the address and whether the service runs",
             request=call.label,
         )
 
