@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
 _SLOW_FIXTURES = {"begin", "lab", "lift", "postgres_url", "service", "start_service"}
 # Folders whose tests start processes themselves.
-_SLOW_FOLDERS = {"agreement", "browser", "cli", "local", "notebooks"}
+_SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

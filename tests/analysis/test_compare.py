@@ -67,6 +67,7 @@ def test_without_a_completed_task_of_the_control_there_is_no_lift():
     assert row["difference"] == pytest.approx(100 * 4 / 15)
 
 
+@pytest.mark.slow
 def test_every_figure_of_pairs_has_an_oracle():
     table = several()
     result = analysis.compare(table, by="run", pair="task", control="a", level=0.95)
@@ -99,6 +100,7 @@ def test_every_figure_of_pairs_has_an_oracle():
     np.testing.assert_allclose(result["p_holm"], multipletests(p_values, method="holm")[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_every_figure_of_independent_groups_has_an_oracle():
     table = several()
     result = analysis.compare(table, by="run", control="a")

@@ -178,6 +178,7 @@ def test_the_answer_says_its_rule_its_control_and_who_judged():
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.tuples(*[st.integers(0, 40)] * 4).filter(lambda counts: sum(counts) > 0))
 def test_swapping_variant_and_control_turns_the_verdict_round(counts):
@@ -192,6 +193,7 @@ def test_swapping_variant_and_control_turns_the_verdict_round(counts):
     assert one["p"] == pytest.approx(other["p"])
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), min_size=2, max_size=60), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows, random):
@@ -245,6 +247,7 @@ def test_something_that_is_no_table_is_refused():
         analysis.compare([1, 2], by="run")
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_compared():
     rng = np.random.default_rng(0)
     n = 500_000

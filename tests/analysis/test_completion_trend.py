@@ -168,6 +168,7 @@ def test_a_range_beyond_reason_is_refused_with_its_ends():
     assert len(analysis.completion_trend(table, freq="D", tz="Asia/Kolkata")) == 20_455
 
 
+@pytest.mark.slow
 def test_too_many_groups_are_refused():
     table = conversations(40_000, days=60)
     with pytest.raises(ValueError, match="fewer values"):

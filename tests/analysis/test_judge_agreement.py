@@ -126,6 +126,7 @@ def test_sentiment_is_compared_as_a_whole_and_one_by_one():
     assert neutral["kappa"] == pytest.approx(expected_kappa(against)[0], abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=4, max_size=4).filter(lambda counts: sum(counts) > 0))
 def test_every_interval_holds_its_estimate_and_stays_in_bounds(cells):

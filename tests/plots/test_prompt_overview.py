@@ -72,6 +72,7 @@ def test_few_or_no_conversations_give_a_page_too(n):
     assert ("No conversations" in texts) == (n == 0)
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_past_the_edge_of_the_page():
     figure = plots.prompt_overview(conversations(30_000, prompts=["a" * 90]), "a" * 90)
     figure.canvas.draw()

@@ -33,6 +33,7 @@ def test_a_missing_name_is_said(missing):
     assert plain(missing) == "not given"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["_hidden", "$x^2$", "$", r"\$a$", "", "a" * 400, "<b>&amp;</b>", "{0}%s\\n"]
 )
@@ -81,6 +82,7 @@ def test_no_two_colours_of_a_palette_are_near(colors):
         assert sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other), strict=True)) > 0.05
 
 
+@pytest.mark.slow
 def test_the_package_loads_matplotlib_only_when_a_plot_is_asked_for():
     code = (
         "import sys, promptlift.plots as p; assert 'matplotlib' not in sys.modules and 'pandas' not in sys.modules;"

@@ -169,6 +169,7 @@ def test_confirmed_and_screened_stand_in_panels_of_their_own_on_one_scale():
     assert plots.variant_lift(FOREIGN).child_axes == []
 
 
+@pytest.mark.slow
 def test_an_end_that_is_not_bounded_is_an_arrow_at_the_edge():
     ax = plots.variant_lift(FULL)
     low, high = ax.get_xlim()

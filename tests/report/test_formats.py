@@ -44,6 +44,7 @@ report.write(page.conversations(30), "p1", sys.argv[2], clock=page.clock, logo=s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_same_data_and_clock_give_the_same_bytes_in_every_process(tmp_path, ending):
     if ending == "pdf" and not pdf_can_be_written():

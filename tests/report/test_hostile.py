@@ -83,6 +83,7 @@ def rendered(payload, ending):
     return renderer_for(Path(f"r.{ending}"))(document_of(payload))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
 def test_a_payload_becomes_text_and_nothing_else(payload, tmp_path):
     path = write(payload, tmp_path / "r.html")

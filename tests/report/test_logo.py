@@ -39,6 +39,7 @@ def write(path, logo):
     return report.write(conversations(8), "p1", path, clock=clock, logo=logo)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
 def test_the_picture_is_inside_the_page(tmp_path, kind):
     page = read_page(write(tmp_path / "r.html", picture(kind)))

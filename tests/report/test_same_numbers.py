@@ -111,6 +111,7 @@ def test_the_exact_numbers_are_those_of_analysis(written):
         ]
 
 
+@pytest.mark.slow
 def test_a_workbook_has_the_exact_numbers(written):
     _, _, paths = written
     found = sheets(paths["xlsx"])

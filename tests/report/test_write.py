@@ -78,6 +78,7 @@ def test_the_zone_of_the_clock_does_not_matter(tmp_path):
     assert report.write(table, "p1", tmp_path / "c.html", clock=lambda: bare).read_bytes() == first
 
 
+@pytest.mark.slow
 def test_the_bytes_do_not_depend_on_the_process(tmp_path):
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
@@ -217,6 +218,7 @@ def test_a_place_that_cannot_be_is_refused_before_anything_is_read(tmp_path, nam
     assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_report_and_no_part(tmp_path):
     old = tmp_path / "r.html"
     old.write_text("the old one")

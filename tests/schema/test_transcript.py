@@ -239,6 +239,7 @@ def test_what_is_written_is_read_back_the_same(transcript):
     assert dump_content(parse_content(written)) == written
 
 
+@pytest.mark.slow
 @given(transcripts)
 @settings(deadline=None)
 def test_written_content_has_no_field_that_holds_nothing(transcript):

@@ -87,6 +87,7 @@ def test_an_endless_line_without_an_end_is_one_problem(tmp_path):
     assert (len(reading.conversations), [line for line, _ in problems(reading)]) == (2, [3])
 
 
+@pytest.mark.slow
 def test_a_packed_endless_line_is_bounded_too(tmp_path):
     good = f"{GOOD}\n".encode()
     path = packed(tmp_path / "a.jsonl.gz", good, b'{"messages": "', (b"a" * MB, 100), b'"}\n', good)
@@ -138,6 +139,7 @@ def test_an_array_may_be_of_any_length_and_loses_only_what_is_too_long(tmp_path,
     assert message.startswith(f"the record {LONG}")
 
 
+@pytest.mark.slow
 def test_blank_lines_without_end_are_bounded(tmp_path):
     path = packed(tmp_path / "a.jsonl.gz", GOOD.encode() + b"\n", (b"\n" * 1_000, 300), GOOD.encode())
     with memory_below(50 * MB):
@@ -202,6 +204,7 @@ def test_a_quote_that_is_not_closed_costs_its_row_alone(after):
     assert "left out" not in message
 
 
+@pytest.mark.slow
 def test_an_open_quote_in_a_long_file_costs_its_row_alone(written):
     rest = "".join(f"c{i},user,hello there number {i}\n" for i in range(3_000))
     reading = transcripts.read(written("a.csv", f'{ROWS}a,user,hi\nb,user,"open\n{rest}'))
@@ -251,6 +254,7 @@ def test_a_600_mb_cell_of_a_csv_file_is_bounded(tmp_path):
     assert message.startswith(f"the row {LONG}")
 
 
+@pytest.mark.slow
 def test_rows_of_one_conversation_without_end_are_counted_and_not_held(tmp_path):
     rows = b"a,user,the same again and again and again and again and again\n" * 1_000
     path = packed(tmp_path / "a.csv.gz", ROWS.encode(), (rows, 10), b"b,user,hi\n")

@@ -118,6 +118,7 @@ anything = st.recursive(
 FORMATS = [name for name in transcripts.FORMATS if name != "plain"]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.dictionaries(FIELDS, anything, max_size=6) | anything, min_size=1, max_size=3))
 @pytest.mark.parametrize("name", [None, *FORMATS])

@@ -41,6 +41,7 @@ def test_a_plain_script_is_not_unattended():
     assert not is_unattended()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     """nbconvert --execute, papermill and documentation builds all run cells this way."""

@@ -215,6 +215,7 @@ def test_a_kind_works_on_its_rows_in_chunks(world, runs):
     assert sorted(kind.worked) == sorted([ids[:2], ids[2:4], ids[4:]])
 
 
+@pytest.mark.slow
 def test_a_defect_of_one_chunk_does_not_end_the_worker(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
     failures = [KeyError("x"), ValueError("y")]

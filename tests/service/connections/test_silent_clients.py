@@ -72,6 +72,7 @@ def account_over_a_new_connection(service):
     return status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [sends_half_a_header, sends_headers_and_no_body])
 def test_a_request_that_came_in_part_is_told_that_it_took_too_long(quick_service, kind):
     async def run():
@@ -135,6 +136,7 @@ def test_a_client_is_served_among_a_thousand_that_keep_the_service_waiting(start
     assert service.stop() == 0
 
 
+@pytest.mark.slow
 def test_silent_clients_leave_nothing_open(quick_service):
     before = open_connections(quick_service)
 

@@ -234,6 +234,7 @@ def test_what_is_not_there_is_not_applied(world):
     assert stranger.kinds() == []
 
 
+@pytest.mark.slow
 def test_a_change_by_somebody_else_is_not_written_over(world):
     optimization_id = world.optimization()
     seen = versions.page(world.database, world.caller, PROMPT, world.prompt_id, limit=1, offset=0)

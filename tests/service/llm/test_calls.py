@@ -109,6 +109,7 @@ def test_the_view_of_one_job_counts_nothing_of_another(talk):
     assert (one.calls, two.calls, two.tokens) == (1, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over_network", [True, False])
 def test_no_more_requests_than_the_budget_are_under_way(talk, over_network):
     model: Any = Fixed()

@@ -126,6 +126,7 @@ def ask(flaky: Flaky, count: int) -> tuple[int, Calls]:
     return failed, calls
 
 
+@pytest.mark.slow
 def test_no_call_finally_fails_when_15_percent_fail_in_any_way():
     flaky = Flaky(7, list(WAYS))
     failed, calls = ask(flaky, CALLS)

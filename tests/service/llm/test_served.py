@@ -85,6 +85,7 @@ def test_a_failure_is_remembered_and_the_last_list_stays_valid(caplog):
     assert find(served, "b").doubt is None
 
 
+@pytest.mark.slow
 def test_many_who_ask_at_once_share_one_look_and_are_answered_before_it_ends():
     endpoint = Endpoint("a")
     endpoint.open.clear()
