@@ -74,7 +74,7 @@ class Scene:
 
 
 def overview(scene: Scene) -> bytes:
-    """The one-glance figure."""
+    """Draw the one-glance figure."""
     return drawn(plots.prompt_overview(scene.lift, scene.new))
 
 
@@ -84,17 +84,17 @@ def trend(scene: Scene) -> bytes:
 
 
 def issues(scene: Scene) -> bytes:
-    """What goes wrong, in both versions."""
+    """Draw what goes wrong, in both versions."""
     return of_axes(plots.issues(scene.conversations, by="prompt", top=6))
 
 
 def variant_lift(scene: Scene) -> bytes:
-    """The variants of an optimization with their lift."""
+    """Draw the variants of an optimization with their lift."""
     return of_axes(plots.variant_lift(scene.lift.variants(scene.optimization_id)))
 
 
 def variant_confidence(scene: Scene) -> bytes:
-    """The confidence of the finalist, pass by pass."""
+    """Draw the confidence of the finalist, pass by pass."""
     return of_axes(plots.variant_confidence(scene.lift.variants(scene.optimization_id)))
 
 
@@ -104,7 +104,7 @@ def heatmap(scene: Scene) -> bytes:
 
 
 def report_page(scene: Scene) -> bytes:
-    """The top of a report, as a browser shows it."""
+    """Photograph the top of a report, as a browser shows it."""
     with tempfile.TemporaryDirectory() as folder:
         page = report.write(
             scene.lift,
@@ -117,7 +117,7 @@ def report_page(scene: Scene) -> bytes:
 
 
 def review_page(scene: Scene) -> bytes:
-    """The top of a review, as an exported notebook shows it."""
+    """Photograph the top of a review, as an exported notebook shows it."""
     review = widgets.VariantReview(scene.lift, scene.optimization_id)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "review.html")
@@ -137,12 +137,12 @@ FIGURES: Final[dict[str, Callable[[Scene], bytes]]] = {
 
 
 def of_axes(axes: object) -> bytes:
-    """The figure that axes lie in."""
+    """Return the picture of the figure that axes lie in."""
     return drawn(axes.figure)  # type: ignore[attr-defined]
 
 
 def drawn(figure: Figure) -> bytes:
-    """A figure as PNG."""
+    """Return a figure as PNG."""
     out = io.BytesIO()
     figure.savefig(
         out, format="png", dpi=110, bbox_inches="tight", facecolor="white", metadata={"Software": None}
@@ -151,7 +151,7 @@ def drawn(figure: Figure) -> bytes:
 
 
 def photographed(page: Path, *, width: int, height: int) -> bytes:
-    """A page as Chromium shows it, with the blank rest below cut off."""
+    """Return a picture of a page in Chromium, without the blank rest below."""
     browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if browser is None:
         raise SystemExit(
@@ -177,7 +177,7 @@ def photographed(page: Path, *, width: int, height: int) -> bytes:
 
 
 def small(picture: bytes) -> bytes:
-    """The same picture with a palette, without blank borders."""
+    """Return the same picture with a palette, without blank borders."""
     with Image.open(io.BytesIO(picture)) as image:
         whole = image.convert("RGB")
     edge = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()

@@ -250,7 +250,7 @@ def _is_constant(name: str) -> bool:
 
 
 def _constant(room: Room, name: str) -> str:
-    """A constant with what the source says above it; of its type nobody wants to read here."""
+    """Return the entry of a constant: its value and the comment above it in the source."""
     module, _, own = name.rpartition(".")
     value = getattr(importlib.import_module(module), own)
     shown = repr(value)

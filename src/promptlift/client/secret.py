@@ -21,7 +21,7 @@ class Secret:
         self.__text = text
 
     def reveal(self) -> str:
-        """Give the text. Call it where it is needed, and keep the answer in no variable."""
+        """Return the text. Call it where it is needed, and keep the result in no variable."""
         return self.__text
 
     def __repr__(self) -> str:

@@ -107,7 +107,7 @@ def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
 
 
 def first_account(connection: Connection, settings: ServiceSettings) -> str:
-    """Give the account of this database, on the plan of the settings; made when there is none."""
+    """Return the account of this database, on the plan of the settings; create it when there is none."""
     account_id = accounts.first(connection)
     if account_id is None:
         return accounts.create(connection, name="My workspace", email="owner@localhost", plan=settings.plan)

@@ -48,7 +48,7 @@ class Lines:
 
 
 def too_long(what: str, most: int) -> str:
-    """Say that a record is longer than what is read of one."""
+    """Report a record that is longer than the limit of one."""
     size = f"{most // KB // 1024} MB" if most >= 1024 * KB else f"{most:,} characters"
     return (
         f"the {what} is longer than {size} and is left out; a conversation may have {CONTENT_BYTES // KB} KB, so take out "

@@ -241,7 +241,7 @@ def _texts(given: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def _unsure(prompt_id: str) -> Iterator[None]:
-    """Say what is not known when a trigger got no answer; it is never repeated."""
+    """Add to the error of a trigger without an answer that it may have worked; it is never sent again."""
     hint = f"It may have been triggered all the same: see lift.optimizations({prompt_id!r})."
     try:
         yield

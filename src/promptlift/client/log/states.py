@@ -23,7 +23,7 @@ _ROUNDING = timedelta(seconds=1)
 
 
 def compare(there: str, new: str) -> Relation:
-    """Say what a new content is to the one that the service has.
+    """Compare a new content with the one that the service has.
 
     A content that continues the other one is the newer one: more messages, or a longer last one. Where neither
     continues the other, it was edited: the one that ends later is newer, or else the one with more messages.

@@ -140,7 +140,7 @@ class OptimizationRead:
             self._unproven.append(part)
 
     def _ids_of(self, part: Part) -> set[str]:
-        """Ask for a part, with larger limits as long as they bring more, and give the ids of its rows."""
+        """Ask for a part, with larger limits as long as they bring more, and return the ids of its rows."""
         ids: set[str] = set()
         while True:
             try:
@@ -313,7 +313,7 @@ def read_offered(
 
 
 def not_offered(error: NotFound, name: str) -> NotFound:
-    """Say that the service may not offer an endpoint at all, unless it named the resource that is missing."""
+    """Explain a 404: the service may not offer the endpoint at all, unless it named what is missing."""
     message = error.message
     if not any(kind in message.lower() for kind in ("optimization", "prompt", "agent", "persona", "version")):
         message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"

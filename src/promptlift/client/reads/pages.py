@@ -128,7 +128,7 @@ class PagesAhead:
         return {**self._params, "limit": str(limit), "offset": str(offset)}
 
     def get(self, limit: int, offset: int) -> Answer:
-        """Give the page at an offset.
+        """Return the page at an offset.
 
         Raises
         ------

@@ -148,7 +148,7 @@ class Walk:
         return new
 
     def guess(self) -> int | None:
-        """Say where the next page will begin if the one at :attr:`offset` is as the last ones were.
+        """Return where the next page begins if the one at :attr:`offset` is as the last ones were.
 
         ``None`` when it may be the last, or when the list is not being walked forward.
         """

@@ -34,7 +34,9 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
     return {"data": [_wire(said[one]) for one in order if one in said]}
 
 
-def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUpdate) -> dict[str, Any]:
+def update_review(
+    database: Database, caller: Caller, optimization_id: str, body: ReviewUpdate
+) -> dict[str, Any]:
     """Update a variant's review and return all of it.
 
     Raises
@@ -51,7 +53,7 @@ def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUp
             raise not_found("Optimization")
         if body.variant_id not in {one.id for one in optimizations.variants(connection, optimization_id)}:
             raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
-        row = reviews.say(
+        row = reviews.update_review(
             connection, caller.account_id, optimization_id, body.variant_id, changes, now=clock.now()
         )
     return _wire(row)

@@ -104,7 +104,7 @@ class JudgeWatch:
         return self._reason if self._away else None
 
     def places(self, limit: int) -> int:
-        """Give how many conversations may be claimed: one for a trial while the model is away, and only when it is due."""
+        """Return how many conversations may be claimed: one for a trial while the model is away, and only when it is due."""
         with self._lock:
             if not self._away:
                 return limit

@@ -59,7 +59,7 @@ GIVE_WAY_SECONDS = 0.25
 
 
 def _said(error: Exception) -> str:
-    """The text of an error that may quote a model: no database keeps a NUL character."""
+    """Return the text of an error that may quote a model: no database keeps a NUL character."""
     return str(error).replace("\x00", "")
 
 
@@ -237,7 +237,7 @@ class InsightJobs(Kind):
                 future.cancel()
 
     def _give_way(self) -> None:
-        """Let conversations that come in right now go first, one batch of judgements after the other."""
+        """Wait for as long as conversations come in, at most `GIVE_WAY_SECONDS`, one batch after the other."""
         with self._turn:
             deadline = time.monotonic() + GIVE_WAY_SECONDS
             while self.is_busy() and time.monotonic() < deadline and not self._ending.wait(0.02):
@@ -295,7 +295,7 @@ class InsightJobs(Kind):
         self._go_on_with([] if conversation_id is None else [conversation_id])
 
     def _go_on_with(self, conversation_ids: Sequence[str]) -> None:
-        """Have conversations judged that were put off, and those that wait in line."""
+        """Make due what was put off while the model was away."""
         with self._database.write() as connection:
             judging.make_due(connection, conversation_ids, now=clock.now())
         self.look()

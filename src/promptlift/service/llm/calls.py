@@ -63,7 +63,7 @@ class Budget:
         return turn
 
     def leave(self, turn: Future[None]) -> None:
-        """Give a place back to the next in line, or stop waiting for one."""
+        """Release a place to the next in line, or stop waiting for one."""
         with self._lock:
             if turn.cancel():
                 return

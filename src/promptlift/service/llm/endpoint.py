@@ -178,7 +178,7 @@ ASKED_ONCE: Final = _NoJob(ONE_ATTEMPT)
 
 
 def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:
-    """Say why a reply is as good as none: the same request may have a better one a moment later."""
+    """Return why a reply counts as none: the same request may succeed a moment later."""
     if reply.status == 200:
         return None if body is None else completion_problem(reply.document)
     if reply.status not in RETRIED_STATUSES:

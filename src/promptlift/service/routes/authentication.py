@@ -106,7 +106,7 @@ class Authentication:
         self._keys = KeyCache(database)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or refuse it in the API's error shape."""
+        """Pass a request on, or refuse it in the API's error format."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

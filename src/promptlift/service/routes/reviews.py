@@ -34,7 +34,7 @@ class _Reviews:
         return reviews.view(self._database, request.caller, request.id)
 
     def update(self, request: ApiRequest[ReviewUpdate, None]) -> dict[str, Any]:
-        return reviews.say(self._database, request.caller, request.id, request.body)
+        return reviews.update_review(self._database, request.caller, request.id, request.body)
 
     def list_actions(self, request: ApiRequest[None, ActionsQuery]) -> dict[str, Any]:
         query = request.query

@@ -244,7 +244,7 @@ class SimulationPool:
 
 
 def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException | None]:
-    """The row of a conversation that ended, if there is one, and why its run may not go on, if so."""
+    """Return the row of a conversation that ended, if there is one, and why its run may not go on, if so."""
     if future.cancelled():
         return [], Cancelled()
     failure = future.exception()
@@ -269,7 +269,7 @@ def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any])
 
 
 def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -> dict[str, Any]:
-    """A conversation that ran out of turns did not complete its task, whatever the judge makes of it.
+    """Return what the judge said, but nothing completed for a conversation that ran out of turns.
 
     With one turn the simulated person has no second word, so there the judge alone decides.
     """
@@ -287,7 +287,7 @@ def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -
 
 
 def _dropped(error: Exception) -> dict[str, Any]:
-    """An infrastructure error: the pair will not count."""
+    """Return the columns of a conversation that was dropped: its pair does not count."""
     said = str(error) if isinstance(error, PromptliftError) else type(error).__name__
     return {
         "status": "dropped",

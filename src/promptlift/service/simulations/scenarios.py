@@ -200,7 +200,7 @@ def write_scenarios(
     personas: Sequence[Persona],
     seed: int,
 ) -> Written:
-    """Have a model write scenarios, at most ``BATCH`` an answer.
+    """Ask a model for scenarios, at most ``BATCH`` an answer.
 
     No opening is the same as another one or as one of ``known``, see ``opening_key``. What is missing is asked for
     again; after ``POOR_ANSWERS`` answers in a row with nothing new it is given up.

@@ -57,7 +57,7 @@ def first(connection: Connection) -> str | None:
 
 
 def get(connection: Connection, account_id: str) -> AnyRow:
-    """The row of an account."""
+    """Return the row of an account."""
     return connection.execute(select(accounts).where(accounts.c.id == account_id)).one()
 
 
@@ -84,7 +84,7 @@ def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> 
 
 
 def find_caller(connection: Connection, key: str) -> Caller | None:
-    """The account of a key; ``None`` for a key that is unknown or revoked."""
+    """Return the account of a key; ``None`` for a key that is unknown or revoked."""
     digest = key_hash(key)
     row = connection.execute(
         select(api_keys.c.id, api_keys.c.hash, api_keys.c.account_id, accounts.c.plan)
@@ -131,7 +131,7 @@ def revoke(connection: Connection, key_id: str) -> None:
 
 
 def lock(connection: Connection, account_id: str) -> None:
-    """Let nobody else who asks for it change this account's counts or settings until the transaction ends.
+    """Lock the account row for this transaction.
 
     SQLite has one writer at a time anyway.
     """
@@ -139,7 +139,7 @@ def lock(connection: Connection, account_id: str) -> None:
 
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
-    """Settings of an account as the API gives them."""
+    """Return the settings of an account as the API has them."""
     return cast(
         "dict[str, Any]",
         orjson.loads(

@@ -43,7 +43,7 @@ def add(
 
 
 def find(connection: Connection, account_id: str, action_id: str) -> AnyRow | None:
-    """An action of the account, ``None`` when there is none of this id."""
+    """Return an action of the account, ``None`` when there is none of this id."""
     return connection.execute(
         select(actions).where(actions.c.account_id == account_id, actions.c.id == action_id)
     ).one_or_none()

@@ -83,7 +83,7 @@ class IssueCount:
 
 
 def totals(connection: Connection, account_id: str, prompt_id: str, *, since: int | None = None) -> Totals:
-    """Counts and means of a prompt's conversations that started at a time or later, or of all."""
+    """Count a prompt's conversations that started at a time or later, or all, and average their scores."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
     some = connection.execute(_sums(whole=since is None), wanted).mappings().one()
     found = {name: int(value or 0) for name, value in some.items()}
@@ -114,7 +114,7 @@ def first(connection: Connection, account_id: str, prompt_id: str) -> int | None
 def issues(
     connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
 ) -> list[IssueCount]:
-    """The most frequent issues of the conversations that started at a time or later."""
+    """Return the most frequent issues of the conversations that started at a time or later."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
     severities: defaultdict[str, Counter[str]] = defaultdict(Counter)
     failed: Counter[str] = Counter()
@@ -181,7 +181,7 @@ def _bounds(since: int | None) -> dict[str, int]:
 
 
 def _spans(table: Table, *, whole: bool) -> list[ColumnElement[bool]]:
-    """A condition for each length of span; for all time the longest spans are enough."""
+    """Return a condition for each length of span; for all time the longest spans are enough."""
     last = len(SPANS) - 1
     if whole:
         return [table.c.span == SPANS[last]]
@@ -195,7 +195,7 @@ def _spans(table: Table, *, whole: bool) -> list[ColumnElement[bool]]:
 
 
 def _counted(table: Table, columns: Sequence[str], of: ColumnElement[bool], *, whole: bool) -> Any:
-    """The rows of a table of counts for a period. One range of its key for each length of span."""
+    """Return the rows of a table of counts for a period. One range of its key for each length of span."""
     selects = [
         select(*(table.c[name] for name in columns)).where(
             table.c.account_id == bindparam("account"), of, condition

@@ -205,7 +205,7 @@ def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...
 
 @cache
 def _adding(table: Table, dialect: str) -> str:
-    """The statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
+    """Return the statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
     keys = [column.name for column in table.primary_key]
     names = [column.name for column in table.c]
     # The row's own columns: a query for them would not see what another process counted meanwhile.

@@ -177,7 +177,7 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
 
 
 def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
-    """A conversation with its transcript and insights, ``None`` when the account has none of this id."""
+    """Return a conversation with its transcript and insights, ``None`` when the account has none of this id."""
     return connection.execute(
         select(conversations, conversation_contents.c.content, insights.c.document)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)

@@ -30,7 +30,7 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
-    """Tell PostgreSQL to start no workers: every query here is short, and starting them takes longer than it."""
+    """Switch parallel workers of PostgreSQL off: every query here is shorter than their start."""
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")
     connection.commit()
@@ -95,7 +95,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view of the database for the queries of one answer."""
+        """Open a consistent view of the database for the queries of one answer."""
         with self._reader.connect() as connection, connection.begin():
             yield connection
 
@@ -169,7 +169,7 @@ def newest_version() -> str:
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:
-    """Tell whether a statement failed because of the disk, a lock or a lost server, so that a later try may succeed."""
+    """Whether a statement failed because of the disk, a lock or a lost server, so that a later try may succeed."""
     message = str(error.orig).lower()
     return any(
         sign in message

@@ -64,12 +64,12 @@ def change(connection: Connection, deployment: AnyRow, *, now: int, **values: An
 
 
 def get(connection: Connection, deployment_id: str) -> AnyRow:
-    """A deployment that exists, of any account: for background work."""
+    """Return a deployment that exists, of any account: for background work."""
     return connection.execute(select(deployments).where(deployments.c.id == deployment_id)).one()
 
 
 def of_optimization(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
-    """The deployments of an optimization, newest first."""
+    """Return the deployments of an optimization, newest first."""
     return connection.execute(
         select(deployments)
         .where(deployments.c.optimization_id == optimization_id)
@@ -78,7 +78,7 @@ def of_optimization(connection: Connection, optimization_id: str) -> Sequence[An
 
 
 def live(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """The deployments of a prompt that are live: one at most."""
+    """Return the deployments of a prompt that are live: one at most."""
     return connection.execute(
         select(deployments).where(
             deployments.c.account_id == account_id,
@@ -100,7 +100,7 @@ def testing(connection: Connection, account_id: str, prompt_id: str) -> Sequence
 
 
 def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """The deployments of a prompt that are live or may still go live."""
+    """Return the deployments of a prompt that are live or may still go live."""
     return connection.execute(
         select(deployments).where(
             deployments.c.account_id == account_id,

@@ -106,7 +106,7 @@ def put_back(
     problem: str,
     counts: bool = True,
 ) -> None:
-    """Let conversations wait again because the judge cannot be reached; not before ``after``.
+    """Put conversations off until ``after`` because the judge cannot be reached.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def ask_again(
     conversation_id: str | None = None,
     now: int,
 ) -> int:
-    """Let conversations be judged again; the insights that they have stay until the new ones come."""
+    """Queue conversations to be judged again; their insights stay until the new ones come."""
     wanted = [conversations.c.account_id == account_id]
     if prompt_id is not None:
         wanted.append(conversations.c.prompt_id == prompt_id)
@@ -187,7 +187,7 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequenc
 
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
-    """Let waiting conversations be judged now instead of after their pause."""
+    """Make waiting conversations due now instead of after their pause."""
     for start in range(0, len(conversation_ids), _AT_ONCE):
         connection.execute(
             update(conversations)

@@ -37,7 +37,7 @@ def add(connection: Connection, values: dict[str, Any]) -> None:
 
 
 def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:
-    """An optimization of the account, ``None`` when there is none of this id."""
+    """Return an optimization of the account, ``None`` when there is none of this id."""
     return connection.execute(
         select(optimizations).where(
             optimizations.c.account_id == account_id, optimizations.c.id == optimization_id
@@ -46,7 +46,7 @@ def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRo
 
 
 def get(connection: Connection, optimization_id: str) -> AnyRow:
-    """An optimization that exists, of any account: for background work."""
+    """Return an optimization that exists, of any account: for background work."""
     return connection.execute(select(optimizations).where(optimizations.c.id == optimization_id)).one()
 
 
@@ -97,7 +97,7 @@ def running_count(connection: Connection, account_id: str) -> int:
 
 
 def oldest_queued(connection: Connection, account_id: str) -> AnyRow | None:
-    """The optimization that waits longest."""
+    """Return the optimization that waits longest."""
     return connection.execute(
         select(optimizations)
         .where(optimizations.c.account_id == account_id, optimizations.c.status == "queued")
@@ -154,7 +154,7 @@ def add_variants(connection: Connection, rows: Sequence[dict[str, Any]]) -> None
 
 
 def variants(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
-    """The variants of an optimization by number, the original first; none before they are written."""
+    """Return the variants of an optimization by number, the original first; none before they are written."""
     return connection.execute(
         select(optimization_variants)
         .where(optimization_variants.c.optimization_id == optimization_id)
@@ -185,7 +185,7 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: i
 
 
 def transcripts(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Iterator[bytes]:
-    """The contents of the same conversations as `logged`, one at a time."""
+    """Return the contents of the same conversations as `logged`, one at a time."""
     rows = connection.execution_options(yield_per=100).scalars(
         select(conversation_contents.c.content)
         .join(conversations, conversations.c.id == conversation_contents.c.conversation_id)
@@ -233,7 +233,7 @@ def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
 
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:
-    """Applied winners that production confirmed, and all on which production has a verdict."""
+    """Count the applied winners that production confirmed, and all on which production has a verdict."""
     rows = connection.execute(
         select(deployments.c.verification, func.count())
         .where(

@@ -21,7 +21,7 @@ def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def find(connection: Connection, account_id: str, persona_id: str) -> AnyRow | None:
-    """A persona of the account, ``None`` when there is none of this id."""
+    """Return a persona of the account, ``None`` when there is none of this id."""
     return connection.execute(
         select(personas).where(*_living(account_id), personas.c.id == persona_id)
     ).one_or_none()

@@ -29,7 +29,7 @@ WATCHED = ("pending", "verified")
 
 
 def last_event(connection: Connection) -> int:
-    """Number of the newest event."""
+    """Return the number of the newest event."""
     return int(connection.scalar(select(func.max(events.c.seq))) or 0)
 
 
@@ -151,7 +151,7 @@ def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
 
 
 def content(connection: Connection, conversation_id: str) -> bytes:
-    """The transcript of a conversation; empty when there is none."""
+    """Return the transcript of a conversation; empty when there is none."""
     found = connection.scalar(
         select(conversation_contents.c.content).where(
             conversation_contents.c.conversation_id == conversation_id

@@ -22,7 +22,7 @@ def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> AnyRow | None:
-    """A prompt of the account, ``None`` when there is none of this id.
+    """Return a prompt of the account, ``None`` when there is none of this id.
 
     With ``lock`` nobody else who asks for it changes the prompt's text or its deployments until the transaction ends.
     SQLite has one writer at a time anyway.
@@ -116,7 +116,7 @@ def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], 
 
 
 def live_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
-    """The version whose text is live: every change of the text adds one, so it is the newest."""
+    """Return the version whose text is live: every change of the text adds one, so it is the newest."""
     return connection.execute(
         select(prompt_versions)
         .where(*_versions_of(account_id, prompt_id))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_optimization(connection: Connection, account_id: str, optimization_id: str) -> Sequence[AnyRow]:
-    """What was said of the variants of an optimization."""
+    """Return the reviews of the variants of an optimization."""
     return connection.execute(
         select(variant_reviews).where(
             variant_reviews.c.account_id == account_id,
@@ -26,7 +26,7 @@ def of_optimization(connection: Connection, account_id: str, optimization_id: st
     ).all()
 
 
-def say(
+def update_review(
     connection: Connection,
     account_id: str,
     optimization_id: str,
@@ -35,7 +35,7 @@ def say(
     *,
     now: int,
 ) -> AnyRow:
-    """Change what is said of a variant, and give it. The caller holds the lock of the account."""
+    """Update a variant's review and return it. The caller holds the lock of the account."""
     one = (
         variant_reviews.c.account_id == account_id,
         variant_reviews.c.optimization_id == optimization_id,

@@ -24,7 +24,7 @@ def add_cells(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[AnyRow]:
-    """The cells of an optimization by number."""
+    """Return the cells of an optimization by number."""
     wanted = [optimization_cells.c.optimization_id == optimization_id]
     if stage is not None:
         wanted.append(optimization_cells.c.stage == stage)

@@ -19,7 +19,7 @@ RATE_WINDOW = 60 * clock.SECOND
 
 
 def _insert(dialect: str, table: Table) -> Any:
-    """An ``INSERT`` that may say what happens on a conflict, in the database's own dialect."""
+    """Return an ``INSERT`` of the database's own dialect, which may say what happens on a conflict."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
@@ -40,7 +40,7 @@ def add(connection: Connection, account_id: str, kind: Kind, amount: int, *, now
 
 
 def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> int:
-    """What was used of one kind in the current period."""
+    """Return what was used of one kind in the current period."""
     start, _ = clock.billing_period(now)
     value = connection.scalar(
         select(usage_counters.c.used).where(

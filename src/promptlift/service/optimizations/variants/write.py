@@ -1,4 +1,4 @@
-"""Have a model write variants of a prompt, each made different on purpose, and keep those that may be tested."""
+"""Ask a model for variants of a prompt, each made different on purpose, and keep those that may be tested."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _create_tables() -> None:
 
 
 def _start(column: str, span: int) -> str:
-    """The start of the span that a time lies in; a time before 1970 is negative."""
+    """Return the start of the span that a time lies in; a time before 1970 is negative."""
     return f"{column} - ({column} % {span} + {span}) % {span}"
 
 
