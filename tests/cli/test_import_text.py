@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -140,7 +141,7 @@ def variants_of(lift, prompt_id):
     begun = lift.optimize(prompt_id, variants=3, seed=1, wait=False)
     wait_until(lambda: len(lift.variants(begun.id)) == 4, what="the variants are written")
     variants = lift.variants(begun.id)
-    if lift.optimization(begun.id).status == "running":
+    with suppress(InvalidState):  # a rehearsal may be at its end already
         lift.stop(begun.id)
     return variants.sort_values("number")["content"].tolist()
 

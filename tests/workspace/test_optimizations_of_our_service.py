@@ -154,5 +154,5 @@ def test_the_same_in_the_agent_scheme(walk, service):
         assert lift.optimizations(prompt.id)["prompt_id"].iloc[0] == prompt.id
         assert lift.optimization(optimization.id).prompt_id == prompt.id
         assert len(lift.versions(prompt.id))
-        begun = lift.optimize(prompt.id, mode="exploratory", variants=1, wait=False)
+        begun = lift.optimize(prompt.id, mode="validation", variants=5, wait=False)
         lift.stop(begun.id)

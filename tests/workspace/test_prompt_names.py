@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from contextlib import suppress
 from itertools import count
 
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 import promptlift
 from promptlift import plots, report
-from promptlift.errors import ConfigError, NotFound
+from promptlift.errors import ConfigError, InvalidState, NotFound
 from promptlift.local import wait_for_insights
 from promptlift.workspace import Workspace
 from support.foreign_optimizations import OptimizationService
@@ -34,7 +35,8 @@ def version_text(lift, prompt):
 
 def optimize(lift, prompt):
     begun = lift.optimize(prompt, variants=1, wait=False)
-    lift.stop(begun.id)
+    with suppress(InvalidState):  # a rehearsal may be at its end already
+        lift.stop(begun.id)
     return begun.prompt_id
 
 
@@ -88,7 +90,9 @@ def prompt_id(service):
         made = lift.client.prompts.create(name=NAME[0], content="You help.", llm_model=MODEL)
         lift.log(RECORDS, prompt_id=made.id)
         wait_for_insights(lift, [made.id], progress=False)
-        lift.stop(lift.optimize(made.id, variants=1, wait=False).id)
+        begun = lift.optimize(made.id, variants=1, wait=False)
+        with suppress(InvalidState):  # a rehearsal may be at its end already
+            lift.stop(begun.id)
     return made.id
 
 
