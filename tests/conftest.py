@@ -15,7 +15,7 @@ from support.postgres_cluster import cluster, reason_to_skip
 from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from promptlift.workspace import Workspace
@@ -93,9 +93,12 @@ def start_service(tmp_path: Path) -> Iterator[Callable[..., ServiceProcess]]:
             database: str | None = None,
             data: Path | None = None,
             open_files: int | None = None,
+            options: Sequence[str] = (),
         ) -> ServiceProcess:
             folder = data if data is not None else tmp_path / f"service-{next(numbers)}"
-            made = ServiceProcess(folder, plan=plan, env=env or {}, database=database, open_files=open_files)
+            made = ServiceProcess(
+                folder, plan=plan, env=env or {}, database=database, open_files=open_files, options=options
+            )
             ends.callback(lambda: made.process and made.kill())
             return made.start()
 

@@ -121,8 +121,8 @@ def _more_names(room: Room) -> list[str]:
 
 def _groups() -> list[str]:
     """Classes that the attributes of a client belong to: the endpoints of one resource each."""
-    group = importlib.import_module("promptlift.client.group").Group
-    found = [name for module in _parts("promptlift.client") for name in _own_names(module)]
+    group = importlib.import_module("promptlift.client.api.group").Group
+    found = [name for module in _parts("promptlift.client.api") for name in _own_names(module)]
     return [name for name in found if _is_group(name, group)]
 
 

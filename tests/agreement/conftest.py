@@ -21,7 +21,7 @@ from support.wire import Wire, open_account
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptlift.client.resources import Client
+    from promptlift.client.api.client import Client
     from support.optimizing import Won
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agreement.test_errors import IDS, same
 from promptlift import errors
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from support.optimizing import ended, make_tiny, start, tiny
 
 REQUIRED = "Required field"
@@ -53,7 +53,7 @@ def test_each_field_of_a_trigger_is_told_by_its_path(wire, client, prompt_id, fi
 
 
 def test_the_client_raises_what_the_service_tells(wire, client, prompt_id):
-    sent = {wire.scheme.link: prompt_id, "personaIds": ["nobody", LIBRARY[0].id]}
+    sent = {wire.scheme.link: prompt_id, "personaIds": ["nobody", library()[0].id]}
     answer = wire.ask("POST", "/optimizations", sent)
     assert answer.error["details"] == {"personaIds[0]": "no such persona"}
     with pytest.raises(errors.ValidationError) as caught:

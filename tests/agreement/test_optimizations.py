@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agreement.covered import covers, same
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from support import shapes
 from support.answering_model import PROMPT
 from support.optimizing import brief, ended, make_tiny, start, tiny
@@ -23,7 +23,7 @@ def text_of(wire, prompt_id):
 def test_create_optimization(wire, client):
     make_tiny(wire)
     prompt_id, link = wire.add_prompt(), wire.scheme.link
-    personas = [LIBRARY[3].id]
+    personas = [library()[3].id]
     sent = {
         link: prompt_id,
         "mode": "validation",

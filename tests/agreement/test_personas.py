@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agreement.covered import covers, same
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from support import shapes
 from support.hostile import ENCODABLE
 from support.shapes import differences
@@ -41,25 +41,25 @@ def test_list_personas(wire, client):
     ids = [add(wire, name=f"p{n}")["id"] for n in range(3)]
     body = wire.get("/personas")
     assert set(body) == {"data", "pagination"}
-    assert body["pagination"] == {"total": 3 + len(LIBRARY), "limit": 100, "offset": 0}
+    assert body["pagination"] == {"total": 3 + len(library()), "limit": 100, "offset": 0}
     for item in body["data"]:
         assert differences(item, shapes.PERSONA) == []
-    assert [one["id"] for one in body["data"]] == [*ids[::-1], *(one.id for one in LIBRARY)][:100]
+    assert [one["id"] for one in body["data"]] == [*ids[::-1], *(one.id for one in library())][:100]
     assert [one["builtIn"] for one in body["data"][:4]] == [False, False, False, True]
     assert same(client.personas.list(), body)
     whole = [
         one
-        for offset in range(0, 3 + len(LIBRARY), 2)
+        for offset in range(0, 3 + len(library()), 2)
         for one in wire.get(f"/personas?limit=2&offset={offset}")["data"]
     ]
-    assert [one["id"] for one in whole] == [*ids[::-1], *(one.id for one in LIBRARY)]
+    assert [one["id"] for one in whole] == [*ids[::-1], *(one.id for one in library())]
     assert wire.get("/personas?offset=10000")["data"] == []
     assert same(client.personas.list(limit=1, offset=2), wire.get("/personas?limit=1&offset=2"))
 
 
 @covers("GET /personas/{id}")
 def test_get_persona(wire, client):
-    for persona_id in (add(wire)["id"], LIBRARY[0].id):
+    for persona_id in (add(wire)["id"], library()[0].id):
         body = wire.get(f"/personas/{persona_id}")
         assert differences(body, shapes.PERSONA) == []
         assert same(client.personas.get(persona_id), body)
@@ -85,11 +85,11 @@ def test_delete_persona(wire, client):
     for method in ("GET", "DELETE"):
         assert wire.ask(method, f"/personas/{first}").status == 404
     assert wire.ask("PATCH", f"/personas/{first}", {"name": "x"}).status == 404
-    assert wire.get("/personas")["pagination"]["total"] == len(LIBRARY)
+    assert wire.get("/personas")["pagination"]["total"] == len(library())
 
 
 def test_the_library_cannot_be_changed(wire):
-    persona_id = LIBRARY[3].id
+    persona_id = library()[3].id
     before = wire.get(f"/personas/{persona_id}")
     for method, body in (("PATCH", {"name": "x"}), ("DELETE", None)):
         answer = wire.ask(method, f"/personas/{persona_id}", body)
@@ -103,7 +103,7 @@ def test_another_account_does_not_see_them(wire, new_account):
     for method, body in (("GET", None), ("PATCH", {"name": "x"}), ("DELETE", None)):
         answer = stranger.ask(method, f"/personas/{mine}", body)
         assert (answer.status, answer.error["message"]) == (404, "Persona not found")
-    assert stranger.get("/personas")["pagination"]["total"] == len(LIBRARY)
+    assert stranger.get("/personas")["pagination"]["total"] == len(library())
     assert wire.get(f"/personas/{mine}")["name"] == ANNA["name"]
 
 
@@ -129,7 +129,7 @@ def test_bad_input_is_told_by_field(wire):
         assert wire.ask("GET", f"/personas?{query}").status == 400
     for path in ("/personas/%00", f"/personas/{'x' * 500}", "/personas/none"):
         assert wire.ask("GET", path).status == 404
-    assert wire.get("/personas")["pagination"]["total"] == 1 + len(LIBRARY)
+    assert wire.get("/personas")["pagination"]["total"] == 1 + len(library())
 
 
 def test_hostile_texts_come_back_as_they_were(wire):

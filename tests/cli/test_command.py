@@ -30,7 +30,7 @@ def test_help_loads_no_big_library():
         "from promptlift.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "print([name for name in ('pandas', 'numpy', 'httpx', 'matplotlib', 'sqlalchemy', 'fastapi', 'pydantic')"
+        "print([name for name in ('pandas', 'numpy', 'httpx', 'matplotlib', 'sqlalchemy', 'starlette', 'pydantic')"
         " if name in sys.modules])"
     )
     done = subprocess.run(

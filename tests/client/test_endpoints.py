@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import inspect
+from typing import Any
+
 import pytest
 
-from promptlift.client.endpoints import ENDPOINTS, encode_id
+from promptlift.client import Client, configure
 from promptlift.errors import ValidationError
+from promptlift.schema.endpoint import encode_id
+from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES
 
 
@@ -38,6 +43,62 @@ def test_the_scheme_decides_the_segment():
 def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repeated():
     for endpoint in ENDPOINTS.values():
         if endpoint.method == "GET" or endpoint.name in ("conversations.lookup", "conversations.update"):
-            assert endpoint.repeat == "always"
+            assert endpoint.is_repeatable(keyed=False)
         else:
-            assert endpoint.repeat == ("keyed" if endpoint.name == "conversations.create" else "never")
+            assert not endpoint.is_repeatable(keyed=False)
+            assert endpoint.is_repeatable(keyed=True) == (endpoint.name == "conversations.create")
+
+
+class Sent(Exception):
+    """A request that was recorded instead of sent."""
+
+
+class Recorder:
+    """Stands where the transport is, and keeps what it was to send."""
+
+    def __init__(self, config):
+        self.config = config
+        self.sent = []
+
+    def send(self, call):
+        self.sent.append(call)
+        raise Sent
+
+
+def arguments(method: Any) -> dict[str, str]:
+    """A value for every argument that must be given."""
+    given = {"llm_model": "gpt-4o", "content": "User: hi"}
+    return {
+        name: given.get(name, "x1")
+        for name, parameter in inspect.signature(method).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    }
+
+
+@pytest.fixture(params=["prompt", "agent"])
+def calls(request):
+    """Every method of every group, called once: its name, the request and the row that it should be of."""
+    config = configure("http://127.0.0.1:9", "key", scheme=request.param)
+    recorder = Recorder(config)
+    client = Client(config, transport=recorder)
+    made = []
+    for group_name, group in vars(client).items():
+        for name, method in inspect.getmembers(group, inspect.ismethod):
+            if not name.startswith("_") and group_name not in ("transport", "config"):
+                with pytest.raises(Sent):
+                    method(**arguments(method))
+                made.append((f"{group_name}.{name}", group._scheme, recorder.sent[-1]))
+    return made
+
+
+def test_every_endpoint_has_a_method_and_every_method_an_endpoint(calls):
+    """House rule: the client has a method for every row of the table, named like it."""
+    only_agents = {"prompts.regenerate_insights", "prompts.step_failures"}
+    for name, scheme, call in calls:
+        row = ENDPOINTS.get(name) or ENDPOINTS[name.replace("agents.", "prompts.")]
+        assert call.method == row.method
+        assert call.path == row.path_for(scheme, "x1" if row.has_id else None)
+        assert call.repeatable == row.is_repeatable(keyed=False)
+    named = {name for name, _, _ in calls}
+    assert ENDPOINTS.keys() - only_agents <= named
+    assert {name.replace("prompts.", "agents.") for name in only_agents} <= named

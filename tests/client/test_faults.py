@@ -26,7 +26,7 @@ from promptlift.errors import (
 )
 from support.foreign_service import KEY, ForeignService
 
-QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=2.0, first_patience=0.2)
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_nan_and_half_surrogates_of_careless_services_are_read(service, client):
 
 
 def test_a_packed_answer_that_grows_too_large_is_stopped(service, client, monkeypatch):
-    monkeypatch.setattr("promptlift.client.lane.ANSWER_BYTES_MAX", 100_000)
+    monkeypatch.setattr("promptlift.client.connection.ANSWER_BYTES_MAX", 100_000)
     body = gzip.compress(b" " * 10_000_000)
     head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
     answer_with(service, head + body)
@@ -232,7 +232,7 @@ def test_an_answer_that_drips_is_given_up(service, answer):
             time.sleep(0.002)
 
     service.fault = lambda _m, _p, _c: drip
-    once = RetryPolicy(first_patience=0.0)
+    once = RetryPolicy(first_timeout=0.0)
     told = pytest.raises(ConnectionFailed, match=r"too slowly|timed out")
     with Client(impatient, transport=Transport(impatient, policy=once)) as client, told:
         client.account.get()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from promptlift.client.logging_run import LOG_THREADS
+from promptlift.client.log.run import LOG_THREADS
 from support.foreign_service import KEY
 from support.lying_service import LyingService
 
@@ -42,7 +42,7 @@ PROGRAM = """
         try:
             {work}
         except KeyboardInterrupt as interrupt:
-            left = [t for t in threading.enumerate() if t.name == "promptlift-crew"]
+            left = [t for t in threading.enumerate() if t.name == "promptlift-worker"]
             print("interrupted", len(left), {key!r} in told(interrupt), flush=True)
 
     async def in_loop():

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import pytest
 
 from promptlift.client import Client, configure
-from promptlift.client.ledger import Ledger, LedgerWarning, ledger_path
-from promptlift.client.logging_run import LoggingRun
-from promptlift.client.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.ledger import Ledger, LedgerWarning, ledger_path
+from promptlift.client.log.records import FailedRecord, Outgoing, prepare
+from promptlift.client.log.run import LoggingRun
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
 from promptlift.errors import InvalidApiKey, NotFound
 from support.foreign_service import KEY, ForeignService
 
-QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=0.5, first_patience=0.2)
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=0.5, first_timeout=0.2)
 TALK = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.client import Client, configure
-from promptlift.client.optimization_read import OptimizationRead, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_variants
 from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from support.foreign_optimizations import OptimizationService

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from promptlift.client.paging import ListBroken, Walk, overlap_for
+from promptlift.client.reads.paging import ListBroken, Walk, overlap_for
 
 
 class ChangingList:

@@ -9,15 +9,17 @@ from collections import Counter
 
 import pytest
 
-from promptlift.client import Client, configure, reading
+from promptlift.client import Client, configure
 from promptlift.client.pace import Pace
-from promptlift.client.reading import ConversationRead, Wanted, read_list, read_prompts
+from promptlift.client.reads import conversations
+from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.read_list import read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import SystemClock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
 from support.foreign_service import KEY, ForeignService
 
-QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, patience=2.0, first_patience=0.2)
+QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
 
 
 @pytest.fixture
@@ -269,7 +271,7 @@ def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
 
 
 def test_whole_rows_are_handed_on_in_parts_and_none_twice(service, monkeypatch):
-    monkeypatch.setattr(reading, "PART_ROWS", 150)
+    monkeypatch.setattr(conversations, "PART_ROWS", 150)
     service.fill(450)
     parts = []
     with open_client(service) as client:
@@ -281,7 +283,7 @@ def test_whole_rows_are_handed_on_in_parts_and_none_twice(service, monkeypatch):
 
 
 def test_a_read_that_breaks_off_still_has_the_parts_that_were_handed_on(service, monkeypatch):
-    monkeypatch.setattr(reading, "PART_ROWS", 150)
+    monkeypatch.setattr(conversations, "PART_ROWS", 150)
     service.fill(450)
     parts = []
     service.fault = lambda _m, _p, count: (

@@ -67,7 +67,7 @@ def test_pauses_grow_to_a_ceiling_and_end():
     assert pauses == sorted(pauses)
     assert pauses[0] < 0.5
     assert max(pauses) <= POLICY.longest_pause
-    assert 15 < elapsed <= POLICY.patience
+    assert 15 < elapsed <= POLICY.timeout
 
 
 def test_a_service_that_never_answered_is_given_up_soon():

@@ -17,9 +17,8 @@ HEAVY = (
     "matplotlib",
     "pyarrow",
     "scipy",
-    "fastapi",
+    "starlette",
     "sqlalchemy",
-    "dbos",
     "tqdm",
 )
 

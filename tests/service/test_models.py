@@ -86,8 +86,8 @@ def test_the_environment_of_the_process_is_read_too(monkeypatch):
 
 def test_a_run_that_was_asked_for_with_a_model_fails_without_one_and_says_what_to_set():
     with pytest.raises(PromptliftError, match=r"Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL again"):
-        Models(None).calls(rehearsal=False, seed=1)
+        Models(None).tasks(rehearsal=False, seed=1)
 
 
 def test_a_rehearsal_goes_on_without_a_model():
-    assert Models(None).calls(rehearsal=True, seed=1).calls == 0
+    assert Models(None).tasks(rehearsal=True, seed=1).calls == 0

@@ -70,3 +70,20 @@ class Caller:
 
     def usage(self) -> Any:
         return self.ask("GET", "/usage")
+
+    def final_state(self, optimization_id: str) -> dict[str, Any]:
+        """Everything that a completed optimization leaves behind, without ids and times."""
+        found = self.get(optimization_id)
+        assert found["status"] == "completed", found["failure"]
+        variants = self.variants(optimization_id)
+        numbers = {one["id"]: one["number"] for one in variants}
+        results = found["results"]
+        for name in ("winningVariantId", "finalistVariantId"):
+            results[name] = numbers.get(results[name])
+        for one in variants:
+            del one["id"]
+        held = self.simulations(optimization_id, includeContent="true")
+        for one in held:
+            for name in ("id", "optimizationId", "variantId", "createdAt"):
+                del one[name]
+        return {"results": results, "variants": variants, "simulations": held}

@@ -52,8 +52,7 @@ class ReviewedWorld(World):
             row = optimizations.get(connection, optimization_id)
             ids = [variant.id for variant in optimizations.variants(connection, optimization_id)]
             columns = lifecycle.measured(connection, row, experiment, ids, [], ended=False)
-            later = clock.now() + clock.DAY
-            optimizations.change(connection, optimization_id, {**columns, "lease_until": later})
+            optimizations.change(connection, optimization_id, {**columns, "worker": "elsewhere"})
 
     def rename(self, optimization_id: str, names: Sequence[str]) -> None:
         """Give the prompt and the variants these names."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service.llm.answers import parse_answer
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.port import ChatAnswer
+from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,3 +72,8 @@ def in_turn(*answers: Any) -> Callable[[Request], Any]:
     """Give the answers one after the other; the last one again and again."""
     left = list(answers)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+def model_tasks(model: Any, **names: Any) -> ModelTasks:
+    """The tasks of a run, carried out by a model."""
+    return ModelTasks(model, **{"judge_model": "scripted", **names})

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 READY = "promptlift is ready at "
 DEADLINE = 60.0
@@ -57,6 +57,7 @@ class ServiceProcess:
     process: subprocess.Popen[bytes] | None = None
     # How many files the process may have open; ``None`` is as many as the tests.
     open_files: int | None = None
+    options: Sequence[str] = ()
 
     @property
     def pid(self) -> int:
@@ -71,7 +72,7 @@ class ServiceProcess:
         """Start the process and wait for its ready line."""
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "promptlift", "serve", "--port", str(self.port)]
-        command += ["--data", str(self.data), "--plan", self.plan]
+        command += ["--data", str(self.data), "--plan", self.plan, *self.options]
         if self.database is not None:
             command += ["--database", self.database]
         if self.open_files is not None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator
 
+from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES, Scheme, SchemeName
 from promptlift.service.store import accounts
 from support.service_process import wait_until
@@ -23,62 +24,21 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 METHODS = ("GET", "POST", "PATCH", "DELETE")
-# The endpoints of the specification that exist so far, by method and path.
-SPECIFIED = (
-    "GET /prompts",
-    "POST /prompts",
-    "GET /prompts/{id}",
-    "PATCH /prompts/{id}",
-    "DELETE /prompts/{id}",
-    "GET /prompts/{id}/status",
-    "GET /prompts/{id}/insights",
-    "GET /agents",
-    "POST /agents",
-    "GET /agents/{id}",
-    "PATCH /agents/{id}",
-    "GET /agents/{id}/insights",
-    "POST /agents/{id}/insights/regenerate",
-    "GET /agents/{id}/step-failures",
-    "POST /conversations",
-    "GET /conversations",
-    "GET /conversations/{id}",
-    "GET /conversations/{id}/insights",
-    "POST /conversations/{id}/insights/regenerate",
-    "POST /optimizations",
-    "GET /optimizations",
-    "GET /optimizations/{id}",
-    "GET /optimizations/{id}/variants",
-    "POST /optimizations/{id}/apply",
-    "POST /optimizations/{id}/stop",
-    "GET /settings",
-    "PATCH /settings",
-    "GET /account",
-    "GET /usage",
-)
+
+
+def _endpoints(*, specified: bool) -> tuple[str, ...]:
+    return tuple(
+        f"{row.method} {row.path_in(scheme)}"
+        for row in ENDPOINTS.values()
+        for scheme in row.served_schemes()
+        if row.is_specified(scheme) is specified
+    )
+
+
+# The endpoints that the table says are of the specification; agreement/specification.py has the specification's own list.
+SPECIFIED = _endpoints(specified=True)
 # What the embedded service offers beyond it: each scheme has what the other one has.
-OFFERED = (
-    "DELETE /agents/{id}",
-    "GET /agents/{id}/status",
-    "POST /prompts/{id}/insights/regenerate",
-    "GET /prompts/{id}/step-failures",
-    "GET /prompts/{id}/versions",
-    "GET /agents/{id}/versions",
-    "POST /prompts/{id}/restore",
-    "POST /agents/{id}/restore",
-    "PATCH /conversations/{id}",
-    "POST /prompts/{id}/conversations/lookup",
-    "POST /agents/{id}/conversations/lookup",
-    "GET /optimizations/{id}/simulations",
-    "GET /optimizations/{id}/review",
-    "PATCH /optimizations/{id}/review",
-    "GET /actions",
-    "POST /actions/{id}/undo",
-    "GET /personas",
-    "POST /personas",
-    "GET /personas/{id}",
-    "PATCH /personas/{id}",
-    "DELETE /personas/{id}",
-)
+OFFERED = _endpoints(specified=False)
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 

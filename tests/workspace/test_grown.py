@@ -9,7 +9,7 @@ import pytest
 import promptlift
 import promptlift.workspace
 from promptlift import transcripts
-from promptlift.client.ledger import Ledger
+from promptlift.client.log.ledger import Ledger
 from support.foreign_service import KEY, ForeignService
 from support.service_process import wait_until
 

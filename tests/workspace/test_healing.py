@@ -107,7 +107,7 @@ class History:
                     self.database.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
             # What a judge had claimed then nobody works on any more.
             self.database.execute(
-                "UPDATE conversations SET judging = 'done', claimed_by = NULL WHERE prompt_id = ?",
+                "UPDATE conversations SET judging = 'done', worker = NULL WHERE prompt_id = ?",
                 (self.prompt_id,),
             )
         elif kind == "subset":

@@ -81,12 +81,38 @@ def serve(
     plan: Annotated[
         Plan, typer.Option(help="Plan of new accounts, which sets their limits.")
     ] = Plan.ENTERPRISE,
+    worker: Annotated[
+        bool,
+        typer.Option(
+            "--worker/--no-worker",
+            help="Do the background work too. Without it, `promptlift worker` has to: on PostgreSQL only.",
+        ),
+    ] = True,
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
     """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
     from promptlift.cli.serving import run_service  # noqa: PLC0415
 
-    run_service(host=host, port=port, data=data, database=database, plan=plan.value, while_used=while_used)
+    run_service(
+        host=host,
+        port=port,
+        data=data,
+        database=database,
+        plan=plan.value,
+        work=worker,
+        while_used=while_used,
+    )
+
+
+@app.command()
+def worker(*, database: Database = None) -> None:
+    """Do background work (insights, optimizations, regression tests) until Ctrl-C, beside `serve` on PostgreSQL.
+
+    Any number of workers may run, on any machines, with the variables that `serve` has.
+    """
+    from promptlift.cli.working import run_worker  # noqa: PLC0415
+
+    run_worker(database=database)
 
 
 @keys_app.command("create")

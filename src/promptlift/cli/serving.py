@@ -32,7 +32,14 @@ _LOCK_SECONDS = 2.0
 
 
 def run_service(
-    *, host: str, port: int, data: Path | None, database: str | None, plan: str, while_used: bool
+    *,
+    host: str,
+    port: int,
+    data: Path | None,
+    database: str | None,
+    plan: str,
+    while_used: bool,
+    work: bool = True,
 ) -> None:
     """Serve until SIGINT or SIGTERM, and print a line when ready.
 
@@ -48,10 +55,14 @@ def run_service(
         Plan of new accounts.
     while_used
         Whether to end with the last user of the folder, and not to print the key.
+    work
+        Whether to do the background work too.
     """
     check_platform()
     serve = _load_server()
-    settings = ServiceSettings.from_env(host=host, port=port, data=data, database_url=database, plan=plan)
+    settings = ServiceSettings.from_env(
+        host=host, port=port, data=data, database_url=database, plan=plan, work=work
+    )
     served = _Served(settings)
     served.lock()
 

@@ -1,12 +1,12 @@
-"""The wire: configuration, every endpoint typed, complete reads of lists, and logging of many conversations.
+"""The HTTP client: configuration, a typed method for every endpoint, complete reads of lists, and logging in bulk.
 
 This room alone (with the service's own outgoing requests) imports httpx.
 """
 
 from __future__ import annotations
 
+from promptlift.client.api.client import Client
 from promptlift.client.config import ClientConfig, UnencryptedConnection, configure
-from promptlift.client.resources import Client
 from promptlift.client.secret import Secret
 
 __all__ = ["Client", "ClientConfig", "Secret", "UnencryptedConnection", "configure"]

@@ -1,4 +1,4 @@
-"""Where the service is and which key opens it; every mistake is told before any request."""
+"""The address of the service and the API key; mistakes are reported before any request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION_PATH = "/api/v1"
 
 
 class UnencryptedConnection(UserWarning):
-    """The key and everything that is read go over the network in the clear."""
+    """The key and all data go over the network unencrypted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def configure(
     scheme: str = "prompt",
     environ: Mapping[str, str] | None = None,
 ) -> ClientConfig:
-    """Put a configuration together from arguments, else from the environment.
+    """Make a configuration from arguments, or else from the environment.
 
     An ``http://`` address that is not on this computer is used, with the warning :class:`UnencryptedConnection`.
 
@@ -104,7 +104,7 @@ def is_loopback(host: str) -> bool:
 
 
 def normalise_base_url(address: str) -> str:
-    """Bring an address into the one form that requests are built on: up to and including ``/api/v1``.
+    """Normalize an address to the form that ends with ``/api/v1``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The pace of requests that the plan allows, as a decision from values: the clock is handed in.
+"""The request rate that the plan allows: pure decisions, with the time passed in.
 
 At most N requests are let go within any window of a minute (a little more than a minute, because the network
 does not carry every request equally fast). That keeps a fixed window, a moving window and a bucket of N, whichever
@@ -11,7 +11,7 @@ from collections import deque
 from typing import Final
 
 WINDOW_SECONDS: Final = 60.5
-# A rate is learned from refusals only when so many requests went well before; else somebody else uses the key.
+# A rate is learned from refusals only after this many successes; otherwise someone else is using the key.
 _LEARN_FROM: Final = 20
 _LONGEST_HOLD: Final = 120.0
 _EPOCH_FROM: Final = 1_000_000_000
@@ -53,25 +53,25 @@ class Pace:
         while sent and sent[0] <= now - WINDOW_SECONDS:
             sent.popleft()
         if self.per_minute is not None and len(sent) >= self.per_minute:
-            # Never 0, whatever the rounding: 0 would mean go, uncounted.
+            # Never 0, whatever the rounding: 0 would mean an uncounted request.
             return max(sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now, _SHORTEST_WAIT)
         sent.append(now)
         self._in_flight += 1
         return 0.0
 
     def minutes(self, requests: int, now: float) -> float:
-        """Estimate the minutes that so many more requests take under this pace."""
+        """Estimate the minutes that further requests take at this rate."""
         if self.per_minute is None:
             return 0.0
-        used = sum(1 for moment in self._sent if moment > now - WINDOW_SECONDS)
+        used = sum(1 for sent_at in self._sent if sent_at > now - WINDOW_SECONDS)
         windows = (used + requests - 1) // self.per_minute if requests else 0
         hold = max(0.0, self._hold_until - now)
         return (windows * WINDOW_SECONDS + hold) / 60
 
     def plan_allows(self, per_minute: int | None) -> None:
-        """Take the rate of the account's plan; rates that the service's headers state go before it.
+        """Record the rate of the account's plan; a rate in the service's headers takes precedence.
 
-        ``None`` is a plan without a rate of its own, or one that nobody can tell: the rate is learned if there is one.
+        ``None`` is a plan without a rate of its own, or an unknown one: the rate is then learned if there is one.
         """
         self.asked = True
         if not self.known and per_minute is not None:
@@ -87,7 +87,7 @@ class Pace:
         reset: float | None = None,
         wall_now: float = 0.0,
     ) -> None:
-        """Take note of an answer and of its rate-limit headers.
+        """Record an answer and its rate-limit headers.
 
         ``reset`` is either seconds from now or seconds since 1970; ``wall_now`` is the time since 1970.
         """
@@ -102,11 +102,11 @@ class Pace:
             self._hold(now + min(max(seconds, 0.0), _LONGEST_HOLD) + 0.1)
 
     def failed(self) -> None:
-        """Take note of a request that got no answer."""
+        """Record a request that got no answer."""
         self._in_flight = max(0, self._in_flight - 1)
 
     def refused(self, now: float, retry_after: float | None = None) -> None:
-        """Take note of a 429 for the request rate.
+        """Record a 429 for the request rate.
 
         Without ``Retry-After`` the window is taken to have begun with the oldest request that still counts.
         """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
 from promptlift.retry import backoff
 
-# These two say that the service will never be able to.
+# With these statuses the service says that it will never support the request.
 _FINAL_STATUSES = frozenset({501, 505})
 
 CUT_OFF = "CUT_OFF"
@@ -27,8 +27,8 @@ class Attempt:
     repeatable
         Whether sending it again changes nothing.
     reached
-        Whether the service has ever answered this client. A wrong address should be told at once; a service that
-        restarts deserves patience.
+        Whether the service has ever answered this client. A wrong address should be reported at once; a
+        service that restarts deserves a longer wait.
     """
 
     number: int
@@ -39,29 +39,29 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How patient a client is. All times are seconds.
+    """How often and for how long a failed request is retried. All times are seconds.
 
     Attributes
     ----------
-    patience
+    timeout
         How long a service that has answered before may be unreachable or failing.
-    first_patience
+    first_timeout
         The same for a service that has never answered.
-    rate_patience
+    rate_timeout
         How long one request may be refused for the request rate.
     longest_wait
-        A longer ``Retry-After`` is told to the user instead of waited for.
+        A longer ``Retry-After`` is reported to the user instead of waited for.
     """
 
     first_pause: float = 0.2
     longest_pause: float = 5.0
-    patience: float = 30.0
-    first_patience: float = 1.5
-    rate_patience: float = 600.0
+    timeout: float = 30.0
+    first_timeout: float = 1.5
+    rate_timeout: float = 600.0
     longest_wait: float = 300.0
 
     def pause(self, error: ApiError, attempt: Attempt, *, jitter: float = 0.5) -> float | None:
-        """Give the seconds to wait before the next attempt, or ``None`` to give up.
+        """Return the seconds to wait before the next attempt, or ``None`` to give up.
 
         Parameters
         ----------
@@ -74,18 +74,16 @@ class RetryPolicy:
             return None
         if isinstance(error, RateLimited):
             wait = error.retry_after or 0.0
-            return (
-                wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_patience else None
-            )
+            return wait if wait <= self.longest_wait and attempt.elapsed + wait <= self.rate_timeout else None
         if not _passing(error):
             return None
         pause = backoff(attempt.number, first=self.first_pause, longest=self.longest_pause, jitter=jitter)
-        patience = self.patience if attempt.reached else self.first_patience
-        return pause if attempt.elapsed + pause <= patience else None
+        timeout = self.timeout if attempt.reached else self.first_timeout
+        return pause if attempt.elapsed + pause <= timeout else None
 
 
 def _passing(error: ApiError) -> bool:
-    """Tell whether the failure may be over in a moment."""
+    """Whether the failure may be temporary."""
     if isinstance(error, ConnectionFailed):
         return True
     if isinstance(error, UnexpectedResponse):

@@ -1,4 +1,4 @@
-"""Requests out, decoded answers in: pace, retries and errors around the lanes."""
+"""Send requests and decode answers, with the pace, retries and errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 import weakref
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlencode
 
 import orjson
 
-from promptlift.client.lane import Lane, LineFactory, LineFailed, RawAnswer
+from promptlift.client.connection import Connection, ConnectionFactory, ExchangeFailed, RawAnswer
 from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from promptlift.client.config import ClientConfig
+    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.naming import Scheme
 
 
 class Clock(Protocol):
@@ -36,7 +38,7 @@ class Clock(Protocol):
         """Seconds since 1970."""
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait, but no longer than until ``stop`` is set; tell whether it is."""
+        """Wait, at most until ``stop`` is set; return whether it is."""
 
 
 class SystemClock:
@@ -51,7 +53,7 @@ class SystemClock:
         return time.time()
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait in short slices, so that Ctrl-C is heard on every system."""
+        """Wait in short intervals, so that Ctrl-C is handled on every system."""
         end = time.monotonic() + seconds
         while not stop.is_set() and (left := end - time.monotonic()) > 0:
             stop.wait(min(left, 0.25))
@@ -59,12 +61,12 @@ class SystemClock:
 
 
 class Stopped(Exception):
-    """The task was stopped while its request waited. Never seen outside the client."""
+    """The task was stopped while its request waited. Never raised outside the client."""
 
 
 @dataclass(slots=True)
 class Task:
-    """A piece of work that may take many requests: it counts them, and can be stopped."""
+    """A unit of work that may take many requests: it counts them and can be stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
@@ -98,6 +100,27 @@ class Call:
     body: bytes | None = None
     repeatable: bool = False
 
+    @classmethod
+    def to(
+        cls,
+        endpoint: Endpoint[Any],
+        scheme: Scheme,
+        identifier: str | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        keyed: bool = False,
+    ) -> Self:
+        """Make the call of an endpoint; ``keyed`` if its body has an idempotency key.
+
+        Raises
+        ------
+        ValidationError
+            When the endpoint needs an identifier and it is missing.
+        """
+        path = endpoint.path_for(scheme, identifier)
+        return cls(endpoint.method, path, query, body, repeatable=endpoint.is_repeatable(keyed=keyed))
+
     @property
     def label(self) -> str:
         """Method and path, for messages: no query values, no body, no key."""
@@ -114,7 +137,7 @@ class Answer:
 
     @property
     def data(self) -> Any:
-        """The decoded body; every look decodes it anew.
+        """The decoded body; every access decodes it again.
 
         Raises
         ------
@@ -140,7 +163,7 @@ class Transport:
     config
         Address and key.
     pace, policy, clock
-        How fast, how patient, and what time it is.
+        Request rate, retries and time.
     """
 
     def __init__(
@@ -156,31 +179,31 @@ class Transport:
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
-        self._lines = LineFactory(config)
-        self._free: deque[Lane] = deque()
+        self._factory = ConnectionFactory(config)
+        self._free: deque[Connection] = deque()
         self._reached = False
         weakref.finalize(self, _close_all, self._free)
 
     def __repr__(self) -> str:
         return f"Transport({self.config.base_url!r})"
 
-    def send(self, call: Call, task: Task | None = None, *, lane: Lane | None = None) -> Answer:
-        """Send one call, again where that is safe and may help, and give its answer.
+    def send(self, call: Call, task: Task | None = None, *, connection: Connection | None = None) -> Answer:
+        """Send one call, retry it where that is safe and may help, and return its answer.
 
         Raises
         ------
         ApiError
             The kind says what went wrong.
         """
-        if lane is not None:
-            return self._send(call, task or Task(), lane)
-        lane = self.take_lane()
+        if connection is not None:
+            return self._send(call, task or Task(), connection)
+        connection = self.acquire()
         try:
-            return self._send(call, task or Task(), lane)
+            return self._send(call, task or Task(), connection)
         finally:
-            self.give_lane(lane)
+            self.release(connection)
 
-    def _send(self, call: Call, task: Task, lane: Lane) -> Answer:
+    def _send(self, call: Call, task: Task, connection: Connection) -> Answer:
         target = f"{call.path}?{urlencode(call.query)}" if call.query else call.path
         began = self.clock.now()
         number = 0
@@ -188,7 +211,7 @@ class Transport:
             self._wait_for_turn(task)
             number += 1
             task.count()
-            outcome = self._once(call, target, lane)
+            outcome = self._once(call, target, connection)
             if isinstance(outcome, Answer):
                 return outcome
             if task.stop.is_set():
@@ -210,13 +233,13 @@ class Transport:
                 return
             self.clock.wait(wait, task.stop)
 
-    def _once(self, call: Call, target: str, lane: Lane) -> Answer | ApiError:
+    def _once(self, call: Call, target: str, connection: Connection) -> Answer | ApiError:
         try:
-            raw = lane.exchange(call.method, target, call.body)
-        except LineFailed as failure:
+            raw = connection.exchange(call.method, target, call.body)
+        except ExchangeFailed as failure:
             with self._pace_lock:
                 self.pace.failed()
-            return self._line_error(failure, call)
+            return self._exchange_error(failure, call)
         except BaseException:
             with self._pace_lock:
                 self.pace.failed()
@@ -234,7 +257,7 @@ class Transport:
                 )
         return outcome
 
-    def _line_error(self, failure: LineFailed, call: Call) -> ApiError:
+    def _exchange_error(self, failure: ExchangeFailed, call: Call) -> ApiError:
         if failure.too_large:
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
         if failure.too_slow:
@@ -254,35 +277,35 @@ class Transport:
             request=call.label,
         )
 
-    def take_lane(self) -> Lane:
-        """Lend a lane to one thread."""
+    def acquire(self) -> Connection:
+        """Return a free connection, or a new one, for one thread."""
         try:
             return self._free.pop().renew()
         except IndexError:
-            return self._lines.lane()
+            return self._factory.create()
 
-    def give_lane(self, lane: Lane) -> None:
-        """Take a lane back."""
-        self._free.append(lane)
+    def release(self, connection: Connection) -> None:
+        """Make a connection available again."""
+        self._free.append(connection)
 
     def allow(self, per_minute: int | None) -> None:
-        """Keep the rate of the account's plan."""
+        """Set the request rate of the account's plan."""
         with self._pace_lock:
             self.pace.plan_allows(per_minute)
 
     def minutes(self, requests: int) -> float:
-        """Estimate the minutes that so many more requests take."""
+        """Estimate the minutes that further requests take."""
         with self._pace_lock:
             return self.pace.minutes(requests, self.clock.now())
 
     def close(self) -> None:
-        """Close all lanes that nobody uses."""
+        """Close all idle connections."""
         _close_all(self._free)
 
 
-def _close_all(lanes: deque[Lane]) -> None:
-    while lanes:
-        lanes.pop().close()
+def _close_all(connections: deque[Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _outcome(raw: RawAnswer, call: Call) -> Answer | ApiError:
@@ -311,7 +334,7 @@ def _loads(body: bytes) -> tuple[Any] | None:
         return (orjson.loads(body),)
     except orjson.JSONDecodeError:
         pass
-    # Python services write NaN and halves of surrogate pairs, which are not JSON. Both become harmless.
+    # Python services write NaN and halves of surrogate pairs, which are not JSON. Both are replaced.
     try:
         lenient = json.loads(body, parse_constant=lambda _: None)
         return (json.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")),)

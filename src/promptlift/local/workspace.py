@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from promptlift.client import configure
-from promptlift.client.ledger import FILE_NAME
+from promptlift.client.log.ledger import FILE_NAME
 from promptlift.errors import ServiceStartError
 from promptlift.local.service_use import ServiceUse
 from promptlift.workspace import Workspace

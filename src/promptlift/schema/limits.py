@@ -19,7 +19,8 @@ PROMPTS_LIMIT_DEFAULT: Final = 20
 CONVERSATIONS_LIMIT_DEFAULT: Final = 20
 OPTIMIZATIONS_LIMIT_DEFAULT: Final = 10
 
-INSIGHTS_DAYS: Final = ("7", "30", "90", "all")
+InsightsDays = Literal["7", "30", "90", "all"]
+INSIGHTS_DAYS: Final[tuple[InsightsDays, ...]] = ("7", "30", "90", "all")
 INSIGHTS_DAYS_DEFAULT: Final = "30"
 STEP_FAILURE_DAYS: Final = 30
 

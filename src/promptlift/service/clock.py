@@ -14,7 +14,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> int:
-    """The current time."""
+    """Return the current time."""
     return time.time_ns() // 1_000_000
 
 
@@ -40,7 +40,7 @@ def of(value: datetime) -> int:
 
 def billing_period(moment: int) -> tuple[int, int]:
     """Start and end of the billing period that a time lies in: the calendar month, UTC."""
-    # unspecified: when a period starts. Calendar months, so that every account can tell.
+    # unspecified: when a period starts. Calendar months, because every account knows them.
     start = datetime.fromtimestamp(moment / 1_000, UTC).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )

@@ -33,7 +33,7 @@ STATUS_OF: dict[str, int] = {
 
 
 class ApiException(Exception):
-    """An answer that is an error of the API."""
+    """An error that the API answers with."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ApiException(Exception):
         return STATUS_OF[self.code]
 
     def body(self) -> dict[str, Any]:
-        """The error body of the API."""
+        """Return the error body of the API."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details:
             error["details"] = self.details
@@ -63,18 +63,18 @@ class ApiException(Exception):
 
 
 def invalid(details: Mapping[str, Any], message: str | None = None) -> ApiException:
-    """A value is not acceptable; ``details`` maps its dotted path to what is wrong."""
+    """Return the error for a value that is not acceptable; ``details`` maps its dotted path to what is wrong."""
     names = ", ".join(details)
     return ApiException("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
 
 
 def not_found(kind: str) -> ApiException:
-    """A resource does not exist for this account; the message names its kind."""
+    """Return the error for a resource that does not exist for this account; the message names its kind."""
     return ApiException("NOT_FOUND", f"{kind} not found")
 
 
 def quota(what: str, *, limit: int, used: int, reset_at: str) -> ApiException:
-    """A plan quota is used up."""
+    """Return the error for a plan quota that is used up."""
     return ApiException(
         "LIMIT_EXCEEDED",
         f"The plan's limit of {what} is reached",
@@ -83,14 +83,17 @@ def quota(what: str, *, limit: int, used: int, reset_at: str) -> ApiException:
 
 
 def too_large(field: str, message: str) -> ApiException:
-    """Something is over a size limit."""
+    """Return the error for something over a size limit."""
     return ApiException("PAYLOAD_TOO_LARGE", message, details={field: message})
 
 
 def unavailable(error: DBAPIError) -> ApiException:
-    """The database is full, locked or gone. All requests log the same line, which the log writes once a second."""
+    """Return the error for a database that is full, locked or gone.
+
+    All requests log the same line, which the log writes once a second.
+    """
     _LOG.error("the database cannot be used: %s", str(error.orig).partition("\n")[0])
     return ApiException(
         "SERVICE_UNAVAILABLE",
-        "The service cannot use its database right now; send it again later",
+        "The service cannot use its database right now; try again later",
     )

@@ -40,12 +40,12 @@ _randomness = _Randomness()
 
 
 def new_id(kind: str) -> str:
-    """Make an identifier that nobody can guess, such as ``cnv_4f…``; ``kind`` is three letters."""
+    """Return an identifier that cannot be guessed, such as ``cnv_4f…``; ``kind`` is three letters."""
     return f"{kind}_{_randomness.take()}"
 
 
 def new_key() -> str:
-    """An API key with 256 random bits."""
+    """Return a new API key with 256 random bits."""
     return KEY_START + secrets.token_urlsafe(32)
 
 

@@ -41,7 +41,7 @@ class KeyInfo:
 
 
 def create_key(settings: ServiceSettings, *, name: str) -> NewKey:
-    """Make a key for the first account."""
+    """Create a key for the first account."""
     with _opened(settings) as database:
         key = new_key()
         with database.write() as connection:
@@ -52,7 +52,7 @@ def create_key(settings: ServiceSettings, *, name: str) -> NewKey:
 
 
 def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
-    """All keys, oldest first."""
+    """Return all keys, oldest first."""
     with _opened(settings) as database, database.read() as connection:
         return [
             KeyInfo(
@@ -69,12 +69,12 @@ def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
 
 
 def revoke_key(settings: ServiceSettings, name: str) -> str:
-    """Revoke the one valid key whose shown prefix, id or whole text is given; return its prefix.
+    """Revoke the one valid key with this prefix, id or whole text, and return its prefix.
 
     Raises
     ------
     ConfigError
-        No valid key is meant, or several are; nothing is revoked then.
+        No valid key matches, or several do; nothing is revoked then.
     """
     with _opened(settings) as database, database.write() as connection:
         meant = accounts.valid_keys_named(connection, name)
@@ -84,7 +84,7 @@ def revoke_key(settings: ServiceSettings, name: str) -> str:
         if len(meant) > 1:
             lines = [f"  {row.id}  {row.name}  made {clock.wire(row.created_at)}" for row in meant]
             raise ConfigError(
-                f"{len(meant)} valid keys begin with {name}. Nothing was revoked; give the id of one instead:\n"
+                f"{len(meant)} valid keys begin with {name}. Nothing was revoked; pass the id of one instead:\n"
                 + "\n".join(lines)
             )
         accounts.revoke(connection, meant[0].id)

@@ -13,13 +13,15 @@ from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm import LlmSettings
 from promptlift.service.llm.calls import Budget, Calls
 from promptlift.service.llm.retry import Circuit
+from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.service.insights.judge import BatchJudge, Judge
+    from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.served import ServedModels
+    from promptlift.service.optimizations.tasks import OptimizationTasks
 
 __all__ = ["ChosenJudge", "Models", "choose_judge"]
 
@@ -27,7 +29,6 @@ CALLS_AT_A_TIME: Final = 8
 SECONDS_UNTIL_DOWN: Final = 60.0
 # Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
 _JUDGEMENTS_AT_A_TIME: Final = 8
-REHEARSAL: Final = "rehearsal"
 Number = TypeVar("Number", int, float)
 _KINDS: Final[dict[object, str]] = {int: "a whole number", float: "a number"}
 
@@ -76,17 +77,12 @@ class Models:
         return self._client is None
 
     @property
-    def agent_model(self) -> str | None:
-        """Name of the model that plays the assistant; ``None`` leaves it to the prompt."""
-        return None if self._client is None else self._client.settings.agent_model
-
-    @property
     def conversations_at_a_time(self) -> int:
         """Conversations to hold side by side: half as many again as calls, some are between two calls."""
         return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
 
-    def calls(self, *, rehearsal: bool, seed: int) -> Calls:
-        """Return the view of one run.
+    def tasks(self, *, rehearsal: bool, seed: int) -> OptimizationTasks:
+        """Return who carries out the tasks of one run: the configured model, or the rehearsal.
 
         Raises
         ------
@@ -94,20 +90,17 @@ class Models:
             The run was asked for with an endpoint, and now there is none.
         """
         if rehearsal:
-            from promptlift.service.rehearsal import RehearsalModel  # noqa: PLC0415 - only without an endpoint
+            from promptlift.service.rehearsal import Rehearsal  # noqa: PLC0415 - only without an endpoint
 
-            return Calls(RehearsalModel(seed), self._budget)
+            return Rehearsal(seed)
         if self._client is None:
             raise PromptliftError(
                 "No language model is configured any more. Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL "
                 "again and ask for a new optimization."
             )
-        return Calls(self._client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
-
-    def judge(self, calls: Calls) -> Judge:
-        """Return a judge that works for one run."""
-        name = REHEARSAL if self._client is None else self._client.settings.model
-        return LlmJudge(calls, name)
+        settings = self._client.settings
+        calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
+        return ModelTasks(calls, judge_model=settings.model, agent_model=settings.agent_model)
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,12 @@ from promptlift.service.app import create_app
 from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection
 from promptlift.service.context import AppContext
-from promptlift.service.deployments.worker import DeploymentJobs
 from promptlift.service.identifiers import new_key, shown_prefix
-from promptlift.service.insights import worker
-from promptlift.service.insights.job_engine import JobEngine
-from promptlift.service.insights.worker import InsightJobs
-from promptlift.service.models import Models, choose_judge
-from promptlift.service.optimizations.worker import OptimizationJobs
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
+from promptlift.service.work import BackgroundWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +33,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.settings import ConnectionLimits, ServiceSettings
 
-_JOBS_AT_A_TIME = 4
 SWITCH_SECONDS = 0.001
 
 
@@ -79,6 +73,11 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
     with _listening(settings) as listener:
         database = Database(settings.resolved_database_url)
         try:
+            if database.is_sqlite and not settings.work:
+                raise ServiceStartError(
+                    "On SQLite nobody else can do the background work: start serve without --no-worker, or set "
+                    "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
+                )
             database.migrate()
             new_key = ensure_key(database, settings)
             host, port = listener.getsockname()[:2]
@@ -119,19 +118,19 @@ def first_account(connection: Connection, settings: ServiceSettings) -> str:
 def _run(
     settings: ServiceSettings, database: Database, listener: socket.socket, on_ready: Callable[[], None]
 ) -> None:
-    # The same after a restart, and no other process's: it takes up the jobs of this name.
-    address = f"{socket.gethostname()}:{listener.getsockname()[1]}"
-    executor = "serve" if database.is_sqlite else address
-    engine = JobEngine(database, executor=executor)
-    judge = choose_judge()
-    jobs = InsightJobs(
-        database, engine, judge.judge, at_a_time=judge.at_a_time, trial=judge.trial, probe=judge.client
+    background = BackgroundWork(database, lease_seconds=settings.lease_seconds)
+    log = ConversationLog(database, background.insights)
+    app = create_app(
+        AppContext(
+            settings,
+            database,
+            background.insights,
+            log,
+            background.models,
+            background.optimizations,
+            background.served,
+        )
     )
-    log = ConversationLog(database, jobs)
-    models = Models.from_env(judge.client)
-    runs = OptimizationJobs(database, models, worker=executor)
-    deployments = DeploymentJobs(database, models, runs.pool, worker=executor)
-    app = create_app(AppContext(settings, database, jobs, log, models, runs, judge.served))
 
     config = uvicorn.Config(
         app,
@@ -149,21 +148,17 @@ def _run(
         signal.signal(number, lambda *_: None)
     # Requests wait for the interpreter while a transcript is judged: let them wait for a shorter time.
     sys.setswitchinterval(SWITCH_SECONDS)
-    engine.start({worker.QUEUE: _JOBS_AT_A_TIME})
-    jobs.start()
-    runs.start()
-    deployments.start()
+    if settings.work:
+        background.start()
+    else:
+        background.leave_to_others()
     try:
         _Server(config, listener, settings.connections, on_ready).run(
             sockets=[]
         )  # uvicorn itself accepts nothing
     finally:
         log.close()
-        deployments.stop()
-        runs.stop()
-        jobs.stop()
-        engine.stop()
-        judge.close()
+        background.stop()
 
 
 class _Server(uvicorn.Server):

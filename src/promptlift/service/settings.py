@@ -24,7 +24,7 @@ _LEAST_CONNECTIONS = 8
 
 
 def default_data_folder() -> Path:
-    """The user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
+    """Return the user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
     chosen = os.environ.get("PROMPTLIFT_DATA")
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("promptlift"))
 
@@ -122,6 +122,10 @@ class ServiceSettings:
         Whether webhooks and websites may lie on private networks. Reserved: nothing reads it before they are fetched.
     connections
         How many connections there may be, and how long their clients may take.
+    work
+        Whether this process does background work; if not, others have to.
+    lease_seconds
+        A background worker that gave no sign of life for so long has its work taken over.
     """
 
     host: str = "127.0.0.1"
@@ -133,6 +137,8 @@ class ServiceSettings:
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
+    work: bool = True
+    lease_seconds: float = 15.0
 
     def __post_init__(self) -> None:
         if self.plan not in get_args(PlanName):
@@ -143,6 +149,8 @@ class ServiceSettings:
             len(self.api_key) < 16 or not self.api_key.isascii() or not self.api_key.isprintable()
         ):
             raise ConfigError("PROMPTLIFT_API_KEY must have at least 16 printable ASCII characters")
+        if not 1 <= self.lease_seconds <= 3600:
+            raise ConfigError("PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -164,6 +172,11 @@ class ServiceSettings:
             in ("1", "true", "yes", "on"),
             "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
+        if env.get("PROMPTLIFT_LEASE_SECONDS"):
+            try:
+                values["lease_seconds"] = float(env["PROMPTLIFT_LEASE_SECONDS"])
+            except ValueError:
+                values["lease_seconds"] = 0.0  # refused below
         if env.get("PROMPTLIFT_DATA"):
             values["data"] = Path(env["PROMPTLIFT_DATA"]).expanduser()
         values.update({name: value for name, value in overrides.items() if value is not None})

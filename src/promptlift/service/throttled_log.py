@@ -1,4 +1,4 @@
-"""A log that an outage cannot flood: one line a second of a kind, with how many there were."""
+"""A log that an outage cannot flood: at most one line a second of each kind, with a count."""
 
 from __future__ import annotations
 

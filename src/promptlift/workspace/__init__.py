@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from promptlift.client.log_result import LogResult, NotUpdated, NotUpdatedWarning
-from promptlift.client.planning import ReadPlan
+from promptlift.client.log.result import LogResult, NotUpdated, NotUpdatedWarning
+from promptlift.client.reads.plan_read import ReadPlan
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect

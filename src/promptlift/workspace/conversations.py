@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.planning import ReadPlan, plan_read
-from promptlift.client.reading import ConversationRead, RowsRead, Wanted
+from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.plan_read import ReadPlan, plan_read
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.reading import RowsRead
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, UnexpectedResponse
 from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time

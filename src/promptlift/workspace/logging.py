@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, Final
 
-from promptlift.client.log_result import LogResult, NotUpdatedWarning
-from promptlift.client.logging_run import LoggingRun
+from promptlift.client.log.result import LogResult, NotUpdatedWarning
+from promptlift.client.log.run import LoggingRun
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
 

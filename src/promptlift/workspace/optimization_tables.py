@@ -6,16 +6,17 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.optimization_read import OptimizationRead, read_offered, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.transport import Task, query
 from promptlift.errors import ConfigError
+from promptlift.schema import endpoints
 from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.client.reading import RowsRead
+    from promptlift.client.reads.read_list import RowsRead
 
     Row = dict[str, Any]
     Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]
@@ -186,7 +187,7 @@ class OptimizationTables(Session):
             with self._bar("simulated conversations read", None) as move:
                 return read_offered(
                     self.client.transport,
-                    "optimizations.simulations",
+                    endpoints.OPTIMIZATIONS_SIMULATIONS,
                     optimization_id,
                     params=params,
                     task=task,
@@ -221,7 +222,7 @@ class OptimizationTables(Session):
 
         def table(found: str) -> pd.DataFrame:
             def read(_: object) -> RowsRead:
-                return read_offered(self.client.transport, "prompts.versions", found, task=Task())
+                return read_offered(self.client.transport, endpoints.PROMPTS_VERSIONS, found, task=Task())
 
             return self._table("versions", {"prompt_id": found}, read, frames().versions_table)
 
@@ -242,7 +243,7 @@ class OptimizationTables(Session):
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, "personas.list", task=Task())
+            return read_offered(self.client.transport, endpoints.PERSONAS_LIST, task=Task())
 
         return self._table("personas", {}, read, frames().personas_table)
 

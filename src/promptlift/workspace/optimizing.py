@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.optimization_read import not_offered
+from promptlift.client.reads.optimizations import not_offered
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,

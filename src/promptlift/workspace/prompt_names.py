@@ -7,11 +7,11 @@ import difflib
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.pages import list_page
-from promptlift.client.reading import RowsRead, read_prompts
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.read_list import RowsRead, read_prompts
 from promptlift.client.transport import Call, Task, query
 from promptlift.errors import ConfigError, IncompleteError, NotFound
+from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ class PromptNames:
         """Whether there is a prompt of this id."""
         if prompt_id in self._ids:
             return True
-        path = ENDPOINTS["prompts.get"].path_for(self._transport.config.scheme, prompt_id)
+        call = Call.to(endpoints.PROMPTS_GET, self._transport.config.scheme, prompt_id)
         try:
-            self._transport.send(Call("GET", path, repeatable=True), Task())
+            self._transport.send(call, Task())
         except NotFound:
             return False
         self._ids.add(prompt_id)
@@ -239,13 +239,14 @@ class PromptNames:
 
     def _has_conversations(self, prompt_id: str) -> bool:
         """Whether a prompt has conversations; a service that ignores the filter sends those of others."""
-        path = ENDPOINTS["conversations.list"].path
-        params = query(**{self._transport.config.scheme.link: prompt_id}, limit=1)
+        scheme = self._transport.config.scheme
+        params = query(**{scheme.link: prompt_id}, limit=1)
+        call = Call.to(endpoints.CONVERSATIONS_LIST, scheme, query=params)
         try:
-            data = self._transport.send(Call("GET", path, params, repeatable=True), Task()).data
+            data = self._transport.send(call, Task()).data
         except NotFound:
             return False
-        return any(link_of(row) == prompt_id for row in list_page(data, f"GET {path}", {}).rows)
+        return any(link_of(row) == prompt_id for row in list_page(data, call.label, {}).rows)
 
 
 def _check_given(given: Any) -> None:

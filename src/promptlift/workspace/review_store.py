@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Protocol
 
-from promptlift.client.optimization_read import read_offered
-from promptlift.client.reading import RowsRead
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task, query
 from promptlift.errors import ConnectionFailed, InvalidState, ServerError, UnexpectedResponse
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +111,7 @@ class ServiceReviewStore:
     def actions(self, prompt_id: str | None, optimization_id: str | None) -> RowsRead:
         """Read all pages of actions."""
         params = query(**{self._client.config.scheme.link: prompt_id}, optimizationId=optimization_id)
-        return read_offered(self._client.transport, "actions.list", params=params, task=Task())
+        return read_offered(self._client.transport, endpoints.ACTIONS_LIST, params=params, task=Task())
 
     def reviews(self, optimization_id: str) -> RowsRead:
         """Read the reviews in one request."""
@@ -123,5 +124,5 @@ class ServiceReviewStore:
 
     def version_text(self, prompt_id: str, version_id: str) -> str | None:
         """Look for the version among all of the prompt."""
-        read = read_offered(self._client.transport, "prompts.versions", prompt_id, task=Task())
+        read = read_offered(self._client.transport, endpoints.PROMPTS_VERSIONS, prompt_id, task=Task())
         return next((row["content"] for row in read.rows if row["id"] == version_id), None)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client import Client, ClientConfig
-from promptlift.client.reading import RowsRead
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import IncompleteError
 from promptlift.schema.limits import PLANS
 from promptlift.workspace.prompt_names import PromptNames

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.endpoints import ENDPOINTS
-from promptlift.client.group import read_answer
+from promptlift.client.api.group import read_answer
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import (
     ApiError,
@@ -16,6 +15,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 from promptlift.schema.optimizations import Optimization
 
 if TYPE_CHECKING:
@@ -166,9 +166,7 @@ class Wait:
 
     def _ask(self) -> tuple[Row | None, ApiError | None]:
         """Ask once: return the state, or the error that prevented it."""
-        endpoint = ENDPOINTS["optimizations.get"]
-        path = endpoint.path_for(self._transport.config.scheme, self._id)
-        call = Call("GET", path, repeatable=True)
+        call = Call.to(endpoints.OPTIMIZATIONS_GET, self._transport.config.scheme, self._id)
         try:
             data = self._transport.send(call, self._task).data
         except (ConnectionFailed, ServerError, RateLimited, UnexpectedResponse) as error:
@@ -180,9 +178,7 @@ class Wait:
         return data, None
 
     def _read(self, state: Row) -> Optimization:
-        return read_answer(
-            ENDPOINTS["optimizations.get"], Optimization, state, f"GET /optimizations/{self._id}"
-        )
+        return read_answer(endpoints.OPTIMIZATIONS_GET, state, f"GET /optimizations/{self._id}")
 
     def _still_running(self, state: Row | None, elapsed: float) -> StillRunning:
         last = Optimization(id=self._id, status="running") if state is None else self._read(state)

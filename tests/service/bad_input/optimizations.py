@@ -233,7 +233,7 @@ APPLIES = [
         None,
         409,
         STATE,
-        "The optimization ended without a winner, so nothing can be applied by itself; "
+        "The optimization ended without a winner, so there is no variant to apply by default; "
         "name a variant in variantId",
         {"variantId": "needed, because there is no winner"},
     ),

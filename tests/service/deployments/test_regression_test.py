@@ -14,21 +14,21 @@ from promptlift.service.deployments.regression_test import (
     plan_cells,
     summarize,
 )
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 
 
 @pytest.mark.parametrize("scenarios", [1, 5, 11, SCENARIOS])
 def test_there_are_pairs_enough_to_exclude_ten_points(scenarios):
-    cells = plan_cells(LIBRARY, random.Random(1), scenarios=scenarios)
+    cells = plan_cells(library(), random.Random(1), scenarios=scenarios)
     assert len(cells) >= PAIRS >= 170
     assert [cell.number for cell in cells] == list(range(FIRST_CELL, FIRST_CELL + len(cells)))
     assert {cell.scenario for cell in cells} == set(range(scenarios))
 
 
 def test_no_cell_comes_twice_and_the_same_seed_gives_the_same_cells():
-    cells = plan_cells(LIBRARY, random.Random(1))
+    cells = plan_cells(library(), random.Random(1))
     assert len({(cell.scenario, cell.persona.id) for cell in cells}) == len(cells)
-    assert cells == plan_cells(LIBRARY, random.Random(1)) != plan_cells(LIBRARY, random.Random(2))
+    assert cells == plan_cells(library(), random.Random(1)) != plan_cells(library(), random.Random(2))
 
 
 def outcomes(pairs):

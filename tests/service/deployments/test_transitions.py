@@ -79,7 +79,7 @@ def test_a_winner_that_was_compared_with_another_text_does_not_go_live_by_itself
     edit(world, "Changed meanwhile.")
     found = world.deployment(world.optimization(AT_ONCE))
     assert found["state"] == "rejected"
-    assert "no longer live" in found["reason"]
+    assert "no longer current" in found["reason"]
     assert world.text == "Changed meanwhile."
 
 

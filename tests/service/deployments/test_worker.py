@@ -16,7 +16,8 @@ from sqlalchemy import select
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
-from promptlift.service.deployments.worker import DeploymentJobs
+from promptlift.service.background.worker import Worker
+from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool
@@ -136,11 +137,15 @@ def start(world, talkers):
     """Start the jobs of a process; gives what stops it as a terminated process stops."""
     with ExitStack() as ends:
 
-        def begin(*, worker="one", client=True, patience=60.0):
+        def begin(*, client=True, patience=60.0):
             chat = ChatClient(talkers.endpoint.settings) if client else None
             models = Models(chat, seconds_until_down=patience)
             pool = SimulationPool(world.database, at_a_time=12)
-            jobs = DeploymentJobs(world.database, models, pool, worker=worker)
+            jobs = Worker(world.database)
+            kinds = [
+                RegressionTests(world.database, models, pool, worker=jobs.id),
+                ProductionWatch(world.database),
+            ]
             stopped = threading.Event()
 
             def stop():
@@ -152,7 +157,7 @@ def start(world, talkers):
                         chat.close()
 
             ends.callback(stop)
-            jobs.start()
+            jobs.start(kinds)
             return stop
 
         yield begin
@@ -238,7 +243,7 @@ def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
     assert found["regressionTest"]["verdict"] == "regressed"
-    assert "found the new text worse: over 180 pairs" in found["reason"]
+    assert "found the new version worse: over 180 pairs" in found["reason"]
     assert world.text == ORIGINAL
     assert world.kinds() == ["regression_test.completed"]
     assert world.events()[0][1]["passed"] is False
@@ -299,8 +304,8 @@ def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start)
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_two_processes_share_the_work_and_end_it_once(world, start):
     ids = [world.optimization(TESTED)]
-    start(worker="one")
-    start(worker="two")
+    start()
+    start()
     assert ended(world, ids[0])["state"] == "live"
     assert world.kinds() == ["regression_test.completed", "prompt.updated"]
     assert len(held(world)) == CONVERSATIONS

@@ -10,7 +10,7 @@ from promptlift.service.insights.worker import InsightJobs
 
 @pytest.fixture
 def jobs() -> InsightJobs:
-    return InsightJobs(None, None, None, at_a_time=1)  # type: ignore[arg-type]
+    return InsightJobs(None, None, worker="one", at_a_time=1)  # type: ignore[arg-type]
 
 
 def test_they_wait_until_no_more_conversations_come_in(jobs, monkeypatch):

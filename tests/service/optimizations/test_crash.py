@@ -29,24 +29,6 @@ def ask(caller):
     return caller.start(caller.prompt(), **BODY)["id"]
 
 
-def final_state(caller, optimization_id):
-    """Everything that an optimization leaves behind, without ids and times."""
-    found = caller.get(optimization_id)
-    assert found["status"] == "completed", found["failure"]
-    variants = caller.variants(optimization_id)
-    numbers = {one["id"]: one["number"] for one in variants}
-    results = found["results"]
-    for name in ("winningVariantId", "finalistVariantId"):
-        results[name] = numbers.get(results[name])
-    for one in variants:
-        del one["id"]
-    held = caller.simulations(optimization_id, includeContent="true")
-    for one in held:
-        for name in ("id", "optimizationId", "variantId", "createdAt"):
-            del one[name]
-    return {"results": results, "variants": variants, "simulations": held}
-
-
 def kept(data):
     """Conversations that are kept: text of the assistant, and opening."""
     with closing(sqlite3.connect(f"file:{data / 'promptlift.db'}?mode=ro", uri=True)) as connection:
@@ -66,7 +48,7 @@ def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_fin
         try:
             optimization_id = ask(caller)
             caller.ended(optimization_id, seconds=200)
-            expected = final_state(caller, optimization_id)
+            expected = caller.final_state(optimization_id)
         finally:
             caller.close()
             service.stop()
@@ -90,7 +72,7 @@ def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_fin
             assert kills == KILLS, "the run was over before its last kill"
             model.delay = 0.0
             caller.ended(optimization_id, seconds=200)
-            assert final_state(caller, optimization_id) == expected
+            assert caller.final_state(optimization_id) == expected
             # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
             repeated = sum(model.conversations.values()) - len(model.conversations)
             assert 0 < repeated <= KILLS * 12

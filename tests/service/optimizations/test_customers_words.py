@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from promptlift.service.optimizations.logged_words import LoggedWords
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
 
@@ -78,7 +78,7 @@ def test_a_variant_that_keeps_a_customers_words_is_left_out_and_a_warning_says_w
     assert found["status"] == "completed", found["failure"]
     assert len(caller.variants(made["id"])) == 2
     (note,) = [one for one in found["results"]["warnings"] if "usable" in one]
-    assert "1 usable of 2 variants" in note
+    assert "Only 1 of 2 variants could be tested" in note
     assert "5 or more words in a row from logged conversations" in note
 
 

@@ -7,14 +7,15 @@ import time
 
 import pytest
 
-from promptlift.service.llm.hostile_text import read_records
-from promptlift.service.optimizations.logged_words import LoggedWords
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.optimizations.variants_request import owners_words
-from promptlift.service.rehearsal import RehearsalModel
+from promptlift.service.optimizations.tasks import Failure
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.variants.request import owners_words
+from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
+from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.simulations.prompt_text import PromptText
-from support.scripted_model import ScriptedModel, in_turn
+from support.data_blocks import read_records
+from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
 PROMPT = PromptText(
     "You are the support of Parcel Star. Always ask for the parcel number before you do anything. "
@@ -148,9 +149,9 @@ def answer(*texts):
     )
 
 
-def write(model, count=1, *, words=None, failures=()):
+def write(tasks, count=1, *, words=None, failures=()):
     return write_variants(
-        model,
+        tasks,
         prompt=PROMPT,
         count=count,
         intent=None,
@@ -167,7 +168,7 @@ COPIED = PROMPT.content + "\nThen look into the warehouse log for Petrova."
 
 def test_a_variant_with_a_customers_words_is_asked_for_again_with_the_reason_and_its_draft():
     model = ScriptedModel(in_turn(answer(COPIED), answer(GOOD)))
-    written = write(model)
+    written = write(model_tasks(model))
     assert [variant.content for variant in written.variants] == [GOOD]
     again = model.asked[1]
     records = {record["kind"]: record for record in read_records(again.messages)}
@@ -183,9 +184,9 @@ def test_a_variant_with_a_customers_words_is_asked_for_again_with_the_reason_and
 def test_a_writer_that_does_not_let_go_gets_no_variant_into_the_test():
     model = ScriptedModel(in_turn(answer(COPIED)))
     with pytest.raises(VariantsFailed, match="stands only in logged conversations"):
-        write(model)
+        write(model_tasks(model))
     assert len(model.asked) == ROUNDS
-    written = write(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED))), 2)
+    written = write(model_tasks(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED)))), 2)
     assert [variant.content for variant in written.variants] == [GOOD]
     assert "warehouse" in written.problems[0]
 
@@ -199,7 +200,7 @@ def test_the_owners_words_are_all_that_the_owner_wrote():
 
 @pytest.mark.parametrize("name", [one.name for one in REWRITES])
 def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
-    plain, _ = rewrite(name, PROMPT.content, records=())
+    plain, _ = rewrite(name, PROMPT.content)
     added = plain.replace(PROMPT.content, "")
     (chosen,) = [one for one in REWRITES if one.name == name]
     lines = [line for line in added.split("\n") if len(line.split()) > 6 and chosen.mark not in line]
@@ -208,7 +209,7 @@ def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
     talk = f"User: {lines[-1]}"
     words = said(talk)
     runs = words.repeated(plain).runs
-    again, _ = rewrite(name, PROMPT.content, records=(), avoid=runs)
+    again, _ = rewrite(name, PROMPT.content, avoid=runs)
     assert runs
     assert words.repeated(again).runs == ()
     assert chosen.mark in again
@@ -222,6 +223,6 @@ def test_a_rehearsal_goes_on_although_conversations_share_its_words():
         if line and one.mark not in line
     )
     words = said(lines)
-    written = write(RehearsalModel(3), 3, words=words, failures=["Late delivery (4 of 9 failures)"])
+    written = write(Rehearsal(3), 3, words=words, failures=[Failure("Late delivery", 4, 9)])
     assert len(written.variants) >= 1
     assert all(words.repeated(variant.content).problems() == [] for variant in written.variants)

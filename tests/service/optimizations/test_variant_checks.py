@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptlift.schema import limits
-from promptlift.service.optimizations.variant_checks import (
+from promptlift.service.optimizations.variants.checks import (
     LONG_CHARS,
     longest_chars,
     placeholders,
@@ -16,7 +16,7 @@ from promptlift.service.optimizations.variant_checks import (
     same_text,
     shortest_chars,
 )
-from promptlift.service.optimizations.variant_constraints import MOST, find_constraints
+from promptlift.service.optimizations.variants.constraints import MOST, find_constraints
 from support.hostile import PAYLOADS, name_of
 from support.rewritten_prompt import ORIGINAL, REWRITE
 from support.shared_data import SHARED, needs_shared

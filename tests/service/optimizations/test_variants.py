@@ -7,13 +7,14 @@ import pytest
 
 from promptlift.schema import limits
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.llm.hostile_text import read_records
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.optimizations.variants_request import STRATEGIES, choose_strategies
+from promptlift.service.optimizations.tasks import Failure
+from promptlift.service.optimizations.variants.strategies import STRATEGIES, choose_strategies
+from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.simulations.prompt_text import PromptText
+from support.data_blocks import read_records
 from support.hostile import ENCODABLE, name_of
 from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE
-from support.scripted_model import ScriptedModel, in_turn
+from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.stub_endpoint import completion
 
 
@@ -35,7 +36,13 @@ BAD = REWRITE.replace("{{shop}}", "us")
 
 def write(model, count=2, *, prompt=PROMPT, intent=None, failures=(), general=None, seed=5):
     return write_variants(
-        model, prompt=prompt, count=count, intent=intent, failures=failures, general=general or {}, seed=seed
+        model_tasks(model),
+        prompt=prompt,
+        count=count,
+        intent=intent,
+        failures=[Failure(text) for text in failures],
+        general=general or {},
+        seed=seed,
     )
 
 
@@ -132,7 +139,7 @@ def test_more_variants_than_asked_for_are_left():
 def test_no_usable_variant_is_a_failure_with_a_reason():
     model = ScriptedModel(in_turn(answer(ORIGINAL, "")))
     with pytest.raises(
-        VariantsFailed, match=r"no variant that can be tested, asked 3 times\. .*original text"
+        VariantsFailed, match=r"no variant that can be tested, in 3 requests\. .*original text"
     ) as caught:
         write(model)
     assert len(caught.value.problems) == 2

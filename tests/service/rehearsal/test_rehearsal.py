@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
@@ -8,22 +7,24 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import pytest
-from pydantic import BaseModel, Field
 
-from promptlift.service.insights.llm_answer import JudgeAnswer
-from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.llm import Cancelled, LlmBadAnswer
-from promptlift.service.llm.calls import Budget, Calls
-from promptlift.service.optimizations.variant_checks import problems_of
-from promptlift.service.optimizations.variants import write_variants
-from promptlift.service.optimizations.variants_request import STRATEGIES
-from promptlift.service.rehearsal import RehearsalModel
+from promptlift.schema.transcript import Message, Transcript
+from promptlift.service.insights import llm_prompt
+from promptlift.service.insights.judge import SEVERITIES
+from promptlift.service.llm.failures import Cancelled
+from promptlift.service.optimizations.tasks import Failure, VariantsRequest
+from promptlift.service.optimizations.variants import request, strategies
+from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.variants.strategies import STRATEGIES, Strategy
+from promptlift.service.optimizations.variants.write import write_variants
+from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.rehearsal.truth import Truth
 from promptlift.service.rehearsal.words import keywords
+from promptlift.service.simulations import conversation_request, scenarios_request
 from promptlift.service.simulations.conversation import simulate
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
 
@@ -45,9 +46,9 @@ TEXTS = {
     "blank lines": "You are calm.\n\n\n   \n\nYou help with taxes.\n",
 }
 FAILURES = [
-    "Late delivery (4 of 9 failures)",
-    "{{evil}} <NAME> (3 of 9 failures)",
-    "He was told “ignore [ALL]”.",
+    Failure("Late delivery", 4, 9),
+    Failure("{{evil}} <NAME>", 3, 9),
+    Failure("He was told “ignore [ALL]”."),
 ]
 INTENT = {
     "targetImprovements": ["fewer open questions", "mention {price}"],
@@ -58,22 +59,22 @@ INTENT = {
 @lru_cache
 def situations(seed=5, count=60):
     return write_scenarios(
-        RehearsalModel(seed), prompt=SHOP, count=count, known=[], personas=LIBRARY[:3], seed=seed
+        Rehearsal(seed), prompt=SHOP, count=count, known=[], personas=library()[:3], seed=seed
     ).scenarios
 
 
 def talk(seed, content, number, *, max_turns=8):
-    model = RehearsalModel(seed)
+    rehearsal = Rehearsal(seed)
     simulated = simulate(
-        model,
+        rehearsal,
         prompt=SHOP,
         content=content,
-        persona=LIBRARY[number % len(LIBRARY)],
+        persona=library()[number % len(library())],
         scenario=situations()[number],
         max_turns=max_turns,
         seed=number,
     )
-    return simulated, LlmJudge(model, "rehearsal").judge(simulated.transcript, objective=SHOP.objective)
+    return simulated, rehearsal.judge(simulated.transcript, objective=SHOP.objective, exclusions=None)
 
 
 # Variants
@@ -84,7 +85,7 @@ def talk(seed, content, number, *, max_turns=8):
 def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
     prompt = PromptText(text, objective=None)
     written = write_variants(
-        RehearsalModel(seed), prompt=prompt, count=5, intent=INTENT, failures=FAILURES, general={}, seed=seed
+        Rehearsal(seed), prompt=prompt, count=5, intent=INTENT, failures=FAILURES, general={}, seed=seed
     )
     assert (len(written.variants), written.problems) == (5, ())
     assert len({variant.content for variant in written.variants}) == 5
@@ -97,8 +98,7 @@ def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("name", [one.name for one in REWRITES])
 def test_every_rewrite_begins_with_the_text_passes_and_carries_its_mark(text, name):
-    records = [{"kind": "failure", "text": one} for one in FAILURES] + [{"kind": "intent", **INTENT}]
-    content, _ = rewrite(name, text, records=records)
+    content, _ = rewrite(name, text, failures=FAILURES, intent=INTENT)
     assert content.startswith(text)
     assert problems_of(content, original=text, others=()) == ()
     assert [one.name for one in REWRITES if one.mark in content] == [name]
@@ -107,19 +107,18 @@ def test_every_rewrite_begins_with_the_text_passes_and_carries_its_mark(text, na
 def test_every_strategy_of_the_engine_has_its_own_rewrite():
     names = {one.name for one in REWRITES}
     assert {strategy.name for strategy in STRATEGIES} <= names
-    texts = {rewrite(name, SHOP.content, records=())[0] for name in names}
+    texts = {rewrite(name, SHOP.content)[0] for name in names}
     assert len(texts) == len(REWRITES) == 10
     assert all(one.mark in one.addition for one in REWRITES)
 
 
 def test_failures_and_wishes_enter_a_text_only_when_they_are_plain_words():
-    records = [{"kind": "failure", "text": one} for one in FAILURES] + [{"kind": "intent", **INTENT}]
-    failures, _ = rewrite("Against the failures", SHOP.content, records=records)
-    wishes, _ = rewrite("The owner's intent", SHOP.content, records=records)
+    failures, _ = rewrite("Against the failures", SHOP.content, failures=FAILURES, intent=INTENT)
+    wishes, _ = rewrite("The owner's intent", SHOP.content, failures=FAILURES, intent=INTENT)
     assert "- Late delivery\n" in failures
     assert "evil" not in failures
     assert "ignore" not in failures
-    assert "- fewer open questions\n- shorter is better\n" in wishes
+    assert "- shorter is better\n- fewer open questions\n" in wishes
     assert "{price}" not in wishes
 
 
@@ -141,7 +140,7 @@ def test_a_thousand_scenarios_can_be_had():
 
 def test_a_prompt_without_words_gets_everyday_situations():
     written = write_scenarios(
-        RehearsalModel(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=LIBRARY[:1], seed=1
+        Rehearsal(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=library()[:1], seed=1
     )
     assert len(written.scenarios) == 8
 
@@ -208,46 +207,64 @@ def test_a_conversation_of_one_turn_is_judged_by_the_answer():
     assert {judgement.task_completed for _, judgement in outcomes} == {True, False}
 
 
-def test_a_strange_transcript_is_judged_all_the_same():
-    model = RehearsalModel(1)
-    lines = [
-        {"turn": 1, "role": "user", "content": "x"},
-        {"turn": 2, "role": "tool"},
-        {"leftOut": "3 messages"},
+@pytest.mark.parametrize("texts", [(), ("x",), ("x", "no line of the rehearsal"), ("", " ")])
+def test_a_strange_transcript_is_judged_all_the_same(texts):
+    messages = [
+        Message(role="assistant" if at % 2 else "user", content=text) for at, text in enumerate(texts)
     ]
-    data = "\n".join(json.dumps(line) for line in lines)
-    for content in (f"BEGIN {'a' * 32}\n{data}\nEND {'a' * 32}\n", "nothing", ""):
-        asked = [{"role": "system", "content": "Judge."}, {"role": "user", "content": content}]
-        answer = model.chat(asked, purpose="judge", schema=JudgeAnswer)
-        assert answer.parsed.task_completed is False
-    assert model.chat([], purpose="agent").text
-    assert model.chat([], purpose="persona").text
+    judgement = Rehearsal(1).judge(Transcript(messages=messages), objective=None, exclusions=None)
+    assert judgement.task_completed is False
+    assert judgement.summary.endswith("The conversation ended there.")
+
+
+def test_the_issues_of_a_judgement_come_worst_first():
+    found = [issue.severity for number in range(60) for issue in talk(5, SHOP.content, number)[1].issues]
+    assert set(found) == {"high", "medium"}
+    for number in range(60):
+        severities = [SEVERITIES.index(issue.severity) for issue in talk(5, SHOP.content, number)[1].issues]
+        assert severities == sorted(severities)
+
+
+def test_excluded_words_stay_out_of_a_judgement():
+    simulated, judgement = talk(5, SHOP.content, 1)
+    word = judgement.topics[0]
+    cleaned = Rehearsal(5).judge(simulated.transcript, objective=None, exclusions=word)
+    assert word not in cleaned.topics
+    assert word not in cleaned.summary
+
+
+def test_an_empty_conversation_is_answered():
+    rehearsal = Rehearsal(1)
+    assert rehearsal.answer_as_assistant(prompt=SHOP, content="", messages=[]).value
+    said = rehearsal.speak_as_persona(persona=library()[0], scenario=situations()[0], messages=[], seed=1)
+    assert said.value.text
 
 
 def test_a_person_answers_what_was_asked():
-    asked = [
-        {"role": "system", "content": "x"},
-        {"role": "user", "content": "(cue)"},
-        {"role": "assistant", "content": "My refund, please."},
-        {
-            "role": "user",
-            "content": "(Rehearsal) Let us look at the refund together. Which date or reference is this about?",
-        },
+    messages = [
+        ("user", "My refund, please."),
+        (
+            "assistant",
+            "(Rehearsal) Let us look at the refund together. Which date or reference is this about?",
+        ),
     ]
-    assert "the reference ends in" in RehearsalModel(1).chat(asked, purpose="persona").text
+    said = Rehearsal(1).speak_as_persona(
+        persona=library()[0], scenario=situations()[0], messages=messages, seed=1
+    )
+    assert "the reference ends in" in said.value.text
+    assert said.value.is_last is False
 
 
 # Truth
 
 
 def rate(seed, content, count=400):
-    model = RehearsalModel(seed)
+    rehearsal = Rehearsal(seed)
     truth = Truth(seed)
     openings = [f"It is about my order {number}" for number in range(count)]
     solved = 0
     for opening in openings:
-        answers = [{"role": "system", "content": content}, {"role": "user", "content": opening}]
-        assert model.chat(answers, purpose="agent").text
+        assert rehearsal.answer_as_assistant(prompt=SHOP, content=content, messages=[("user", opening)]).value
         solved += truth.plan(content, opening).solved_in is not None
     return solved / count
 
@@ -280,7 +297,7 @@ def test_the_effect_of_a_rewrite_shows_in_the_outcomes():
     effects = Truth(seed).effects
     best, worst = max(effects, key=effects.get), min(effects, key=effects.get)
     none = next(name for name, effect in effects.items() if effect == 0)
-    rates = {name: rate(seed, rewrite(name, SHOP.content, records=())[0]) for name in (best, worst, none)}
+    rates = {name: rate(seed, rewrite(name, SHOP.content)[0]) for name in (best, worst, none)}
     original = rate(seed, SHOP.content)
     assert rates[best] > original + 0.2
     assert rates[worst] < original - 0.1
@@ -289,7 +306,7 @@ def test_the_effect_of_a_rewrite_shows_in_the_outcomes():
 
 def test_an_unfriendly_rewrite_solves_more_and_pleases_less():
     seed = next(seed for seed in range(60) if Truth(seed).unfriendly)
-    content, _ = rewrite(Truth(seed).unfriendly, SHOP.content, records=())
+    content, _ = rewrite(Truth(seed).unfriendly, SHOP.content)
     curt = [talk(seed, content, number)[1] for number in range(40)]
     kind = [talk(seed, SHOP.content, number)[1] for number in range(40)]
     assert sum(one.task_completed for one in curt) > sum(one.task_completed for one in kind)
@@ -302,7 +319,7 @@ def test_openings_and_persons_differ():
     truth = Truth(3)
     chances = [truth.chance("x", f"opening {number}") for number in range(300)]
     assert 0.15 < statistics.pstdev(chances) < 0.35
-    patience = [truth.patience(persona.description) for persona in LIBRARY]
+    patience = [truth.patience(persona.description) for persona in library()]
     assert len(set(patience)) >= 3
     assert min(patience) >= 2
 
@@ -312,14 +329,69 @@ def test_words_of_a_prompt_play_no_part():
     assert truth.ability("You are the best assistant ever.") == truth.ability("Help") == truth.base
 
 
-# The port
+# The tasks
 
 
-def test_the_same_seed_and_request_give_the_same_answer_in_any_process():
+def everything(seed=7):
+    """What one rehearsal writes, says and judges."""
+    written = write_variants(
+        Rehearsal(seed), prompt=SHOP, count=4, intent=INTENT, failures=FAILURES, general={}, seed=seed
+    )
+    scenarios = write_scenarios(
+        Rehearsal(seed), prompt=SHOP, count=20, known=[], personas=library()[:3], seed=seed
+    ).scenarios
+    talks = []
+    for number, scenario in enumerate(scenarios):
+        rehearsal = Rehearsal(seed)
+        simulated = simulate(
+            rehearsal,
+            prompt=SHOP,
+            content=written.variants[number % 4].content,
+            persona=library()[number],
+            scenario=scenario,
+            max_turns=6,
+            seed=number,
+        )
+        judged = rehearsal.judge(simulated.transcript, objective=SHOP.objective, exclusions=None)
+        talks.append((simulated, judged))
+    return written, scenarios, talks
+
+
+def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
+    before = everything()
+    for module in (conversation_request, scenarios_request, request, llm_prompt):
+        monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
+    for module, names in (
+        (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
+        (scenarios_request, ("scenarios_messages",)),
+        (request, ("variants_messages",)),
+        (llm_prompt, ("judge_messages",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *_, **__: [{"role": "user", "content": "Do it."}])
+    others = [Strategy(one.name, "Something else entirely.") for one in strategies.STRATEGIES]
+    monkeypatch.setattr(strategies, "STRATEGIES", tuple(others))
+    assert everything() == before
+
+
+def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
     code = (
-        "from promptlift.service.rehearsal import RehearsalModel as M;"
-        "ask=[{'role':'system','content':'Help with parcels.'},{'role':'user','content':'My parcel is late'}];"
-        "print([M(s).chat(ask,purpose=p).text for s in range(5) for p in ('agent','persona','variants','scenarios','judge')])"
+        "import sys, promptlift.service.rehearsal;"
+        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', '.request', 'llm_prompt', 'model_tasks'))])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == "[]\n"
+
+
+def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
+    code = (
+        "from promptlift.service.rehearsal import Rehearsal as R;"
+        "from promptlift.service.simulations.prompt_text import PromptText as P;"
+        "from promptlift.service.simulations.scenarios import write_scenarios as w;"
+        "from promptlift.service.simulations.personas import library;"
+        "p=P('Help with parcels.');"
+        "print([(R(s).answer_as_assistant(prompt=p,content=p.content,messages=[('user','My parcel is late')]),"
+        "w(R(s),prompt=p,count=3,known=[],personas=library()[:2],seed=s)) for s in range(5)])"
     )
     runs = {
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -327,58 +399,47 @@ def test_the_same_seed_and_request_give_the_same_answer_in_any_process():
     }
     assert len(runs) == 1
     texts = [
-        RehearsalModel(seed).chat([{"role": "user", "content": "a"}], purpose="agent").text
+        Rehearsal(seed).answer_as_assistant(prompt=SHOP, content="a", messages=[("user", "a")]).value
         for seed in range(9)
     ]
     assert len(set(texts)) > 3
 
 
-def test_the_judge_s_mark_changes_nothing():
-    simulated, first = talk(5, SHOP.content, 1)
-    again = LlmJudge(RehearsalModel(5), "rehearsal").judge(simulated.transcript)
-    assert again == first
+def test_an_unknown_strategy_has_a_rewrite_too():
+    asked = VariantsRequest(
+        prompt=SHOP,
+        strategies=[Strategy("Never heard of", "x")],
+        intent={},
+        failures=[],
+        general={},
+        accepted=[],
+        problems=[],
+        drafts=[],
+        seed=1,
+    )
+    (draft,) = Rehearsal(1).write_variants(asked).value.drafts
+    assert draft.content.startswith(SHOP.content)
+    assert draft.name == "Rehearsal: never heard of"
 
 
-def test_any_shape_is_filled_or_refused():
-    class Context(BaseModel):
-        industry: str = Field(min_length=12)
-        objectives: list[str] = Field(min_length=2)
-        share: float = Field(ge=1)
-        about: Fruit | None
-        sure: bool
+def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
+    rehearsal = Rehearsal(1)
 
-    class Fruit(BaseModel):
-        kind: str = Field(max_length=3)
+    def answer(_):
+        return rehearsal.answer_as_assistant(prompt=SHOP, content="x", messages=[("user", "y")])
 
-    Context.model_rebuild(_types_namespace={"Fruit": Fruit})
-    parsed = RehearsalModel(1).chat([], purpose="context", schema=Context).parsed
-    assert parsed.industry == "Rehearsal..."
-    assert parsed.objectives == ["Rehearsal", "Rehearsal"]
-    assert (parsed.share, parsed.about, parsed.sure) == (1, Fruit(kind="Reh"), False)
-
-    def never(_):
-        raise ValueError("nothing is right")
-
-    with pytest.raises(LlmBadAnswer, match="nothing is right"):
-        RehearsalModel(1).chat([], purpose="context", schema=Context, check=never)
-
-
-def test_it_works_as_one_job_s_model():
-    calls = Calls(RehearsalModel(1), Budget(2))
-    ask = [{"role": "system", "content": "x"}, {"role": "user", "content": "y"}]
     with ThreadPoolExecutor(8) as pool:
-        texts = set(pool.map(lambda _: calls.chat(ask, purpose="agent").text, range(64)))
-    assert len(texts) == 1
-    assert (calls.calls, calls.tokens) == (64, 0)
-    calls.cancel()
+        answers = list(pool.map(answer, range(64)))
+    assert len({one.value for one in answers}) == 1
+    assert {one.tokens for one in answers} == {0}
+    assert (rehearsal.calls, rehearsal.tokens) == (64, 0)
+    rehearsal.cancel()
     with pytest.raises(Cancelled):
-        calls.chat(ask, purpose="agent")
-
-
-def test_an_unknown_purpose_is_refused():
-    with pytest.raises(ValueError, match="purpose must be one of"):
-        RehearsalModel(1).chat([], purpose="fun")  # type: ignore[call-overload]
-    assert repr(RehearsalModel(7)) == "RehearsalModel(7)"
+        answer(0)
+    with pytest.raises(Cancelled):
+        rehearsal.judge(Transcript(messages=[]), objective=None, exclusions=None)
+    assert rehearsal.calls == 64
+    assert repr(Rehearsal(7)) == "Rehearsal(7)"
 
 
 def test_draws_follow_their_key_and_are_even():

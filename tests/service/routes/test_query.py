@@ -1,71 +1,67 @@
-"""Query parameters: read one by one, and all that is wrong is said at once."""
+"""Query parameters: everything that is wrong is reported at once."""
 
 from __future__ import annotations
+
+from typing import get_args
+from urllib.parse import urlencode
 
 import pytest
 from starlette.requests import Request
 
+from promptlift.schema import limits, queries
+from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.http import Query
+from promptlift.service.routes.http import read_query
+
+CONVERSATIONS = queries.ConversationsQuery
 
 
-def query_of(text):
-    return Query(Request({"type": "http", "query_string": text.encode(), "headers": []}))
+def read(text, model=CONVERSATIONS):
+    return read_query(Request({"type": "http", "query_string": text.encode(), "headers": []}), model)
 
 
-def problems(query):
+def problems(text, model=CONVERSATIONS):
     with pytest.raises(ApiException) as caught:
-        query.check()
+        read(text, model)
     assert caught.value.code == "VALIDATION_ERROR"
     return caught.value.details
 
 
 def test_without_parameters_there_are_defaults_and_no_problem():
-    query = query_of("")
-    assert query.page(20) == (20, 0)
-    assert query.text("promptId") is None
-    assert query.words("tags", 5) == []
-    assert query.choice("status", ("a", "b")) is None
-    assert query.choice("days", ("7", "30"), "30") == "30"
-    assert query.flag("hasInsights") is None
-    assert query.flag("includeInsights", default=True) is True
-    query.check()
+    query = read("")
+    assert (query.limit, query.offset) == (limits.CONVERSATIONS_LIMIT_DEFAULT, 0)
+    assert (query.prompt_id, query.linked_id, query.status, query.has_insights) == (None,) * 4
+    assert (query.include_insights, query.include_content) == (False, False)
+    assert read("", queries.PromptsQuery).tags == ()
+    assert read("", queries.InsightsQuery).days == "30"
+    assert read("", queries.ConversationQuery).include_insights is True
+    assert read("promptId=").linked_id is None
 
 
 @pytest.mark.parametrize(("limit", "offset"), [(1, 0), (100, 0), (50, 2**53)])
 def test_a_page_within_the_bounds_is_taken(limit, offset):
-    query = query_of(f"limit={limit}&offset={offset}")
-    assert query.page(20) == (limit, offset)
-    query.check()
+    query = read(f"limit={limit}&offset={offset}")
+    assert (query.limit, query.offset) == (limit, offset)
 
 
 @pytest.mark.parametrize(
     "limit", ["0", "101", "-1", "1.5", "ten", "", " 5", "+5", "1e1", "٥", "9" * 5000, "0x10", "1_0", "NaN"]
 )
 def test_a_limit_outside_its_range_is_a_problem(limit):
-    query = query_of("")
-    query._values = {"limit": limit}
-    query.page(20)
-    assert problems(query) == {"limit": "must be a whole number from 1 to 100"}
+    expected = {"limit": "must be a whole number from 1 to 100"}
+    assert problems(urlencode({"limit": limit})) == expected
 
 
 @pytest.mark.parametrize("offset", ["-1", "1.5", "x", "", "9007199254740993", "9" * 400])
 def test_an_offset_outside_its_range_is_a_problem(offset):
-    query = query_of(f"offset={offset}")
-    query.page(20)
-    assert problems(query) == {"offset": f"must be a whole number from 0 to {2**53}"}
+    assert problems(f"offset={offset}") == {"offset": f"must be a whole number from 0 to {2**53}"}
 
 
-def test_all_problems_are_said_at_once():
-    query = query_of("limit=0&offset=-1&status=c&hasInsights=1&promptId=%00")
-    query.page(20)
-    query.choice("status", ("a", "b"))
-    query.flag("hasInsights")
-    query.text("promptId")
-    assert problems(query) == {
+def test_all_problems_are_reported_at_once():
+    assert problems("limit=0&offset=-1&status=c&hasInsights=1&promptId=%00") == {
         "limit": "must be a whole number from 1 to 100",
         "offset": f"must be a whole number from 0 to {2**53}",
-        "status": "must be one of a, b",
+        "status": "must be one of completed, abandoned, in_progress",
         "hasInsights": "must be true or false",
         "promptId": "must not contain a NUL character",
     }
@@ -73,22 +69,36 @@ def test_all_problems_are_said_at_once():
 
 @pytest.mark.parametrize("value", ["True", "TRUE", "1", "yes", "", "truefalse"])
 def test_a_flag_is_true_or_false_and_nothing_else(value):
-    query = query_of(f"flag={value}")
-    query.flag("flag")
-    assert problems(query) == {"flag": "must be true or false"}
+    assert problems(f"hasInsights={value}") == {"hasInsights": "must be true or false"}
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
+def test_a_flag_is_taken(text, value):
+    assert read(f"hasInsights={text}&includeInsights={text}").has_insights is value
+
+
+@pytest.mark.parametrize("days", ["", "8", "ALL", "30.0"])
+def test_days_are_of_the_list(days):
+    assert problems(f"days={days}", queries.InsightsQuery) == {"days": "must be one of 7, 30, 90, all"}
+    assert get_args(limits.InsightsDays) == limits.INSIGHTS_DAYS
 
 
 def test_words_are_between_commas_and_each_counts_once():
-    query = query_of("tags=a,%20b%20,,a,c%20d")
-    assert query.words("tags", 3) == ["a", "b", "c d"]
-    query.check()
+    assert read("tags=a,%20b%20,,a,c%20d", queries.PromptsQuery).tags == ("a", "b", "c d")
 
 
 def test_too_many_words_and_too_long_texts_are_problems():
-    query = query_of("tags=a,b,c&promptId=" + "x" * 10_001)
-    query.words("tags", 2)
-    query.text("promptId")
-    assert problems(query) == {
-        "tags": "must have at most 2 entries",
-        "promptId": "must have at most 10000 characters",
-    }
+    tags = ",".join(f"t{n}" for n in range(limits.TAGS + 1))
+    assert problems(f"tags={tags}", queries.PromptsQuery) == {"tags": "must have at most 50 entries"}
+    assert problems("promptId=" + "x" * 10_001) == {"promptId": "must have at most 10000 characters"}
+
+
+def test_parameters_go_by_the_names_of_the_api_and_others_are_ignored():
+    assert read("has_insights=nonsense&novel=1").has_insights is None
+    assert read("promptId=&agentId=a1").linked_id == "a1"
+    assert read("promptId=p1&agentId=a1").linked_id == "p1"
+
+
+@pytest.mark.parametrize("row", [row for row in ENDPOINTS.values() if row.query], ids=lambda row: row.name)
+def test_no_parameter_is_required(row):
+    assert read("", row.query)

@@ -12,26 +12,28 @@ from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.actions.conversation_content import accept
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
-from promptlift.service.llm.hostile_text import data_block, plain_answer, read_records, storable_text
+from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
 from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
-from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.simulations.personas import Persona, library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import Scenario
+from support.data_blocks import read_records
 from support.hostile import ENCODABLE, PAYLOADS, name_of
-from support.scripted_model import ScriptedModel, in_turn
+from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.stub_endpoint import completion
 
 PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
 SCENARIO = Scenario("Late order", "Where is my order 66?", "Know the day of delivery.", "conversation")
-PERSONA = LIBRARY[0]
+PERSONA = library()[0]
 
 
-def talk_with(agent, persona, *, max_turns=10, content="You help.", seed=3, **changes):
+def talk_with(agent, persona, *, max_turns=10, content="You help.", seed=3, agent_model=None, **changes):
     scripts = {"agent": agent, "persona": persona}
     model = ScriptedModel(lambda request: scripts[request.purpose](request))
     arguments = {"persona": PERSONA, "scenario": SCENARIO, **changes}
-    return model, simulate(model, prompt=PROMPT, content=content, max_turns=max_turns, seed=seed, **arguments)
+    tasks = model_tasks(model, agent_model=agent_model)
+    return model, simulate(tasks, prompt=PROMPT, content=content, max_turns=max_turns, seed=seed, **arguments)
 
 
 def said(simulated):
@@ -243,7 +245,7 @@ def _hostile_talk(payload):
     scripts = {"agent": in_turn(payload), "persona": in_turn(payload)}
     model = ScriptedModel(lambda request: scripts[request.purpose](request))
     return model, simulate(
-        model,
+        model_tasks(model),
         prompt=PROMPT,
         content="You help.",
         persona=Persona("p", payload, payload),
@@ -309,7 +311,13 @@ def test_over_a_real_socket(talk):
 
     stub, client = talk(say)
     found = simulate(
-        client, prompt=PROMPT, content="Arm.", persona=PERSONA, scenario=SCENARIO, max_turns=4, seed=1
+        model_tasks(client),
+        prompt=PROMPT,
+        content="Arm.",
+        persona=PERSONA,
+        scenario=SCENARIO,
+        max_turns=4,
+        seed=1,
     )
     assert said(found)[1:] == [
         ("assistant", ""),

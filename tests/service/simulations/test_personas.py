@@ -1,23 +1,27 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
 
 from promptlift.schema import limits
-from promptlift.service.simulations.personas import BY_ID, LIBRARY, Persona, draw
+from promptlift.service.simulations.personas import Persona, draw, library, library_by_id
 
 
 def test_the_library_has_many_different_personas():
-    assert len(LIBRARY) >= 40
-    for texts in ([p.id for p in LIBRARY], [p.name for p in LIBRARY], [p.description for p in LIBRARY]):
-        assert len(set(texts)) == len(LIBRARY)
-    assert {p.id for p in LIBRARY} == set(BY_ID)
+    assert len(library()) >= 40
+    for texts in ([p.id for p in library()], [p.name for p in library()], [p.description for p in library()]):
+        assert len(set(texts)) == len(library())
+    assert {p.id for p in library()} == set(library_by_id())
 
 
-@pytest.mark.parametrize("persona", LIBRARY, ids=lambda persona: persona.id)
+@pytest.mark.parametrize("persona", library(), ids=lambda persona: persona.id)
 def test_every_persona_tells_a_model_how_to_talk(persona):
     assert re.fullmatch(r"per_lib_[a-z]+(_[a-z]+)*", persona.id)
     assert len(persona.id) <= limits.KEY_CHARS
@@ -28,22 +32,38 @@ def test_every_persona_tells_a_model_how_to_talk(persona):
     assert not re.search(r"\[END\]|[{}<>]|\b(?:User|Assistant):", persona.description)
 
 
+def test_the_library_is_the_same_to_the_letter_as_stored_results_know_it():
+    texts = json.dumps([(one.id, one.name, one.description) for one in library()])
+    digest = hashlib.sha256(texts.encode()).hexdigest()
+    assert digest == "d313c46b5743717a4a85257b325815b426e18918da6c1e06179313e3c49a3875"
+
+
+def test_the_library_is_read_when_it_is_needed():
+    code = (
+        "from promptlift.service.simulations import personas;"
+        "before = personas.library.cache_info().currsize;"
+        "personas.library_by_id(); print(before, personas.library.cache_info().currsize)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["0", "1"]
+
+
 def test_descriptions_are_far_from_each_other():
-    words = [set(re.findall(r"[a-z]{4,}", persona.description.lower())) for persona in LIBRARY]
+    words = [set(re.findall(r"[a-z]{4,}", persona.description.lower())) for persona in library()]
     nearest = max(len(a & b) / len(a | b) for n, a in enumerate(words) for b in words[:n])
     assert nearest < 0.35
 
 
 def test_nobody_is_drawn_twice_before_everybody_was_drawn_once():
-    drawn = draw(LIBRARY, len(LIBRARY) * 2 + 5, random.Random(1))
-    size = len(LIBRARY)
-    assert set(drawn[:size]) == set(drawn[size : 2 * size]) == set(LIBRARY)
+    drawn = draw(library(), len(library()) * 2 + 5, random.Random(1))
+    size = len(library())
+    assert set(drawn[:size]) == set(drawn[size : 2 * size]) == set(library())
     assert len(set(drawn[2 * size :])) == 5
 
 
 def test_the_same_seed_draws_the_same():
-    assert draw(LIBRARY, 7, random.Random(5)) == draw(LIBRARY, 7, random.Random(5))
-    assert draw(LIBRARY, 7, random.Random(5)) != draw(LIBRARY, 7, random.Random(6))
+    assert draw(library(), 7, random.Random(5)) == draw(library(), 7, random.Random(5))
+    assert draw(library(), 7, random.Random(5)) != draw(library(), 7, random.Random(6))
 
 
 def test_no_place_of_the_pool_is_favoured():

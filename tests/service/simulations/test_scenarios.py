@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.llm.hostile_text import read_records
-from promptlift.service.simulations.personas import LIBRARY
+from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     FAILURE_WEIGHT,
@@ -26,8 +27,9 @@ from promptlift.service.simulations.scenarios import (
     weighted_order,
     write_scenarios,
 )
+from support.data_blocks import read_records
 from support.hostile import PAYLOADS, name_of
-from support.scripted_model import ScriptedModel, in_turn
+from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.shared_data import SHARED, needs_shared
 from support.stub_endpoint import completion
 
@@ -52,7 +54,9 @@ def many(request):
 
 
 def write(model, count=3, *, known=(), seed=7):
-    return write_scenarios(model, prompt=PROMPT, count=count, known=known, personas=LIBRARY[:4], seed=seed)
+    return write_scenarios(
+        model_tasks(model), prompt=PROMPT, count=count, known=known, personas=library()[:4], seed=seed
+    )
 
 
 # From conversations
@@ -96,10 +100,17 @@ def test_the_goal_is_what_was_asked_and_not_how_it_ended():
     )
 
 
-def test_the_goal_is_read_from_the_built_in_analyser_too():
-    summary = "Asked: “Can I return it? It is broken”. The user gave up. Last answer: “No.”."
-    goal = from_conversation("User: hi", {"summary": summary, "topics": []}).goal
-    assert goal == "Get what this person came for: Can I return it? It is broken"
+TALK = "User: hello\nAssistant: Hi.\nUser: Can I return “it”. It is broken\nAssistant: No.\nUser: Forget it."
+
+
+def test_the_goal_of_a_conversation_that_the_built_in_analyser_judged_is_the_request_itself():
+    judgement = LexiconJudge().judge(parse_content(TALK))
+    insights = {"summary": judgement.summary, "topics": [], "analyser": LexiconJudge().analyser}
+    expected = "Get what this person came for: Can I return “it”. It is broken"
+    assert from_conversation(TALK, insights).goal == expected
+    # The words of the summary play no part.
+    assert from_conversation(TALK, {**insights, "summary": "Requested: something. Gave up."}).goal == expected
+    assert "It is [excluded]" in from_conversation(TALK, insights, exclusions="broken").goal
 
 
 @pytest.mark.parametrize(

@@ -165,14 +165,14 @@ class History:
 
     def judge(self):
         with self.database.write() as connection:
-            ids = judging.claim(connection, "w", limit=self.chance.choice([1, 10]), now=NOW)
+            ids = judging.LEASES.claim(connection, "w", limit=self.chance.choice([1, 10]), now=NOW)
         with self.database.write() as connection:
             rows = judging.to_judge(connection, ids, "w")
             judging.keep(connection, "w", [self.insights_of(row) for row in rows])
 
     def fail(self):
         with self.database.write() as connection:
-            for one in judging.claim(connection, "w", limit=1, now=NOW):
+            for one in judging.LEASES.claim(connection, "w", limit=1, now=NOW):
                 judging.give_up(connection, "w", one, problem="no sense")
 
     def regenerate(self):
@@ -303,7 +303,7 @@ def test_writers_at_once_count_everything_and_never_wait_in_a_circle(filled):
                 for one, prompt in zip(ids, random.Random(turn).choices(PROMPTS, k=4), strict=True):
                     filled.add_conversations(one, prompt=prompt, started_at=history.a_time(), judge_after=0)
                 with filled.database.write() as connection:
-                    mine = judging.claim(connection, f"w{number}", limit=6, now=NOW)
+                    mine = judging.LEASES.claim(connection, f"w{number}", limit=6, now=NOW)
                 with filled.database.write() as connection:
                     rows = judging.to_judge(connection, mine, f"w{number}")
                     judging.keep(connection, f"w{number}", [history.insights_of(row) for row in rows])
@@ -438,11 +438,10 @@ def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled, monke
             said.append("\n".join(row[-1] for row in plan))
 
     with filled.database.write() as connection:
-        judging.claim(connection, "w", limit=1, now=NOW)
-        judging.claimants(connection)
-        judging.waiting(connection, now=NOW)
+        judging.LEASES.claim(connection, "w", limit=1, now=NOW)
+        judging.LEASES.waiting(connection, now=NOW)
         judging.unfinished(connection)
-        judging.release_forgotten(connection, before=NOW)
-        judging.release(connection, "w")
-    assert len(said) >= 6
+        judging.LEASES.release_orphans(connection)
+        judging.LEASES.release(connection, "w")
+    assert len(said) == 5
     assert [plan for plan in said if "SCAN conversations" in plan] == []

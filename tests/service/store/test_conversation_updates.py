@@ -98,12 +98,12 @@ def test_a_new_content_removes_insights_and_waits_for_new_ones(filled):
 def test_a_judge_that_read_the_old_content_keeps_nothing(filled):
     filled.add_conversations("c1")
     with filled.database.write() as connection:
-        assert judging.claim(connection, "worker", limit=5, now=LATER) == ["c1"]
+        assert judging.LEASES.claim(connection, "worker", limit=5, now=LATER) == ["c1"]
     update(filled, "c1", text=NEW)
     with filled.database.write() as connection:
         row = {"conversation_id": "c1", "generation": 1}
         assert judging.keep(connection, "worker", [row]) == set()
-        assert judging.claim(connection, "worker", limit=5, now=LATER) == ["c1"]
+        assert judging.LEASES.claim(connection, "worker", limit=5, now=LATER) == ["c1"]
 
 
 @pytest.mark.parametrize("fields", [{"status": "abandoned"}, {"source_id": "s1"}, {}])

@@ -32,10 +32,6 @@ def test_a_durable_transaction_is_synced_and_another_is_not(database):
 def test_conversations_and_their_updates_are_logged_durably(filled):
     asked = []
 
-    @contextmanager
-    def announcing():
-        yield
-
     class Watched:
         @staticmethod
         @contextmanager
@@ -44,7 +40,7 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
             with filled.database.write(durable=durable) as connection:
                 yield connection
 
-    jobs = SimpleNamespace(announcing=announcing, announce=lambda _connection: None)
+    jobs = SimpleNamespace(look=lambda: None)
     log = ConversationLog(Watched(), jobs)
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"

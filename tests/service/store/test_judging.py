@@ -8,7 +8,7 @@ import threading
 import pytest
 from sqlalchemy import select
 
-from promptlift.service.store import accounts, conversations, judging
+from promptlift.service.store import accounts, conversations, judging, workers
 from promptlift.service.store.tables import conversations as table
 
 from .conftest import NOW
@@ -22,7 +22,7 @@ def waiting(filled):
 
 def claim(filled, worker, *, limit=10, now=NOW):
     with filled.database.write() as connection:
-        return judging.claim(connection, worker, limit=limit, now=now)
+        return judging.LEASES.claim(connection, worker, limit=limit, now=now)
 
 
 def row_of(conversation_id, filled, *, generation=1, insights_id=None):
@@ -46,7 +46,7 @@ def keep(filled, worker, conversation_id, *, generation=1):
 
 
 def state(filled, conversation_id):
-    columns = (table.c.judging, table.c.claimed_by, table.c.has_insights, table.c.generation)
+    columns = (table.c.judging, table.c.worker, table.c.has_insights, table.c.generation)
     with filled.database.read() as connection:
         return tuple(connection.execute(select(*columns).where(table.c.id == conversation_id)).one())
 
@@ -55,12 +55,6 @@ def test_the_oldest_are_claimed_first_and_only_once(waiting):
     assert claim(waiting, "one", limit=2) == ["a", "b"]
     assert claim(waiting, "two") == ["c"]
     assert claim(waiting, "three") == []
-
-
-def test_a_job_that_asks_again_gets_the_same_ones(waiting):
-    assert claim(waiting, "one", limit=2) == ["a", "b"]
-    assert claim(waiting, "one", limit=2) == ["a", "b"]
-    assert state(waiting, "c") == ("pending", None, False, 1)
 
 
 def test_nothing_is_claimed_before_its_time(filled):
@@ -106,7 +100,7 @@ def test_insights_are_kept_once(waiting):
 def test_insights_of_a_job_that_lost_its_claim_are_not_kept(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
-        assert judging.release(connection, "one") == 3
+        assert judging.LEASES.release(connection, "one") == 3
     assert claim(waiting, "two", limit=1) == ["a"]
     assert not keep(waiting, "one", "a")
     assert keep(waiting, "two", "a")
@@ -177,29 +171,30 @@ def test_nobody_asks_for_another_accounts_conversations(waiting):
 
 def test_what_is_left_to_do_is_counted(waiting):
     with waiting.database.read() as connection:
-        assert judging.waiting(connection, now=NOW) == 3
-        assert judging.waiting(connection, now=NOW - 1) == 0
-        assert judging.claimants(connection) == []
-    claim(waiting, "one", limit=1)
+        assert judging.LEASES.waiting(connection, now=NOW)
+        assert not judging.LEASES.waiting(connection, now=NOW - 1)
+    claim(waiting, "one", limit=2)
+    with waiting.database.read() as connection:
+        assert judging.LEASES.waiting(connection, now=NOW)
+        assert judging.LEASES.held(connection, "one", ["a", "b", "c"]) == {"a", "b"}
     claim(waiting, "two", limit=1)
     with waiting.database.read() as connection:
-        assert judging.waiting(connection, now=NOW) == 1
-        assert sorted(judging.claimants(connection)) == ["one", "two"]
+        assert not judging.LEASES.waiting(connection, now=NOW)
         assert judging.unfinished(connection) == 3
     keep(waiting, "one", "a")
     with waiting.database.read() as connection:
         assert judging.unfinished(connection) == 2
 
 
-def test_a_claim_of_a_process_that_never_came_back_is_given_to_others(waiting):
+def test_claims_of_a_worker_that_died_are_given_to_others(waiting):
     assert claim(waiting, "dead", limit=2) == ["a", "b"]
-    assert claim(waiting, "slow", now=NOW + 60_000) == ["c"]
+    assert claim(waiting, "living") == ["c"]
     with waiting.database.write() as connection:
-        assert judging.release_forgotten(connection, before=NOW) == 0
-        assert judging.release_forgotten(connection, before=NOW + 1) == 2
-    assert claim(waiting, "other", now=NOW + 1) == ["a", "b"]
+        workers.renew(connection, "living", seconds=60)
+        assert judging.LEASES.release_orphans(connection) == 2
+    assert claim(waiting, "other") == ["a", "b"]
     assert not keep(waiting, "dead", "a")
-    assert keep(waiting, "slow", "c")
+    assert keep(waiting, "living", "c")
 
 
 def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_due(waiting):
@@ -207,7 +202,7 @@ def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_
     with waiting.database.write() as connection:
         judging.put_back(connection, "one", ["a"], after=NOW + 60_000, problem="away", counts=False)
         judging.put_back(connection, "one", ["b"], after=NOW + 60_000, problem="its own")
-        judging.release(connection, "one", "c")
+        judging.LEASES.release(connection, "one", ["c"])
     assert claim(waiting, "two") == ["c"]
     with waiting.database.write() as connection:
         judging.make_due(connection, ["a", "c", "nobody"], now=NOW + 1)

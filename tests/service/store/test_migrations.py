@@ -5,23 +5,23 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import MetaData, inspect, select
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store import accounts
 from promptlift.service.store import database as database_module
 from promptlift.service.store.database import Database, newest_version
-from promptlift.service.store.tables import metadata
+from promptlift.service.store.tables import conversations, metadata, singleton_jobs
 
 
 def test_migrations_make_the_tables_of_the_code(database):
@@ -77,6 +77,65 @@ def test_the_prefixes_of_keys_are_shortened(filled):
         with Operations.context(MigrationContext.configure(connection)):
             shorter.upgrade()
         assert {row.prefix for row in accounts.keys(connection)} == {"plk_abcd"}
+
+
+def test_a_database_of_the_job_engine_of_before_is_upgraded_and_its_tables_are_dropped(database_url):
+    """What a process of before was working on waits again; conversations and optimizations are kept."""
+    opened = Database(database_url)
+    config = Config()
+    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
+    schema = "" if opened.is_sqlite else "dbos."
+    with opened._writer.connect() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0009")
+    old = MetaData()
+    with opened.write() as connection:
+        old.reflect(connection)
+        add_conversation(connection, old)
+        if not opened.is_sqlite:
+            connection.exec_driver_sql("CREATE SCHEMA dbos")
+        connection.exec_driver_sql(f"CREATE TABLE {schema}workflow_status (workflow_uuid TEXT PRIMARY KEY)")
+        connection.exec_driver_sql(
+            f"CREATE TABLE {schema}operation_outputs (id TEXT REFERENCES {schema}workflow_status)"
+        )
+        connection.exec_driver_sql(f"CREATE TABLE {schema}dbos_migrations (version BIGINT)")
+        connection.exec_driver_sql(f"INSERT INTO {schema}workflow_status VALUES ('job')")
+        connection.exec_driver_sql(f"INSERT INTO {schema}operation_outputs VALUES ('job')")
+    opened.migrate()
+    test_migrations_make_the_tables_of_the_code(opened)
+    with opened.read() as connection:
+        there = inspect(connection)
+        assert set(there.get_table_names()) == {*metadata.tables, "alembic_version"}
+        assert "dbos" not in there.get_schema_names()
+        row = connection.execute(select(conversations)).one()
+        assert (row.id, row.judging, row.worker) == ("c1", "pending", None)
+        assert set(connection.scalars(select(singleton_jobs.c.id))) == {"watch_deployments", "clean_up"}
+    opened.close()
+
+
+def add_conversation(connection, old):
+    """Add a conversation that a job of before had claimed, with whatever the tables of then want."""
+
+    def add(name, **values):
+        table = old.tables[name]
+        for column in table.c:
+            if column.nullable or column.name in values or column.name == "seq" or column.server_default:
+                continue
+            kind = column.type.python_type
+            values[column.name] = False if kind is bool else kind(0) if kind in (int, float) else "x"
+        connection.execute(table.insert().values(values))
+
+    add("accounts", id="a1")
+    add("prompts", id="p1", account_id="a1")
+    add(
+        "conversations",
+        id="c1",
+        account_id="a1",
+        prompt_id="p1",
+        status="completed",
+        judging="claimed",
+        claimed_by="job",
+    )
 
 
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
@@ -154,20 +213,3 @@ def test_postgresql_starts_no_workers_for_queries_that_take_less_than_starting_t
     for way_in in (database.read, database.write, database.read):
         with way_in() as connection:
             assert connection.exec_driver_sql("SHOW max_parallel_workers_per_gather").scalar() == "0"
-
-
-@pytest.mark.parametrize("jobs", [True, False])
-def test_every_sqlite_tells_parts_of_a_second(tmp_path, jobs):
-    """The job engine's tables need it from Python 3.12 on, and SQLite has it from 3.42 on."""
-    database = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
-    before = time.time()
-    if jobs:
-        engine = database.engine_for_jobs()
-        with engine.connect() as connection:
-            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
-        engine.dispose()
-    else:
-        with database.write() as connection:
-            found = connection.execute(text("SELECT unixepoch('subsec')")).scalar_one()
-    database.close()
-    assert before - 1 < found < time.time() + 1

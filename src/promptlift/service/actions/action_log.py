@@ -25,7 +25,7 @@ def page(
     limit: int,
     offset: int,
 ) -> dict[str, Any]:
-    """One page of actions, newest first."""
+    """Return one page of actions, newest first."""
     with database.read() as connection:
         rows, total = action_log.page(
             connection,
@@ -61,7 +61,7 @@ def _wire(row: AnyRow) -> dict[str, Any]:
 
 
 def undo(database: Database, caller: Caller, action_id: str, *, note: str | None) -> dict[str, Any]:
-    """Bring back the text from before an action, byte for byte, as a new version.
+    """Restore the text from before an action, byte for byte, as a new version.
 
     Raises
     ------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is kept beside a transcript.
+    """The columns that are kept beside a transcript.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ KEY_RACES = 5
 
 @dataclass(slots=True)
 class Entry:
-    """One conversation that is to be logged, checked already."""
+    """One conversation to log, already checked."""
 
     caller: Caller
     scheme: Scheme
@@ -90,7 +90,7 @@ class _Batch:
 
 
 class ConversationLog:
-    """Writes conversations and their changes for all requests of this process, on a thread of its own."""
+    """Writer of conversations and their changes for all requests of this process, on a thread of its own."""
 
     def __init__(self, database: Database, jobs: InsightJobs) -> None:
         self._database = database
@@ -106,7 +106,7 @@ class ConversationLog:
         return not self._waiting.empty() or time.monotonic() - self._written_at < BUSY_SECONDS
 
     async def log(self, entry: Entry) -> Logged:
-        """Keep a conversation; returns when it is committed.
+        """Keep a conversation, and return when it is committed.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class ConversationLog:
         return await entry.done
 
     async def update(self, wanted: Update) -> Updated:
-        """Change a conversation; returns when the change is committed.
+        """Change a conversation, and return when the change is committed.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class ConversationLog:
         return await wanted.done
 
     def close(self) -> None:
-        """Write what is waiting and end the thread."""
+        """Write what is waiting, and end the thread."""
         self._waiting.put(None)
         self._thread.join(timeout=30)
 
@@ -192,7 +192,7 @@ class ConversationLog:
         return self._commit(entries)
 
     def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
-        with self._jobs.announcing(), self._database.write(durable=True) as connection:
+        with self._database.write(durable=True) as connection:
             now = clock.now()
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
@@ -200,9 +200,9 @@ class ConversationLog:
                 *_log(connection, new, now),
                 *apply_updates(connection, updates, now=now),
             ]
-            if any(map(_is_to_judge, outcomes)):
-                self._jobs.announce(connection)
-            return outcomes
+        if any(map(_is_to_judge, outcomes)):
+            self._jobs.look()
+        return outcomes
 
 
 def _is_to_judge(outcome: _Outcome) -> bool:
@@ -212,7 +212,7 @@ def _is_to_judge(outcome: _Outcome) -> bool:
 
 
 def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | ApiException]:
-    """Add conversations inside a transaction; returns what became of each."""
+    """Add conversations inside a transaction, and return the outcome of each."""
     outcomes: list[Logged | ApiException | None] = [None] * len(entries)
     batch = _Batch()
     callers = {entry.caller.account_id: entry.caller for entry in entries}
@@ -351,7 +351,7 @@ def _refusal_of(error: Exception) -> ApiException:
         return error
     if isinstance(error, _KeyTakenError):
         return ApiException(
-            "SERVICE_UNAVAILABLE", "Another request uses the same idempotency key right now; send it again"
+            "SERVICE_UNAVAILABLE", "Another request is using the same idempotency key; try again"
         )
     if isinstance(error, DBAPIError) and is_full_or_locked(error):
         return unavailable(error)

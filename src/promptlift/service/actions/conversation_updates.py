@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Update:
-    """What is to become of one conversation, checked already; ``None`` leaves a field as it is."""
+    """The changes to one conversation, already checked; ``None`` leaves a field as it is."""
 
     caller: Caller
     conversation_id: str
@@ -53,7 +53,7 @@ class Updated:
 def apply_updates(
     connection: Connection, updates: Sequence[Update], *, now: int
 ) -> list[Updated | ApiException]:
-    """Change conversations inside a transaction that changes no others; return what became of each.
+    """Change conversations inside a transaction that changes no others, and return the outcome of each.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
     nothing leaves everything as it is, so that a request may be repeated.
@@ -74,7 +74,8 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         raw = None
     elif wanted.if_content_hash not in (None, conversation_updates.content_hash(before.content)):
         return ApiException(
-            "INVALID_STATE", "The conversation has another content by now; read it and decide again"
+            "INVALID_STATE",
+            "The content of the conversation has changed in the meantime; read it again before you change it",
         )
     values: dict[str, Any] = {}
     if wanted.status is not None:
@@ -94,7 +95,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
 
 
 def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:
-    """Return what follows from a new content: times, counts, and that it waits for insights."""
+    """Return the columns that follow from new content: times, counts, and waiting for insights."""
     started_at = before.created_at if shape.started_at is None else shape.started_at
     return {
         "started_at": started_at,
@@ -104,7 +105,7 @@ def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:
         "response_seconds": shape.response_seconds,
         "has_insights": False,
         "judging": "pending",
-        "claimed_by": None,
+        "worker": None,
         "generation": before.generation + 1,
         "judge_after": now,
         "judge_attempts": 0,

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 def ask_again(
     context: AppContext, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
 ) -> int:
-    """Let conversations be judged again in the background; gives how many."""
-    with context.jobs.announcing(), context.database.write() as connection:
+    """Queue conversations to be judged again in the background, and return how many."""
+    with context.database.write() as connection:
         count = judging.ask_again(
             connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
         )
-        if count:
-            context.jobs.announce(connection)
+    if count:
+        context.jobs.look()
     return count

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service import clock
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations.personas import BY_ID, LIBRARY
+from promptlift.service.simulations.personas import library, library_by_id
 from promptlift.service.store import accounts, personas
 
 if TYPE_CHECKING:
@@ -22,28 +22,28 @@ OWN_MAX = 1_000
 
 
 def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict[str, Any]:
-    """One page of personas: the account's own newest first, then the library."""
+    """Return one page of personas: the account's own, newest first, then the library."""
     with database.read() as connection:
         own = personas.count(connection, caller.account_id)
         rows = personas.page(connection, caller.account_id, limit=limit, offset=offset)
     start = max(0, offset - own)
-    built_in = LIBRARY[start : start + limit - len(rows)]
+    built_in = library()[start : start + limit - len(rows)]
     return {
         "data": [*(_own(row) for row in rows), *(_built_in(persona) for persona in built_in)],
-        "pagination": {"total": own + len(LIBRARY), "limit": limit, "offset": offset},
+        "pagination": {"total": own + len(library()), "limit": limit, "offset": offset},
     }
 
 
 def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
-    """One persona.
+    """Return one persona.
 
     Raises
     ------
     ApiException
         ``NOT_FOUND``.
     """
-    if persona_id in BY_ID:
-        return _built_in(BY_ID[persona_id])
+    if persona_id in library_by_id():
+        return _built_in(library_by_id()[persona_id])
     with database.read() as connection:
         row = personas.find(connection, caller.account_id, persona_id)
     if row is None:
@@ -52,7 +52,7 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
 
 
 def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str, Any]:
-    """Add a persona and give it.
+    """Add a persona and return it.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
         if personas.count(connection, caller.account_id) >= OWN_MAX:
             raise ApiException(
                 "INVALID_STATE",
-                f"The account has {OWN_MAX} personas, which is the most; delete one first",
+                f"The account has the maximum of {OWN_MAX} personas; delete one first",
                 details={"personas": f"at most {OWN_MAX}"},
             )
         personas.add(connection, values)
@@ -83,7 +83,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
 
 
 def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpdate) -> dict[str, Any]:
-    """Change the provided fields of a persona and give it. Optimizations under way keep what they have begun with.
+    """Update the provided fields of a persona and return it. Running optimizations keep the persona as it was.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
 
 
 def delete(database: Database, caller: Caller, persona_id: str) -> None:
-    """Delete a persona. Conversations that it held stay.
+    """Delete a persona. Its simulated conversations stay.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
 
 
 def _check_own(persona_id: str) -> None:
-    if persona_id in BY_ID:
+    if persona_id in library_by_id():
         raise ApiException(
             "INVALID_STATE",
             "A persona of the library cannot be changed or deleted; create one of your own instead",

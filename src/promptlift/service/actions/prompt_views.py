@@ -26,7 +26,7 @@ REASONS = 5
 
 
 def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None = None) -> dict[str, Any]:
-    """The prompt status view, over all its conversations.
+    """Return the status view of a prompt, over all its conversations.
 
     Parameters
     ----------
@@ -57,27 +57,27 @@ def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None
 
 
 def _insight_counts(figures: Totals, troubles: Sequence[AnyRow], waits_because: str | None) -> dict[str, Any]:
-    """How many conversations have insights, wait for them or failed, and why."""
+    """Count the conversations that have insights, wait for them or failed, with the reasons."""
     reasons = Counter[str]()
     for row in troubles:
         reasons[row.judge_problem] += row.n
     failed = sum(row.n for row in troubles if row.judging == "failed")
     if waits_because is not None:
         reasons[waits_because] += figures.total - figures.scored - reasons.total()
-    told = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS) if count]
+    listed = [{"reason": reason, "count": count} for reason, count in reasons.most_common(REASONS) if count]
     waiting = figures.total - figures.scored - failed
-    return {"ready": figures.scored, "waiting": waiting, "failed": failed, "reasons": told}
+    return {"ready": figures.scored, "waiting": waiting, "failed": failed, "reasons": listed}
 
 
 def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:
-    """The prompt insights view of the last days, or of all time."""
+    """Return the insights view of a prompt for the last days, or for all time."""
     with database.read() as connection:
         period = _read_period(connection, prompt, days)
     return _insights(prompt, period, link=link)
 
 
 def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[str, Any]:
-    """The same for the agent scheme, with fleet intelligence, business impact and issues."""
+    """Return the insights view in the agent scheme, with fleet intelligence, business impact and issues."""
     # unspecified: the response of aggregated agent insights beyond these three names.
     with database.read() as connection:
         period = _read_period(connection, agent, days)
@@ -103,7 +103,7 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class _Period:
-    """What a view says of the last days; ``since`` is ``None`` for all time."""
+    """The aggregates of a view; ``since`` is ``None`` for all time."""
 
     since: int | None
     start: int
@@ -163,7 +163,7 @@ def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
 
 
 def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, Any]:
-    """After how many user turns conversations fail their task, over the last 30 days.
+    """Count the user turns after which conversations fail their task, over the last 30 days.
 
     A step is a user turn. ``reached`` counts conversations that came that far, ``failures`` those that ended at it
     with the task not completed.
@@ -189,7 +189,7 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
 
 
 def _days(start: int, end: int) -> int:
-    """Days of a span, the last one counted whole."""
+    """Return the days of a span, the last one counted whole."""
     return max(1, -((start - end) // clock.DAY))
 
 
@@ -198,7 +198,7 @@ def _percent(part: int, whole: int) -> float | None:
 
 
 def _trend(figures: Totals, longer: Totals) -> str | None:
-    """Task completion against the span before, in percentage points.
+    """Return the change of task completion against the span before, in percentage points.
 
     ``longer`` are the figures of both spans together.
     """

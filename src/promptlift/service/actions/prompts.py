@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 
     from promptlift.schema.naming import Scheme
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
+    from promptlift.schema.queries import PromptsQuery
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
+_LISTED = (
+    *("id", "name", "content", "contentKnown", "llmModel", "description", "tags", "status"),
+    *("createdAt", "updatedAt"),
+)
+
 
 def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """A prompt as the API gives it; ``names`` picks fields."""
+    """Return a prompt in its API form; ``names`` picks fields."""
     whole = {
         "id": row.id,
         "name": row.name,
@@ -47,8 +53,25 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
     return whole if names is None else {name: whole[name] for name in names}
 
 
+def page(database: Database, caller: Caller, query: PromptsQuery) -> dict[str, Any]:
+    """Return one page of prompts, newest first."""
+    with database.read() as connection:
+        rows, total = prompts.page(
+            connection,
+            caller.account_id,
+            tags=query.tags,
+            status=query.status,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    return {
+        "data": [wire(row, _LISTED) for row in rows],
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+    }
+
+
 def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> AnyRow:
-    """The row of a prompt.
+    """Read the row of a prompt.
 
     Raises
     ------
@@ -63,7 +86,7 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
 
 
 def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
-    """Add a prompt, whose model is known to be valid, and give its row.
+    """Add a prompt, whose model name was checked already, and return its row.
 
     Raises
     ------
@@ -104,7 +127,7 @@ def update(
     prompt_id: str,
     body: PromptUpdate,
 ) -> AnyRow:
-    """Change the provided fields of a prompt and give its row.
+    """Update the provided fields of a prompt and return its row.
 
     The first text that a prompt of unknown text gets is its text from the beginning, not a second version.
 
@@ -131,12 +154,12 @@ def update(
                 connection, caller, now
             )  # an archived prompt does not count, so it must fit in again
         text = changes.get("content")
-        told = text is not None and (text != before.content or not before.content_known)
-        if told and text is not None:
+        changed = text is not None and (text != before.content or not before.content_known)
+        if changed and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = prompts.find(connection, caller.account_id, prompt_id)
-        if after is not None and told:
+        if after is not None and changed:
             payload = {
                 "promptId": prompt_id,
                 "promptName": after.name,
@@ -153,7 +176,7 @@ def update(
 
 
 def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
-    """Keep a text that a client gave as a version, before the prompt gets it."""
+    """Keep a text from a client as a version, before the prompt gets it."""
     _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
     live = prompts.live_version(connection, prompt.account_id, prompt.id)
     if not live.content_known and count == 1:
@@ -173,7 +196,7 @@ def _instant(time: datetime | None) -> int | None:
 
 
 def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
-    """Delete a prompt. Its conversations stay readable: they are what happened."""
+    """Delete a prompt. Its conversations stay readable."""
     # unspecified: what becomes of the conversations of a deleted prompt.
     with database.write() as connection:
         if prompts.find(connection, caller.account_id, prompt_id) is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
-    """What was said of the variants, in their order; variants of which nothing was ever said are not in it.
+    """Return the reviews of the variants in their order; variants without a review are left out.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
 
 
 def say(database: Database, caller: Caller, optimization_id: str, body: ReviewUpdate) -> dict[str, Any]:
-    """Change the provided fields of what is said of a variant, and give all that is.
+    """Update a variant's review and return all of it.
 
     Raises
     ------

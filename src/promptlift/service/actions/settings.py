@@ -6,7 +6,7 @@ from typing import Any
 
 
 def merge(whole: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    """Give the settings with the provided fields changed; the arguments stay as they are."""
+    """Return the settings with the provided fields changed; the arguments are not modified."""
     merged = dict(whole)
     for name, value in change.items():
         before = merged.get(name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def page(
     database: Database, caller: Caller, scheme: Scheme, prompt_id: str, *, limit: int, offset: int
 ) -> dict[str, Any]:
-    """One page of the versions of a prompt, newest first.
+    """Return one page of the versions of a prompt, newest first.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def restore(
     if_version_id: str | None = None,
     note: str | None = None,
 ) -> dict[str, Any]:
-    """Make the text of a former version live again, byte for byte, as a new version.
+    """Restore the text of a former version, byte for byte, as a new version.
 
     A text that is live already stays as it is, without a new version.
 
@@ -114,12 +114,12 @@ def restore(
         "previousVersionId": current_version.version_id(live.seq),
         "changed": changed,
         "actionId": action_id,
-        "message": "The text is live again" if changed else "The text was live already",
+        "message": "The version is current again" if changed else "The text was already current",
     }
 
 
 def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int, *, now: int) -> int:
-    """Make a former text live; gives the number of its version. The caller holds the lock of the prompt."""
+    """Make a former text the current version and return its number. The caller holds the lock of the prompt."""
     if content == prompt.content:
         return live_seq
     transitions.supersede(

@@ -1,4 +1,4 @@
-"""The one way in which the live text of a prompt becomes another: text, version and event together."""
+"""The current version of a prompt: text, version and event change together, and only here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _VERSION_START = "ver_"
 
 
 def version_id(seq: int | None) -> str | None:
-    """Id of a version in the API."""
+    """Return the API id of a version."""
     return None if seq is None else f"{_VERSION_START}{seq}"
 
 
 def version_seq(given: str) -> int | None:
-    """Sequence number that an id of the API stands for; ``None`` for what is no such id."""
+    """Read the sequence number from an API id; ``None`` for anything else."""
     digits = given.removeprefix(_VERSION_START)
     known = digits != given and digits.isascii() and digits.isdecimal() and len(digits) <= 18
     return int(digits) if known and version_id(int(digits)) == given else None
@@ -37,7 +37,7 @@ def replace(
     optimization_id: str | None = None,
     variant_id: str | None = None,
 ) -> int:
-    """Make a text live and give the sequence number of its version.
+    """Make a text the current version and return its sequence number.
 
     The caller holds the lock of the prompt and has seen that the text is another one.
 

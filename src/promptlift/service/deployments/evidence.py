@@ -46,7 +46,7 @@ def since(deployment: AnyRow) -> int:
 
 
 def gather(connection: Connection, deployment: AnyRow) -> Evidence:
-    """The conversations that a check compares.
+    """Read the conversations that a check compares.
 
     For a text that was verified, those on which it was verified are "before".
     """
@@ -105,7 +105,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
     }
 
 
-def tell(
+def emit(
     connection: Connection,
     kind: EventKind,
     deployment: AnyRow,
@@ -149,7 +149,7 @@ def tell(
 def _answers(
     connection: Connection, account_id: str, evidence: Evidence, title: str, *, good: bool
 ) -> dict[str, str]:
-    """The last answer of a failed conversation before, and one after that shows the verdict."""
+    """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
     # unspecified: which answers are compared.
     settings = accounts.settings(connection, account_id)
     exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
@@ -173,7 +173,7 @@ def _answers(
 
 
 def _example(side: Sequence[Judged], *wanted: Callable[[Judged], bool]) -> Judged | None:
-    """The first conversation that is as wanted, else as wanted less, else any."""
+    """Return the first conversation that fits the first condition, else the next condition, else any."""
     for fits in wanted:
         found = next((one for one in side if fits(one)), None)
         if found is not None:

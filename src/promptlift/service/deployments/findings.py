@@ -7,7 +7,7 @@ that harms nothing is held to be harmful in at most 5 % of cases. A drop of sent
 guardrails: over many conversations a tiny one would be significant. Then failures are compared as
 `promptlift.stats.deployment.deployment_verdict` does.
 
-Each failed conversation counts under one issue, its worst; those whose issue nobody had named before the change count
+Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
 under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
 """
 
@@ -70,7 +70,7 @@ class MetricDrop:
 
     @property
     def is_harm(self) -> bool:
-        """Whether it fell for sure, and by enough to speak of."""
+        """Whether it fell significantly, and by enough to matter."""
         enough = self.name != "sentiment" or self.after - self.before < GUARDRAIL_MARGINS["sentiment"]
         return self.after < self.before and self.p < self.level and enough
 
@@ -88,7 +88,7 @@ class Finding:
     reason
         Why, in words and numbers; ``None`` while pending.
     harmed
-        Whether a production metric fell, so that a text that went live by itself is to be taken back.
+        Whether a production metric fell, so that a version that was deployed automatically is rolled back.
     """
 
     status: DeploymentStatus
@@ -99,12 +99,12 @@ class Finding:
 
 
 def issue_id(title: str) -> str:
-    """The same for the same title, whenever and wherever it is asked for."""
+    """Return the id of an issue: the same title always has the same id."""
     return f"iss_{hashlib.sha256(title.casefold().encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def count_issues(before: Sequence[Judged], after: Sequence[Judged]) -> tuple[IssueCounts, ...]:
-    """Failed conversations by issue, most frequent before first; the rest under `OTHER`."""
+    """Count failed conversations by issue, the most frequent before first; the rest under `OTHER`."""
     failed_before = Counter(one.issue or OTHER for one in before if not one.completed)
     ordered = sorted(failed_before.items(), key=lambda pair: (pair[0] == OTHER, -pair[1], pair[0]))
     named = [title for title, _ in ordered if title != OTHER][:ISSUES_NAMED]
@@ -144,14 +144,14 @@ def metric_drops(before: Sequence[Judged], after: Sequence[Judged], *, check: in
 
 
 def _fewer_p(x1: int, n1: int, x0: int, n0: int) -> float:
-    """Fisher's exact one-sided p that the first group completes less."""
+    """Return Fisher's exact one-sided p-value that the first group completes less."""
     done, whole = x1 + x0, math.comb(n1 + n0, x1 + x0)
     ways = sum(math.comb(n1, x) * math.comb(n0, done - x) for x in range(max(0, done - n0), x1 + 1))
     return ways / whole
 
 
 def judge(before: Sequence[Judged], after: Sequence[Judged], *, verified: bool) -> Finding:
-    """Judge a text that is live.
+    """Judge the current version.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the settings want of a winner."""
+"""The plan for a winner, as the settings have it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ STAGED = Plan("staged", "approval")
 REHEARSED = Plan(
     "rejected",
     "auto",
-    "A rehearsal says nothing about a real prompt, so its winner never goes live by itself",
+    "A rehearsal says nothing about a real prompt, so its winner is never deployed automatically",
 )
 CHANGED = Plan(
     "rejected",
     "auto",
-    "The prompt was changed while the optimization ran: the winner was compared with a text that is no longer live",
+    "The prompt was changed while the optimization ran: the winner was compared with a version that is no longer current",
 )
 
 
 def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
-    """What happens with a winner right after its optimization; ``None`` for nothing.
+    """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
     A rehearsed winner is never deployed by itself. It may be staged, because a person who sees that it was a rehearsal
     decides then.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.deployments import transitions as live_deployments
+from promptlift.service.deployments import transitions
 from promptlift.service.store import deployments, events, optimizations, prompts
 
 if TYPE_CHECKING:
@@ -19,16 +19,15 @@ _PAYLOAD = ("name", "passed", "delta")
 
 
 def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: int) -> None:
-    """Keep the result of a test that this process still has, and do what follows from it."""
+    """Keep the result of a test that this process still leases, and deploy or reject the variant."""
     prompt = prompts.find(connection, deployment.account_id, deployment.prompt_id, lock=True)
     deployment = deployments.get(connection, deployment.id)
     if prompt is None or deployment.state != "testing":
         return
-    _tell(connection, deployment, summary, now=now)
+    _emit(connection, deployment, summary, now=now)
     values: dict[str, Any] = {
         "regression": orjson.dumps(summary.document).decode(),
         "worker": None,
-        "lease_until": None,
     }
     if not summary.passed:
         deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
@@ -37,12 +36,12 @@ def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: in
     variant = next(
         one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
     )
-    live_deployments.go_live(
+    transitions.go_live(
         connection, prompt, optimization, variant, origin="auto", now=now, waiting=deployment, **values
     )
 
 
-def _tell(connection: Connection, deployment: AnyRow, summary: Summary, *, now: int) -> None:
+def _emit(connection: Connection, deployment: AnyRow, summary: Summary, *, now: int) -> None:
     document = summary.document
     payload = {
         "optimizationId": deployment.optimization_id,

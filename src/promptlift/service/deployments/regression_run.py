@@ -1,4 +1,4 @@
-"""One regression test from its first cell to its verdict, in parts that each leave their rows behind."""
+"""One regression test from its first cell to its verdict, in steps that each keep their rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.deployments import regression_end
 from promptlift.service.deployments.regression_test import (
     FIRST_CELL,
@@ -20,7 +21,7 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
+from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     Scenario,
@@ -44,44 +45,39 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.insights.judge import Judge
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
 __all__ = ["STAGE", "RegressionRun", "measured"]
 
 STAGE = "regression"
-# Personas that a model is told of when it writes scenarios.
-PERSONAS_TOLD = 5
+# Personas that are shown to whoever writes scenarios.
+PERSONAS_SHOWN = 5
 
 
 class RegressionRun:
-    """Carries one regression test on from wherever its rows say that it is.
+    """One regression test, continued from where its rows left it.
 
     Parameters
     ----------
     worker
         Who has the test; every write asks whether that still holds.
-    agent_model
-        Name of the model that plays the assistant; ``None`` leaves it to the prompt.
     """
 
     def __init__(
         self,
         database: Database,
         pool: SimulationPool,
-        calls: Calls,
-        judge: Judge,
+        tasks: SimulationTasks,
         *,
         deployment_id: str,
         worker: str,
-        agent_model: str | None,
     ) -> None:
         self._database = database
         self._pool = pool
-        self._calls = calls
+        self._tasks = tasks
         self._worker = worker
         with database.read() as connection:
             self._deployment = deployments.get(connection, deployment_id)
@@ -95,7 +91,7 @@ class RegressionRun:
             for one in variants
             if one.number == LIVE or one.id == self._deployment.variant_id
         }
-        # As the prompt is run now: what goes live, goes live under its settings of today.
+        # As the prompt is run now: a deployed version runs under the prompt's present settings.
         self._prompt = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
@@ -104,13 +100,11 @@ class RegressionRun:
             optimization_id=self._row.id,
             account_id=self._row.account_id,
             prompt=self._prompt,
-            calls=calls,
-            judge=judge,
+            tasks=tasks,
             max_turns=settings["maxTurns"],
             seed=self._row.seed,
             exclusions=settings.get("general", {}).get("excludedDataAndTopics") or None,
             hold=self._hold,
-            agent_model=agent_model,
         )
 
     def _hold(self, connection: Connection, calls: int, tokens: int) -> bool:
@@ -161,12 +155,12 @@ class RegressionRun:
             return simulations.cells(connection, self._row.id, stage=STAGE)
 
     def _fill(self) -> Sequence[AnyRow]:
-        """Choose who talks about what, once, and keep it."""
+        """Choose the personas and scenarios of the cells once, and keep them."""
         row = self._row
         with self._database.read() as connection:
-            everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
-        scenarios = self._scenarios(everybody)
-        plan = plan_cells(everybody, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
+            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        scenarios = self._scenarios(personas)
+        plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
         rows = [
             {
                 "account_id": row.account_id,
@@ -201,14 +195,14 @@ class RegressionRun:
         if not missing:
             return found
         rng = random.Random(f"{self._row.seed} {STAGE} scenarios")
-        told = rng.sample(list(personas), min(PERSONAS_TOLD, len(personas)))
+        shown = rng.sample(list(personas), min(PERSONAS_SHOWN, len(personas)))
         try:
             written = write_scenarios(
-                self._calls,
+                self._tasks,
                 prompt=self._prompt,
                 count=missing,
                 known=[*used, *found],
-                personas=told,
+                personas=shown,
                 seed=self._row.seed,
             ).scenarios
         except ScenariosFailed as error:
@@ -229,7 +223,9 @@ class RegressionRun:
             if one is None:
                 continue
             insights = None if one.document is None else orjson.loads(one.document)
-            scenario = from_conversation(one.content.decode("utf-8", "replace"), insights)
+            scenario = from_conversation(
+                one.content.decode("utf-8", "replace"), insights, exclusions=self._run.exclusions
+            )
             if scenario is not None and opening_key(scenario.opening) not in seen:
                 seen.add(opening_key(scenario.opening))
                 found.append(scenario)
@@ -239,7 +235,7 @@ class RegressionRun:
 
 
 def measured(connection: Connection, optimization_id: str, *, stopped: str | None = None) -> Summary:
-    """What the conversations that were held so far say."""
+    """Summarize the conversations that were held so far."""
     cells = simulations.cells(connection, optimization_id, stage=STAGE)
     scenarios = [orjson.loads(row.scenario) for row in cells]
     names = {one["number"]: one["title"] for one in scenarios}

@@ -1,4 +1,4 @@
-"""Which simulated conversations a regression test is made of, and what their outcomes say."""
+"""The simulated conversations of a regression test, and the verdict from their outcomes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FIRST_CELL: Final = 1_000_000
 SCENARIOS: Final = 12
 PERSONAS_EACH: Final = 15
 PAIRS: Final = SCENARIOS * PERSONAS_EACH
-# Number of the arm that speaks with the live text: the original of the optimization.
+# Number of the arm with the current version: the original of the optimization.
 LIVE: Final = 0
 
 
 class RegressionCell(NamedTuple):
-    """Who talks about what; ``scenario`` counts from 0."""
+    """The persona and the scenario of a cell; ``scenario`` counts from 0."""
 
     number: int
     scenario: int
@@ -61,14 +61,14 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A regression test as the API gives it.
+    """A regression test in its API form.
 
     Attributes
     ----------
     document
         ``regressionTest`` of a deployment.
     reason
-        Why it was not passed, in words and numbers; ``None`` when it was.
+        Why the test failed, in words and numbers; ``None`` when it passed.
     """
 
     passed: bool
@@ -79,7 +79,7 @@ class Summary:
 def plan_cells(
     personas: Sequence[Persona], rng: random.Random, *, scenarios: int = SCENARIOS
 ) -> list[RegressionCell]:
-    """Give each scenario its own personas, drawn from everybody.
+    """Draw the personas of each scenario from all personas.
 
     With fewer scenarios each gets more personas, so that there are always as many pairs. A persona comes twice to a
     scenario only when there are not enough.
@@ -154,7 +154,7 @@ def summarize(
 
 
 def unmeasured(dropped: int) -> dict[str, Any]:
-    """The document of a test without a single pair."""
+    """Return the document of a test without a single pair."""
     return {
         "passed": False,
         "verdict": "inconclusive",
@@ -210,13 +210,13 @@ def _tables(
 def _why(document: dict[str, Any], stopped: str | None) -> str:
     pairs, low = document["pairs"], document["liftPointsLow"]
     counts = (
-        f"over {pairs['n']} pairs the new text completed {pairs['n11'] + pairs['n10']} tasks and the live one "
+        f"over {pairs['n']} pairs the new version completed {pairs['n11'] + pairs['n10']} tasks and the current one "
         f"{pairs['n11'] + pairs['n01']}"
     )
     if document["verdict"] == "regressed":
         worse = [one["name"] for one in document["scenarios"] if not one["passed"]]
         where = f"; worse in: {', '.join(worse)}" if worse else ""
-        return f"The regression test found the new text worse: {counts}{where}"
+        return f"The regression test found the new version worse: {counts}{where}"
     if stopped is not None:
         return stopped
     return (

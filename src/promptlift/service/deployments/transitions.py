@@ -1,4 +1,4 @@
-"""What becomes of a variant after its optimization: staged, tested, applied, superseded."""
+"""The states of a variant after its optimization: staged, tested, applied, superseded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def on_completed(
     settings: dict[str, Any],
     now: int,
 ) -> None:
-    """Begin what the settings want of a winner, in the transaction that completes its optimization.
+    """Begin the deployment that the settings ask for, in the transaction that completes the optimization.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def apply(
     if_version_id: str | None = None,
     note: str | None = None,
 ) -> dict[str, Any]:
-    """Make the text of a variant live and give the answer of the API.
+    """Make a variant the current version and return the answer of the API.
 
     The winner without ``variant_id``. Applying a staged variant is its approval. The original can be applied too:
     its text comes back. A text that is live already stays as it is, without a second version. The result of a
-    rehearsal is applied too, because somebody asks for it by name; it never goes live by itself.
+    rehearsal is applied too, because a person asks for it; it is never deployed automatically.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
         # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
         raise ApiException(
             "INVALID_STATE",
-            "The optimization ended without a winner, so nothing can be applied by itself; name a variant in variantId",
+            "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
             details={"variantId": "needed, because there is no winner"},
         )
     for variant in optimizations.variants(connection, optimization.id):
@@ -158,7 +158,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
 
 
 def check_version(live: AnyRow, wanted: str | None) -> None:
-    """Refuse a change that was meant for another version than the one that is live.
+    """Refuse a change that was meant for another version than the current one.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def _apply(
     *,
     now: int,
 ) -> int:
-    """Make a variant live because somebody asked for it; gives the sequence number of its version."""
+    """Make a variant the current version on request, and return the sequence number of its version."""
     rows = deployments.of_optimization(connection, optimization.id)
     if any(row.state == "live" and row.variant_id == variant.id for row in rows):
         return live_seq
@@ -214,7 +214,7 @@ def go_live(
     waiting: AnyRow | None = None,
     **values: Any,
 ) -> int:
-    """Make a variant's text live; gives the sequence number of its version. The caller holds the lock of the prompt.
+    """Make a variant the current version and return its number. The caller holds the lock of the prompt.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def supersede(
     undone_to: str | None = None,
     but: str | None = None,
 ) -> None:
-    """Note that another text is about to be live, in the transaction that changes it.
+    """Record that another version is about to become the current one, in the transaction that changes it.
 
     A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so. A
     regression test against the text that was live has lost its sense, so nothing goes live by itself.
@@ -299,7 +299,7 @@ def supersede(
             values |= {
                 "state": "rolled_back",
                 "rolled_back_at": now,
-                "reason": "Somebody restored the text that was live before",
+                "reason": "The previous version was restored",
             }
         if row.verification == "pending":
             values["verification"] = "confounded"
@@ -308,7 +308,7 @@ def supersede(
 
 
 def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
-    """End what is open of a prompt, in the transaction that deletes it; its own event tells of it."""
+    """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
     for row in deployments.open_of_prompt(connection, account_id, prompt_id):
         state = "superseded" if row.state == "live" else "rejected"
         deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
@@ -323,11 +323,11 @@ def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
     prompt = prompts.find(connection, row.account_id, row.prompt_id)
     if prompt is not None:
         gathered = evidence.gather(connection, row)
-        evidence.tell(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
+        evidence.emit(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
 
 
 def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
-    """The newest deployment of an optimization as the API gives it, ``None`` when there is none."""
+    """Return the newest deployment of an optimization in its API form, ``None`` when there is none."""
     rows = deployments.of_optimization(connection, optimization_id)
     if not rows:
         return None
@@ -349,7 +349,7 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
 
 
 def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
-    """Figures of now while the text is live; as they were at the end of that afterwards."""
+    """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
     return orjson.loads(row.production) if row.production else None

@@ -1,4 +1,4 @@
-"""A check of a live text against production, and what follows from it: a verdict, an event, a roll back."""
+"""Check the current version against production: a verdict, an event, a rollback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVENTS: dict[str, EventKind] = {
 
 
 def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRow]:
-    """Live deployments for which enough new conversations were judged for their next check.
+    """Return the live deployments for which enough new conversations were judged for their next check.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRo
 
 
 def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
-    """Prompts with insights that came after an event, and the number of the newest event.
+    """Return the prompts with insights newer than an event, and the number of the newest event.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _keep(
         last = max(one.started_at for one in gathered.after)
         # From here on it is asked whether it gets worse again, with checks of their own.
         values |= {"checked": 0, "production": orjson.dumps({"verifiedUntil": last}).decode()}
-    # unspecified: a regression of a text that a person applied. That person decides; the event tells.
+    # unspecified: a regression of a text that a person applied. That person decides; the event informs them.
     back = finding.harmed and deployment.origin == "auto"
     if back:
         values |= {
@@ -113,7 +113,7 @@ def _keep(
     if back:
         _roll_back(connection, deployment, prompt, now=now)
     if news:
-        evidence.tell(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
+        evidence.emit(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
 
 
 def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, now: int) -> None:

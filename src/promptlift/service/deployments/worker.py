@@ -1,26 +1,26 @@
-"""Runs regression tests and watches live texts in production."""
+"""Runs regression tests in the background, and watches what is live in production."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from typing import TYPE_CHECKING
 
 from promptlift.service import clock
+from promptlift.service.background.runs import Runs
+from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.deployments import regression_end, watch
 from promptlift.service.deployments.regression_run import RegressionRun, measured
-from promptlift.service.simulations.leased_runs import LeasedRuns
 from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
     from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
 
-__all__ = ["DeploymentJobs"]
+__all__ = ["ProductionWatch", "RegressionTests"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ LOOK_EVERYWHERE = 30  # looks
 TESTS_AT_A_TIME = 8
 
 
-class DeploymentJobs:
-    """The deployments of one service process.
+class RegressionTests(Runs["SimulationTasks"]):
+    """Run regression tests.
 
     Parameters
     ----------
@@ -40,57 +40,72 @@ class DeploymentJobs:
     models
         Gives the language model of a test.
     pool
-        Where conversations are held; shared with optimizations, and closed by their owner.
+        Where conversations are held; shared with optimizations, and closed by its owner.
     worker
-        Stable name of this process.
+        Name of the worker in the rows that it has.
     """
 
+    name = "regression test"
+    threads = TESTS_AT_A_TIME
+
     def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
+        super().__init__()
+        self.leases = deployments.LEASES
         self._database = database
         self._models = models
         self._pool = pool
         self._worker = worker
-        self._tests = LeasedRuns(
-            database,
-            deployments.LEASES,
-            name="regression",
-            worker=worker,
-            kind=self,
-            at_a_time=TESTS_AT_A_TIME,
-            look_seconds=LOOK_SECONDS,
-        )
-        self._ending = threading.Event()
-        self._watcher = threading.Thread(target=self._watch_for_ever, name="deployment-watcher", daemon=True)
 
-    def start(self) -> None:
-        """Begin to test and to watch; what a former process of this name left comes first."""
-        self._tests.start()
-        self._watcher.start()
+    def tasks_of(self, row_id: str) -> SimulationTasks:
+        """Return who carries out the tasks of a test. A rehearsal is never tested: its winner does not go live by itself."""
+        with self._database.read() as connection:
+            row = deployments.get(connection, row_id)
+            optimization = optimizations.get(connection, row.optimization_id)
+        return self._models.tasks(rehearsal=False, seed=optimization.seed)
 
-    def stop(self) -> None:
-        """End all calls and threads; tests go on at the next start."""
-        self._ending.set()
-        self._tests.stop()
-        self._watcher.join(timeout=10)
+    def carry_on(self, row_id: str, tasks: SimulationTasks) -> None:
+        """Carry a test on to its end."""
+        RegressionRun(
+            self._database,
+            self._pool,
+            tasks,
+            deployment_id=row_id,
+            worker=self._worker,
+        ).to_its_end()
 
-    # Production
+    def fail(self, row_id: str, reason: str) -> None:
+        """Reject what could not be tested."""
+        with self._database.write() as connection:
+            if self.leases.held(connection, self._worker, [row_id]):
+                row = deployments.get(connection, row_id)
+                stopped = f"The regression test could not be finished: {reason}".replace("\x00", "")
+                summary = measured(connection, row.optimization_id, stopped=stopped)
+                regression_end.end(connection, row, summary, now=clock.now())
 
-    def _watch_for_ever(self) -> None:
-        seen: int | None = None
-        for look in itertools.count():
-            if self._ending.wait(LOOK_SECONDS):
-                return
-            try:
-                prompts, newest = watch.news(self._database, after=seen)
-                # All of them now and then: another process's event may get its number before ours and be kept after.
-                everywhere = look % LOOK_EVERYWHERE == 0
-                if prompts or everywhere:
-                    due = watch.due(self._database, prompt_ids=None if everywhere else prompts)
-                    for row in due:
-                        self._check(row.id)
-                seen = newest
-            except SQLAlchemyError as error:
-                _LOG.warning("live texts could not be watched: %s", error)
+
+class ProductionWatch(SingletonJob):
+    """Check live versions whenever enough new conversations of theirs were judged.
+
+    Parameters
+    ----------
+    database
+        Where deployments and insights are kept.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__("watch_deployments", self._check_news, every_seconds=LOOK_SECONDS)
+        self._database = database
+        self._seen: int | None = None
+        self._looks = itertools.count()
+
+    def _check_news(self) -> None:
+        prompts, newest = watch.news(self._database, after=self._seen)
+        # All of them now and then: another process's event may get its number before ours and be kept after.
+        everywhere = next(self._looks) % LOOK_EVERYWHERE == 0
+        if prompts or everywhere:
+            for row in watch.due(self._database, prompt_ids=None if everywhere else prompts):
+                self._check(row.id)
+        self._seen = newest
 
     def _check(self, deployment_id: str) -> None:
         with self._database.read() as connection:
@@ -102,33 +117,3 @@ class DeploymentJobs:
         except Exception:  # noqa: BLE001 - logged
             # A defect that one deployment shows must not hold up the others.
             _LOG.exception("deployment %s could not be checked", deployment_id)
-
-    # Regression tests
-
-    def calls_of(self, deployment_id: str) -> Calls:
-        """Model calls of a test. A rehearsal is never tested: its winner does not go live by itself."""
-        with self._database.read() as connection:
-            row = deployments.get(connection, deployment_id)
-            optimization = optimizations.get(connection, row.optimization_id)
-        return self._models.calls(rehearsal=False, seed=optimization.seed)
-
-    def work_on(self, deployment_id: str, calls: Calls) -> None:
-        """Carry a test on to its end."""
-        RegressionRun(
-            self._database,
-            self._pool,
-            calls,
-            self._models.judge(calls),
-            deployment_id=deployment_id,
-            worker=self._worker,
-            agent_model=self._models.agent_model,
-        ).to_its_end()
-
-    def fail(self, deployment_id: str, reason: str) -> None:
-        """Reject what could not be tested."""
-        with self._database.write() as connection:
-            if deployments.LEASES.held(connection, self._worker, [deployment_id]):
-                row = deployments.get(connection, deployment_id)
-                stopped = f"The regression test could not be finished: {reason}".replace("\x00", "")
-                summary = measured(connection, row.optimization_id, stopped=stopped)
-                regression_end.end(connection, row, summary, now=clock.now())

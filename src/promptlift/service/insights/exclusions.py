@@ -69,7 +69,7 @@ class Exclusions:
         return text
 
     def applied(self, judgement: Judgement) -> Judgement:
-        """Give the judgement without what must not appear; a topic or title that holds it is left out."""
+        """Return the judgement without what must not appear; a topic or title that holds it is left out."""
         if not self.patterns:
             return judgement
         return replace(

@@ -1,4 +1,4 @@
-"""What a judge is: one conversation in, one judgement out."""
+"""The judge protocol: one conversation in, one judgement out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
 
 __all__ = [
+    "LEXICON",
     "SEVERITIES",
     "BatchJudge",
     "Issue",
@@ -34,6 +35,9 @@ _LOG = logging.getLogger(__name__)
 
 Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+LEXICON = "lexicon"
+"""``analyser`` of the built-in analyser's insights; those of a model have ``llm:`` and its name."""
 
 
 class JudgeUnavailable(PromptliftError):

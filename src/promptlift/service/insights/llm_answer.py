@@ -148,13 +148,13 @@ def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
 
 
 def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
-    """Give the topics in lower case, once each, bounded in length and number."""
+    """Return the topics in lower case, once each, bounded in length and number."""
     names = (_one_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
     return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
 
 
 def checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[Issue, ...]:
-    """Give the issues, worst first; evidence that is not in the transcript is dropped."""
+    """Return the issues, worst first; evidence that is not in the transcript is dropped."""
     spoken = _loose(said)
     found = [
         Issue(issue.title[:TITLE_CHARS], issue.severity, _quotation(issue.evidence, spoken))

@@ -1,4 +1,4 @@
-"""What a language model is told when it judges: the rules in the system message, the transcript as data after it."""
+"""The request in which a language model judges: the rules in the system message, the transcript as data after it."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Turn:
 
 
 def read_turns(transcript: Transcript) -> list[Turn]:
-    """Give the turns that hold text, in order, within the caps of this module."""
+    """Read the turns that hold text, in order, within the caps of this module."""
     messages = [
         message for message in transcript.messages if message.content and not message.content.isspace()
     ]

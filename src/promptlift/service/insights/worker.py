@@ -1,38 +1,35 @@
 """Insights of logged conversations, derived in the background.
 
-A conversation that waits for insights says so in its own row; that row is the truth. A job of this room claims
-waiting conversations, judges them and writes each result, its event and the new state in one transaction. A kill at
-any moment leaves a row either waiting, claimed by a job that will be taken up again, or done.
+A conversation that waits for insights says so in its own row; that row is the truth. A worker claims waiting
+conversations, judges them and writes each result, its event and the new state in one transaction. A kill at any moment
+leaves a row either waiting, claimed by a worker whose lease runs out, or done.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.background.kind import Kind
 from promptlift.service.identifiers import new_id
-from promptlift.service.insights.job_engine import job, job_id, step
 from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.insights.judge_watch import JudgeWatch
-from promptlift.service.store import accounts, conversations, events, judging, usage
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import accounts, events, judging, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
     from promptlift.errors import TranscriptError
-    from promptlift.service.insights.job_engine import JobEngine
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.insights.judge_watch import Probe
     from promptlift.service.store.database import Database
@@ -40,14 +37,13 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-QUEUE = "insights"
-JOB = "derive_insights"
-CLAIM = 200
-CHUNK = 50
-SWEEP_SECONDS = 2.0
-CLEAN_EVERY = 300  # sweeps
-# A claim so old belongs to a process that died and did not come back. A late answer of it is not kept.
-FORGOTTEN_AFTER = 30 * 60 * clock.SECOND
+# The built-in analyser's share of conversations. Chunks overlap: one is judged while another is kept.
+CLAIM: Final = 200
+CHUNK: Final = 50
+_CHUNKS_AT_A_TIME: Final = 3
+# With a model: conversations of a chunk for each that is judged side by side. Few, so that several workers share the
+# last ones too.
+_ROUNDS: Final = 2
 # A conversation for which the model alone does not answer is tried again after 5 s, 10 s, 20 s … and at last every ten
 # minutes.
 FIRST_PAUSE = 5 * clock.SECOND
@@ -58,28 +54,8 @@ AWAY_PAUSE = 60 * clock.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
 
-# While conversations come in, the built-in analyser's judgements are kept once in this time: logging goes first.
+# While conversations come in, some are claimed and kept once in this time: logging goes first.
 GIVE_WAY_SECONDS = 0.25
-
-_running: InsightJobs | None = None
-
-
-@job(JOB)
-def derive_insights() -> int:
-    """Judge waiting conversations; gives how many were claimed."""
-    jobs, worker = _jobs(), job_id()
-    claimed = step("claim", jobs.claim, worker)
-    if len(claimed) >= CLAIM:  # there may be more: another job takes them while this one judges
-        step("go on", jobs.go_on, worker)
-    for start in range(0, len(claimed), CHUNK):
-        step("judge", jobs.judge, worker, claimed[start : start + CHUNK])
-    return len(claimed)
-
-
-def _jobs() -> InsightJobs:
-    if _running is None:
-        raise RuntimeError("the insight jobs have not been started")
-    return _running
 
 
 def _said(error: Exception) -> str:
@@ -133,15 +109,26 @@ class _Judged:
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-class InsightJobs:
-    """Run insight jobs.
+@dataclass(slots=True, eq=False)
+class _Finished:
+    """Judgements of one thread that are to be kept, and what became of that."""
+
+    judged: Sequence[_Judged]
+    kept: bool = False
+    alone: bool = False
+
+
+class InsightJobs(Kind):
+    """Derive insights of the conversations that wait for some.
 
     Parameters
     ----------
-    database, engine
-        Where conversations and jobs are kept.
+    database
+        Where conversations are kept.
     judge
         Derives the insights.
+    worker
+        Name of the worker in the rows that it has.
     at_a_time
         Conversations that are judged side by side.
     trial
@@ -153,100 +140,92 @@ class InsightJobs:
     ----------
     is_busy
         Whether conversations are coming in right now; set by whoever logs them.
+    problem_elsewhere
+        Why conversations wait, as the workers of other processes say it; set where this process does not judge.
     """
+
+    name = "insights"
+    grace = 1.0
 
     def __init__(
         self,
         database: Database,
-        engine: JobEngine,
         judge: BatchJudge,
         *,
+        worker: str,
         at_a_time: int,
         trial: BatchJudge | None = None,
         probe: Probe | None = None,
     ) -> None:
+        super().__init__()
+        self.leases = judging.LEASES
+        self.threads = _CHUNKS_AT_A_TIME
+        # Model calls are dear and slow: few are claimed ahead, and each answer is kept as it comes.
+        self._one_by_one = at_a_time > 1
+        self.chunk = _ROUNDS * at_a_time if self._one_by_one else CHUNK
+        self._claim = self.chunk if self._one_by_one else CLAIM
         self._database = database
-        self._engine = engine
         self._judge = judge
         self._trial = trial or judge
+        self._worker = worker
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
-        self._at_a_time = at_a_time
-        self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
+        self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.is_busy: Callable[[], bool] = lambda: False
+        self.problem_elsewhere: Callable[[], str | None] = lambda: None
         self._turn = threading.Lock()
-        self._announced = False
-        self._mine = threading.local()
+        self._claim_at = 0.0
+        self._finished: deque[_Finished] = deque()
+        self._writing = threading.Lock()
         self._ending = threading.Event()
-        self._sweeper = threading.Thread(target=self._sweep_for_ever, name="insight-sweeper", daemon=True)
 
     def start(self) -> None:
-        """Begin to work; conversations that a former process left waiting come first."""
-        global _running  # noqa: PLW0603 - jobs are plain functions and find their process here
-        _running = self
-        self._sweeper.start()
+        """Begin to look after the judge's model."""
         self._model.start()
 
     def stop(self) -> None:
-        """Stop looking for waiting conversations."""
+        """Judge nothing more; outcomes of what is under way are kept while this worker has the rows."""
         self._ending.set()
         self._model.stop()
-        self._sweeper.join(timeout=10)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._judges.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def problem(self) -> str | None:
+        """Why no conversation is judged here now; ``None`` when nothing keeps the model from it."""
+        return self._model.reason
 
     @property
     def waits_because(self) -> str | None:
-        """Why no conversation is judged now; ``None`` when nothing keeps the model from it."""
-        return self._model.reason
+        """Why no conversation is judged now; ``None`` when nothing is known to keep the model from it."""
+        return self._model.reason or self.problem_elsewhere()
 
-    @contextmanager
-    def announcing(self) -> Iterator[None]:
-        """Around a transaction that calls `announce`: an announcement that was rolled back does not count."""
-        self._mine.announced = False
-        try:
-            yield
-        except BaseException:
-            if self._mine.announced:
-                self._announced = False
-            raise
+    def places(self, held: int) -> int:
+        """Return how many conversations to claim: a trial while the model is away, else enough to keep busy."""
+        if self._model.away:
+            return self._model.places(1)
+        now = time.monotonic()
+        if held > 2 * self.chunk or (now < self._claim_at and self.is_busy()):
+            return 0
+        self._claim_at = now + GIVE_WAY_SECONDS
+        return self._model.places(self._claim)
 
-    def announce(self, connection: Connection) -> None:
-        """Submit a job for the waiting conversations of this transaction.
+    def claimed(self, ids: Sequence[str]) -> None:
+        """Note what was claimed: while the model is away that is the trial."""
+        self._model.claimed(ids)
 
-        SQLite has one writer and one process: a job that is submitted and has not claimed yet will find the rows of
-        this transaction too, so it is enough. Elsewhere every transaction submits its own.
-        """
-        if self._announced and self._database.is_sqlite:
-            return
-        self._engine.submit_in(connection, QUEUE, JOB)
-        self._announced = self._mine.announced = True
-
-    def claim(self, worker: str) -> list[str]:
-        """Step: take waiting conversations."""
-        # Before the write lock is asked for: whoever writes from here on submits a job of its own.
-        self._announced = False
-        places = self._model.places(CLAIM)
-        if not places:
-            return []
-        with self._database.write() as connection:
-            claimed = judging.claim(connection, worker, limit=places, now=clock.now())
-        self._model.claimed(claimed)
-        return claimed
-
-    def judge(self, worker: str, conversation_ids: Sequence[str]) -> int:
-        """Step: judge some of the claimed conversations; gives how many got insights."""
+    def work(self, ids: Sequence[str]) -> None:
+        """Judge claimed conversations and keep what comes out."""
         with self._database.read() as connection:
-            rows = judging.to_judge(connection, conversation_ids, worker)
+            rows = judging.to_judge(connection, ids, self._worker)
             exclusions = {
                 account_id: accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"]
                 for account_id in {row.account_id for row in rows}
             }
-        if self._at_a_time > 1:  # model calls are dear: each answer is kept as it comes
-            calls = self._threads.map(
-                lambda row: self._keep(worker, self._judge_all(worker, [row], exclusions)), rows
-            )
-            return sum(calls)
+        if self._one_by_one:
+            done = self._judges.map(lambda row: self._keep(self._judge_all([row], exclusions)), rows)
+            deque(done, maxlen=0)  # raises what one of them raised
+            return
         self._give_way()
-        return self._keep(worker, self._judge_all(worker, rows, exclusions))
+        self._keep(self._judge_all(rows, exclusions))
 
     def _give_way(self) -> None:
         """Let conversations that come in right now go first, one batch of judgements after the other."""
@@ -255,13 +234,8 @@ class InsightJobs:
             while self.is_busy() and time.monotonic() < deadline and not self._ending.wait(0.02):
                 pass
 
-    def go_on(self, worker: str) -> None:
-        """Step: submit a job for the conversations that were not claimed."""
-        with self._database.write() as connection:
-            self._engine.submit_in(connection, QUEUE, JOB, job=f"{worker}+")
-
-    def _judge_all(self, worker: str, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
-        rows = [row for row in rows if self._may_begin(worker, row)]
+    def _judge_all(self, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
+        rows = self._begun(rows)
         requests = [
             JudgeRequest(row.id, row.content.decode(), row.objective, exclusions[row.account_id] or None)
             for row in rows
@@ -269,28 +243,31 @@ class InsightJobs:
         judged = []
         judge = self._trial if any(self._model.is_trial(row.id) for row in rows) else self._judge
         for row, outcome in zip(rows, judge.judge_all(requests), strict=True):
-            if isinstance(outcome, JudgeUnavailable):
-                self._wait(worker, row, outcome)
-                continue
-            answered = True
             if isinstance(outcome, Judgement):
                 judged.append(_Judged(row, outcome, new_id("ins"), clock.now()))
+                self._model.answered(row.id)
+            elif self._ending.is_set():
+                # Its connection or its process was closed: no attempt. The row is released.
+                continue
+            elif isinstance(outcome, JudgeUnavailable):
+                self._wait(row, outcome)
             else:
-                self._give_up_or_again(worker, row, outcome)
+                self._give_up_or_again(row, outcome)
                 # Without a cause it was found before the model was asked.
                 answered = isinstance(outcome, JudgeFailed) and outcome.__cause__ is not None
-            (self._model.answered if answered else self._model.untested)(row.id)
+                (self._model.answered if answered else self._model.untested)(row.id)
         return judged
 
-    def _may_begin(self, worker: str, row: AnyRow) -> bool:
-        """Whether a conversation goes to the judge now; else it is given back."""
-        if self._model.begin(row.id):
-            return True
-        with self._database.write() as connection:
-            judging.release(connection, worker, row.id)
-        return False
+    def _begun(self, rows: Sequence[AnyRow]) -> list[AnyRow]:
+        """Return the conversations that go to the judge now; the others are released."""
+        begun = [row for row in rows if not self._ending.is_set() and self._model.begin(row.id)]
+        others = {row.id for row in rows} - {row.id for row in begun}
+        if others:
+            with self._database.write() as connection:
+                self.leases.release(connection, self._worker, sorted(others))
+        return begun
 
-    def _wait(self, worker: str, row: AnyRow, error: JudgeUnavailable) -> None:
+    def _wait(self, row: AnyRow, error: JudgeUnavailable) -> None:
         """Put a conversation off. What a model that is away does to it is no attempt of its own."""
         alone = self._model.alone(row.id)
         pause = AWAY_PAUSE
@@ -299,7 +276,9 @@ class InsightJobs:
             pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
         after = clock.now() + pause
         with self._database.write() as connection:
-            judging.put_back(connection, worker, [row.id], after=after, problem=_said(error), counts=alone)
+            judging.put_back(
+                connection, self._worker, [row.id], after=after, problem=_said(error), counts=alone
+            )
             self._count_tokens(connection, row, error.tokens)
         self._model.unanswered(row.id, _said(error), retry_after=error.retry_after)
 
@@ -310,16 +289,16 @@ class InsightJobs:
         """Have conversations judged that were put off, and those that wait in line."""
         with self._database.write() as connection:
             judging.make_due(connection, conversation_ids, now=clock.now())
-            self._engine.submit_in(connection, QUEUE, JOB)
+        self.look()
 
-    def _give_up_or_again(self, worker: str, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
+    def _give_up_or_again(self, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
         _LOG.warning("conversation %s could not be judged: %s", row.id, error)
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
                 after = clock.now() + FIRST_PAUSE
-                judging.put_back(connection, worker, [row.id], after=after, problem=_said(error))
+                judging.put_back(connection, self._worker, [row.id], after=after, problem=_said(error))
             else:
-                judging.give_up(connection, worker, row.id, problem=_said(error))
+                judging.give_up(connection, self._worker, row.id, problem=_said(error))
             self._count_tokens(connection, row, getattr(error, "tokens", 0))
 
     @staticmethod
@@ -327,43 +306,45 @@ class InsightJobs:
         if tokens:
             usage.add(connection, row.account_id, "tokens", tokens, now=clock.now())
 
-    def _keep(self, worker: str, judged: Sequence[_Judged]) -> int:
+    def _keep(self, judged: Sequence[_Judged]) -> None:
+        """Keep judgements; returns when they are committed.
+
+        Threads that finish while another one writes share the next transaction: they all move the same counts, and
+        would wait for each other anyway, here and on other machines.
+        """
         if not judged:
-            return 0
+            return
+        mine = _Finished(judged)
+        self._finished.append(mine)
+        with self._writing:
+            if mine.kept:
+                return
+            if not mine.alone and self._keep_group():
+                return
+            self._write(judged)
+
+    def _keep_group(self) -> bool:
+        """Keep what all threads have finished; says whether that worked."""
+        group = list(self._finished)
+        self._finished.clear()
+        try:
+            self._write([one for finished in group for one in finished.judged])
+        except Exception:
+            if len(group) == 1:
+                raise
+            _LOG.warning("some insights could not be kept together, they are kept one by one", exc_info=True)
+            # One bad row must not take its neighbours with it: each thread tries again by itself.
+            for finished in group:
+                finished.alone = True
+            return False
+        for finished in group:
+            finished.kept = True
+        return True
+
+    def _write(self, judged: Sequence[_Judged]) -> None:
         with self._database.write() as connection:
-            kept = judging.keep(connection, worker, [one.row_for(self._judge.analyser) for one in judged])
+            rows = [one.row_for(self._judge.analyser) for one in judged]
+            kept = judging.keep(connection, self._worker, rows)
             events.write(connection, [one.event() for one in judged if one.source.id in kept])
             for one in judged:
                 self._count_tokens(connection, one.source, one.judgement.tokens)
-        return len(kept)
-
-    def _sweep_for_ever(self) -> None:
-        for count in itertools.count(1):
-            try:
-                self._sweep()
-                if count % CLEAN_EVERY == 0:
-                    self._clean()
-            except SQLAlchemyError as error:
-                _LOG.warning("waiting conversations could not be looked for: %s", error)
-            if self._ending.wait(SWEEP_SECONDS):
-                return
-
-    def _sweep(self) -> None:
-        with self._database.read() as connection:
-            late = judging.waiting(connection, now=clock.now() - int(SWEEP_SECONDS * clock.SECOND))
-            holders = judging.claimants(connection)
-        gone = [holder for holder in holders if self._engine.status(holder) != "living"]
-        if self._model.away:  # a job would find that nothing may be judged now
-            late = 0
-        if not late and not gone:
-            return
-        with self._database.write() as connection:
-            for holder in gone:
-                judging.release(connection, holder)
-            self._engine.submit_in(connection, QUEUE, JOB)
-
-    def _clean(self) -> None:
-        self._engine.forget_finished()
-        with self._database.write() as connection:
-            conversations.drop_expired_keys(connection, now=clock.now())
-            judging.release_forgotten(connection, before=clock.now() - FORGOTTEN_AFTER)

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.inert import shorten_middle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["DataBlock", "data_block", "one_line", "plain_answer", "read_records", "storable_text"]
+__all__ = ["DataBlock", "data_block", "one_line", "plain_answer", "storable_text"]
 
-_BLOCK: Final = re.compile(r"^BEGIN ([0-9a-f]{32})\n(.*?)\n?^END \1$", re.MULTILINE | re.DOTALL)
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -51,21 +50,6 @@ def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
         if mark not in body:
             return DataBlock(mark, f"BEGIN {mark}\n{body}\nEND {mark}")
         round_ += 1
-
-
-def read_records(messages: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return the records of all blocks in the messages of a request, in order; other lines are skipped."""
-    found = []
-    for message in messages:
-        for block in _BLOCK.finditer(message["content"]):
-            for line in block.group(2).split("\n"):
-                try:
-                    record = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(record, dict):
-                    found.append(record)
-    return found
 
 
 def storable_text(text: str, limit: int | None = None) -> str:

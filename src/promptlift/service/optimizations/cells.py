@@ -1,4 +1,4 @@
-"""Who talks about what in the cells of an optimization: chosen once, kept, and never used twice."""
+"""The personas and scenarios of an optimization's cells: chosen once, kept, and never used twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunCells:
     Parameters
     ----------
     run
-        Whose model writes scenarios, and who keeps them.
+        The run that the cells belong to; its tasks write scenarios.
     row
         The optimization, with its pool.
     """
@@ -48,7 +48,7 @@ class RunCells:
         self._pool: list[str] = orjson.loads(row.pool or "[]")
         self._used: _Scenarios = []
         self._openings: set[str] = set()
-        self._talking: dict[int, tuple[Persona, Scenario]] = {}
+        self._chosen: dict[int, tuple[Persona, Scenario]] = {}
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
         with database.read() as connection:
@@ -58,13 +58,13 @@ class RunCells:
     def _take(self, number: int, persona: Persona, scenario: dict[str, Any]) -> None:
         self._used.append(scenario)
         self._openings.add(opening_key(scenario["opening"]))
-        self._talking[number] = (persona, _scenario(scenario))
+        self._chosen[number] = (persona, _scenario(scenario))
 
     def of(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
-        """Who talks about what in each cell of a pass."""
-        if step.cells[0].number not in self._talking:
+        """Return the persona and the scenario of each cell of a pass."""
+        if step.cells[0].number not in self._chosen:
             self._fill(step)
-        return {cell.number: self._talking[cell.number] for cell in step.cells}
+        return {cell.number: self._chosen[cell.number] for cell in step.cells}
 
     def look_ahead(self, step: Pass) -> None:
         """Begin to choose the next pass's scenarios while this one is held: they do not depend on its outcomes."""
@@ -120,8 +120,8 @@ class RunCells:
                 ids = orjson.loads(row.persona_ids)
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[one] for one in ids]
-            everybody = run_personas.everybody(connection, row.account_id, before=row.created_at)
-        return draw(everybody, count, random.Random(f"{row.seed} personas {number_of_pass}"))
+            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        return draw(personas, count, random.Random(f"{row.seed} personas {number_of_pass}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
         """Scenarios that were not used yet."""
@@ -132,13 +132,13 @@ class RunCells:
             while len(found) < count and at < len(self._pool):
                 logged = conversations.find(connection, self._row.account_id, self._pool[at])
                 at += 1
-                scenario = None if logged is None else _real(logged)
+                scenario = None if logged is None else _real(logged, self._run.exclusions)
                 if scenario is not None and (key := opening_key(scenario.opening)) not in known:
                     known.add(key)
                     found.append({**_document(scenario), "pool": at, "conversationId": self._pool[at - 1]})
         if len(found) < count:
             written = write_scenarios(
-                self._run.calls,
+                self._run.tasks,
                 prompt=self._run.prompt,
                 count=count - len(found),
                 known=[_scenario(one) for one in (*self._used, *found)],
@@ -152,13 +152,13 @@ class RunCells:
 def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - told to whoever asks
+    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
         future.set_exception(error)
 
 
-def _real(logged: AnyRow) -> Scenario | None:
+def _real(logged: AnyRow, exclusions: str | None) -> Scenario | None:
     insights = None if logged.document is None else orjson.loads(logged.document)
-    return from_conversation(logged.content.decode(), insights)
+    return from_conversation(logged.content.decode(), insights, exclusions=exclusions)
 
 
 def _document(value: Persona | Scenario) -> dict[str, Any]:

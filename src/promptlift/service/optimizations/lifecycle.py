@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
-# Winners whose fate in production must be known before the account's own record says something.
+# Winners whose outcome in production must be known before the account's own record is used.
 RECORD_NEEDED = 30
 
 
 def start(connection: Connection, row: AnyRow, *, now: int) -> None:
-    """From queued to running."""
+    """Change an optimization from queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
-    # What the account wrote for its judge is nobody else's business.
+    # The general settings are private to the account's judge.
     settings = {name: value for name, value in orjson.loads(row.settings).items() if name != "general"}
     payload = {
         "optimizationId": row.id,
@@ -42,7 +42,7 @@ def start(connection: Connection, row: AnyRow, *, now: int) -> None:
 
 
 def start_next(connection: Connection, account_id: str, *, now: int) -> None:
-    """Start those that wait, as far as the account may run more at once."""
+    """Start queued optimizations, as many as the account may run at once."""
     accounts.lock(connection, account_id)
     free = limits.CONCURRENT_OPTIMIZATIONS - optimizations.running_count(connection, account_id)
     while free > 0 and (row := optimizations.oldest_queued(connection, account_id)) is not None:
@@ -59,7 +59,7 @@ def measured(
     *,
     ended: bool,
 ) -> dict[str, Any]:
-    """Columns that keep the state of an experiment and what it says now."""
+    """Return the columns that keep the state of an experiment and its present results."""
     verdict = run.verdict()
     calibrated = None
     if verdict.analysis is not None and not row.rehearsal:
@@ -80,7 +80,7 @@ def measured(
 
 
 def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequence[str], *, now: int) -> None:
-    """From running to completed, with all that was found."""
+    """Change an optimization from running to completed, with its results."""
     variants = optimizations.variants(connection, row.id)
     columns = measured(connection, row, run, [variant.id for variant in variants], notes, ended=True)
     optimizations.change(
@@ -114,7 +114,7 @@ def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequen
 
 
 def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
-    """From queued or running to failed. What was measured stays; there is no event of this kind."""
+    """Change an optimization from queued or running to failed. Its measurements stay; no event is written."""
     optimizations.change(
         connection,
         row.id,
@@ -130,7 +130,7 @@ def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
 
 
 def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -> None:
-    """From queued or running to stopped. What was measured stays; a pass that is half done says nothing."""
+    """Change an optimization from queued or running to stopped. Finished passes stay measured."""
     optimizations.change(
         connection,
         row.id,
@@ -153,7 +153,7 @@ def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -
 
 
 def _ended(connection: Connection, row: AnyRow, *, failure: str | None = None) -> dict[str, Any]:
-    """The measurement as it stood when a run was ended before its time."""
+    """Return the columns of a run that ended early, with the measurement so far."""
     if row.experiment is None:
         return {}
     run = Experiment.from_state(orjson.loads(row.experiment))

@@ -108,7 +108,7 @@ def _check_text(prompt: AnyRow, link: str) -> None:
         return
     raise ApiException(
         "INVALID_STATE",
-        f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Give it first: "
+        f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Set it first: "
         f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
         f"line: promptlift import --prompt {prompt.id} --text FILE",
         details={link: "has no known text yet"},
@@ -116,7 +116,7 @@ def _check_text(prompt: AnyRow, link: str) -> None:
 
 
 def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that count for a run, flat: a later change of them does not touch it."""
+    """Return the settings of a run, flat: later changes do not affect it."""
     return {
         **settings["simulation"],
         "maxIterations": settings["maxIterations"],
@@ -202,7 +202,7 @@ def stop(
 
 
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
-    """Stop what is open of a prompt that is deleted."""
+    """Stop the open optimizations of a deleted prompt."""
     for row in optimizations.open_of_prompt(connection, account_id, prompt_id):
         # unspecified: what becomes of the optimizations of a deleted prompt.
         lifecycle.stop(connection, optimizations.get(connection, row.id), "The prompt was deleted", now=now)
@@ -227,7 +227,7 @@ def page(
     limit: int,
     offset: int,
 ) -> dict[str, Any]:
-    """One page of optimizations, newest first."""
+    """Return one page of optimizations, newest first."""
     with database.read() as connection:
         rows, total = optimizations.page(
             connection, caller.account_id, prompt_id=prompt_id, status=status, limit=limit, offset=offset
@@ -258,7 +258,7 @@ def _brief(row: AnyRow) -> dict[str, Any]:
 
 
 def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
-    """One optimization with everything that is known of it."""
+    """Return one optimization with all its details."""
     with database.read() as connection:
         row = _find(connection, caller, optimization_id)
         held = simulations.count(connection, optimization_id)
@@ -295,7 +295,7 @@ def _unmeasured(row: AnyRow) -> dict[str, Any]:
 
 
 def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: float = 10.0) -> Experiment:
-    """The experiment of an optimization before its first pass.
+    """Return the experiment of an optimization before its first pass.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: 
 
 
 def variants(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
-    """The variants of an optimization, the original first; the list is empty until they are written."""
+    """Return the variants of an optimization, the original first; the list is empty until they are written."""
     with database.read() as connection:
         row = _find(connection, caller, optimization_id)
         rows = optimizations.variants(connection, optimization_id)

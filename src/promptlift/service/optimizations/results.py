@@ -1,4 +1,4 @@
-"""What an experiment found, as the API says it: the results of an optimization and the numbers of each variant."""
+"""The results of an optimization and the numbers of each variant, in their API form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONFIDENCE_METHOD = "sequential-mcnemar-e-value"
 
 
 def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> dict[str, Any]:
-    """Results of an optimization whose variants are still being written."""
+    """Return the results of an optimization whose variants are still being written."""
     return {
         "confidence": None,
         "trace": [],
@@ -36,7 +36,7 @@ def results_of(
     notes: Sequence[str] = (),
     calibrated: float | None = None,
 ) -> dict[str, Any]:
-    """Results of an optimization.
+    """Return the results of an optimization.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def results_of(
 
 
 def _tested(variant: VariantStats, passes_done: int) -> bool:
-    """Whether a variant was talked with; the pairs of a finalist's own screening are not told any more."""
+    """Whether a variant was tested; the pairs of a finalist's own screening are no longer reported."""
     return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 
@@ -134,7 +134,7 @@ def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
         "intervalLevel": analysis.interval_level,
         "look": analysis.look,
         "maxLooks": analysis.max_looks,
-        # JSON has no infinity: a number too large for it is told by its logarithm alone.
+        # JSON has no infinity: a number too large for it is given by its logarithm alone.
         "eValue": analysis.e_value if math.isfinite(analysis.e_value) else None,
         "logEValue": analysis.log_e_value,
     }
@@ -154,7 +154,7 @@ def _pairs(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
 
 
 def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
-    """Numbers of each variant by its number; those of the original are what it did beside the finalist."""
+    """Return the numbers of each variant by its number; the original's are those from its pairs with the finalist."""
     found = {str(variant.arm): _variant(variant) for variant in verdict.variants}
     finalist = next((one for one in verdict.variants if one.is_finalist), None)
     if finalist is not None:

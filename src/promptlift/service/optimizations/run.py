@@ -1,4 +1,4 @@
-"""One optimization from its first model call to its result, in parts that each leave their rows behind."""
+"""One optimization from its first model call to its result, in steps that each keep their rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
-from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.requests import experiment_of
-from promptlift.service.optimizations.variants import write_variants
-from promptlift.service.optimizations.variants_request import owners_words
-from promptlift.service.simulations.pool import LeaseLost, Run, SimulatedConversation
+from promptlift.service.optimizations.tasks import Failure
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.variants.request import owners_words
+from promptlift.service.optimizations.variants.write import write_variants
+from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.store import accounts, optimizations, simulations, usage
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.insights.judge import Judge
-    from promptlift.service.llm.calls import Calls
+    from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -44,15 +45,15 @@ SUMMARIES_SHOWN = 5
 
 
 class OptimizationRun:
-    """Carries one optimization on from wherever its rows say that it is.
+    """One optimization, continued from where its rows left it.
 
     The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
     interrupted or not.
 
     Parameters
     ----------
-    agent_model
-        Name of the model that plays the assistant, where it is not the prompt's own.
+    tasks
+        Whoever carries out the run's tasks: a language model, or the rehearsal.
     worker
         Who has the run; every write asks whether that still holds.
     """
@@ -61,16 +62,14 @@ class OptimizationRun:
         self,
         database: Database,
         pool: SimulationPool,
-        calls: Calls,
-        judge: Judge,
+        tasks: OptimizationTasks,
         *,
-        agent_model: str | None,
         optimization_id: str,
         worker: str,
     ) -> None:
         self._database = database
         self._pool = pool
-        self._calls = calls
+        self._tasks = tasks
         self._worker = worker
         with database.read() as connection:
             row = optimizations.get(connection, optimization_id)
@@ -82,12 +81,10 @@ class OptimizationRun:
             optimization_id=row.id,
             account_id=row.account_id,
             prompt=self._prompt,
-            calls=calls,
-            judge=judge,
+            tasks=tasks,
             max_turns=self._settings["maxTurns"],
             seed=row.seed,
             exclusions=self._settings["general"].get("excludedDataAndTopics") or None,
-            agent_model=agent_model,
             hold=self._hold,
         )
 
@@ -97,7 +94,7 @@ class OptimizationRun:
         return optimizations.count_calls(connection, self._row.id, self._worker, calls, tokens)
 
     def count(self) -> None:
-        """Count the model calls that no row has told of so far."""
+        """Count the model calls that no row has recorded so far."""
         with self._database.write() as connection:
             self._run.keep(connection)
 
@@ -122,12 +119,12 @@ class OptimizationRun:
             row = optimizations.get(connection, self._row.id)
             lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
         # Scenarios of a pass that is not needed may still be on their way.
-        self._calls.cancel()
+        self._tasks.cancel()
 
     # Before the first pass
 
     def _texts(self) -> list[str]:
-        """The text of every arm, the original first; written by the model when there are none yet."""
+        """Return the text of every arm, the original first; variants are written when there are none yet."""
         with self._database.read() as connection:
             rows = optimizations.variants(connection, self._row.id)
         if not rows:
@@ -151,11 +148,11 @@ class OptimizationRun:
                 (content.decode("utf-8", "replace") for content in contents),
             )
         written = write_variants(
-            self._calls,
+            self._tasks,
             prompt=self._prompt,
             count=row.variant_count,
             intent=intent,
-            failures=_told(failures, said),
+            failures=_failures(failures, said),
             general=self._settings["general"],
             seed=row.seed,
             said=said,
@@ -164,7 +161,7 @@ class OptimizationRun:
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         if len(written.variants) < row.variant_count:
             self._notes.append(
-                f"The model wrote {len(written.variants)} usable of {row.variant_count} variants. "
+                f"Only {len(written.variants)} of {row.variant_count} variants could be tested. "
                 + " ".join(written.problems)
             )
         experiment = experiment_of(row, variants=len(written.variants), prior_sd_points=_prior_sd(history))
@@ -223,7 +220,7 @@ class OptimizationRun:
             self._pool.hold_all(self._run, todo)
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
-        """Take what happened in a pass, decide, and keep both."""
+        """Record the outcomes of a pass, decide, and keep both."""
         with self._database.read() as connection:
             rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
         cells = self._cells.of(step)
@@ -247,14 +244,12 @@ class OptimizationRun:
             optimizations.change(connection, self._row.id, columns)
 
 
-def _told(failures: Sequence[dict[str, Any]], said: LoggedWords) -> list[str]:
-    """What went wrong in logged conversations, without names and numbers: frequent issues, and some whole stories."""
-    titles = Counter(said.masked(issue["title"]) for one in failures for issue in one.get("issues") or [])
-    told = [
-        f"{title} ({count} of {len(failures)} failures)" for title, count in titles.most_common(ISSUES_SHOWN)
-    ]
-    told += [said.masked(one["summary"]) for one in failures if one.get("summary")][:SUMMARIES_SHOWN]
-    return told
+def _failures(found: Sequence[dict[str, Any]], said: LoggedWords) -> list[Failure]:
+    """List the failures of logged conversations without names and numbers: frequent issues, and some summaries."""
+    titles = Counter(said.masked(issue["title"]) for one in found for issue in one.get("issues") or [])
+    failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
+    stories = [said.masked(one["summary"]) for one in found if one.get("summary")]
+    return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
 
 
 def _prior_sd(history: Sequence[dict[str, Any]]) -> float:

@@ -1,32 +1,31 @@
-"""Runs the optimizations of one service process."""
+"""Runs optimizations in the background."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
-from promptlift.service.llm.calls import Cancelled
+from promptlift.service.background.runs import LeaseLost, Runs
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.run import OptimizationRun
-from promptlift.service.simulations.leased_runs import LeasedRuns
-from promptlift.service.simulations.pool import LeaseLost, SimulationPool
 from promptlift.service.store import accounts, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.calls import Calls
     from promptlift.service.models import Models
+    from promptlift.service.optimizations.tasks import OptimizationTasks
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
 
 __all__ = ["OptimizationJobs"]
 
-LOOK_SECONDS: Final = 0.5
 # Each mostly waits for the model.
 RUNS_AT_A_TIME: Final = 40
 
 
-class OptimizationJobs:
-    """Runs the optimizations of one service process.
+class OptimizationJobs(Runs["OptimizationTasks"]):
+    """Run optimizations.
 
     Parameters
     ----------
@@ -34,55 +33,36 @@ class OptimizationJobs:
         Where they are kept.
     models
         Gives the language model of a run.
+    pool
+        Where conversations are held; closed by its owner.
     worker
-        Stable name of this process.
+        Name of the worker in the rows that it has.
     """
 
-    def __init__(self, database: Database, models: Models, *, worker: str) -> None:
+    name = "optimization"
+    threads = RUNS_AT_A_TIME
+
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
+        super().__init__()
+        self.leases = optimizations.LEASES
         self._database = database
         self._models = models
+        self._pool = pool
         self._worker = worker
-        self.pool = SimulationPool(database, at_a_time=models.conversations_at_a_time)
-        self._runs = LeasedRuns(
-            database,
-            optimizations.LEASES,
-            name="optimization",
-            worker=worker,
-            kind=self,
-            at_a_time=RUNS_AT_A_TIME,
-            look_seconds=LOOK_SECONDS,
-        )
 
-    def start(self) -> None:
-        """Begin to run; what a former process of this name left comes first."""
-        self._runs.start()
-
-    def stop(self) -> None:
-        """End all calls and threads; the runs go on at the next start."""
-        self._runs.stop()
-        self.pool.close()
-
-    def look(self) -> None:
-        """Look now: a run was added or stopped."""
-        self._runs.look()
-
-    # What is done for one optimization
-
-    def calls_of(self, optimization_id: str) -> Calls:
-        """Its model calls: those of the rehearsal model for a rehearsal."""
+    def tasks_of(self, row_id: str) -> OptimizationTasks:
+        """Return who carries out the tasks of a run: the configured model, or the rehearsal."""
         with self._database.read() as connection:
-            row = optimizations.get(connection, optimization_id)
-        return self._models.calls(rehearsal=row.rehearsal, seed=row.seed)
+            row = optimizations.get(connection, row_id)
+        return self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
 
-    def work_on(self, optimization_id: str, calls: Calls) -> None:
-        """Carry it on to its end."""
+    def carry_on(self, row_id: str, tasks: OptimizationTasks) -> None:
+        """Carry an optimization on to its end."""
         run = OptimizationRun(
             self._database,
-            self.pool,
-            calls,
-            self._models.judge(calls),
-            agent_model=self._models.agent_model,
-            optimization_id=optimization_id,
+            self._pool,
+            tasks,
+            optimization_id=row_id,
             worker=self._worker,
         )
         try:
@@ -93,10 +73,10 @@ class OptimizationJobs:
             run.count()
             raise
 
-    def fail(self, optimization_id: str, reason: str) -> None:
-        """End it for a reason, with what was measured."""
+    def fail(self, row_id: str, reason: str) -> None:
+        """End an optimization for a reason, with what was measured."""
         with self._database.write() as connection:
-            row = optimizations.get(connection, optimization_id)
+            row = optimizations.get(connection, row_id)
             accounts.lock(connection, row.account_id)
-            if optimizations.LEASES.held(connection, self._worker, [optimization_id]):
+            if self.leases.held(connection, self._worker, [row_id]):
                 lifecycle.fail(connection, row, reason, now=clock.now())

@@ -1,7 +1,9 @@
-"""The stand-in for a language model, for when no endpoint is configured: what it says is played, not thought.
+"""The stand-in for a language model, for when no endpoint is configured: its answers are played, not thought.
 
-With it every screen of an optimization can be walked through: variants, winners, no winner, a winner that a guardrail
-withholds, staged texts, regression tests. **Nothing that it says is about a real prompt.**
+It carries out the tasks of an optimization (write variants, write scenarios, answer as the assistant, speak as a
+persona, judge) from the objects that describe them; no sentence that is meant for a language model plays a part.
+With it every screen of an optimization can be seen: variants, a winner, no winner, a winner that a guardrail withholds,
+staged versions. **Nothing that it says is about a real prompt.**
 
 How its truth is made (module ``truth``):
 
@@ -13,13 +15,13 @@ How its truth is made (module ``truth``):
 - Whether a conversation succeeds, and in which turn, is one draw from ability and difficulty.
 - Assistant and persona then speak lines from a fixed list, and the judge recognises these lines.
 
-Everything follows from the seed and the request by hashing, so the same run gives the same result, also when it was
+Everything follows from the seed and the task by hashing, so the same run gives the same result, also when it was
 interrupted. Names and rationales of variants, titles of scenarios, first answers of the assistant and summaries say
 that they are a rehearsal. No tokens are counted, because none are used.
 """
 
 from __future__ import annotations
 
-from promptlift.service.rehearsal.model import RehearsalModel
+from promptlift.service.rehearsal.tasks import Rehearsal
 
-__all__ = ["RehearsalModel"]
+__all__ = ["Rehearsal"]

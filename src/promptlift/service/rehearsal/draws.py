@@ -36,7 +36,7 @@ class Draws:
         self._left = self._state
 
     def uniform(self) -> float:
-        """Give a number from 0 to below 1."""
+        """Return a number from 0 to below 1."""
         if len(self._left) < 8:
             self._state = self._left = hashlib.blake2b(self._state, digest_size=32).digest()
         number = int.from_bytes(self._left[:8], "little")
@@ -44,22 +44,22 @@ class Draws:
         return min(number / _RANGE, 1.0 - 2.0**-53)
 
     def between(self, low: float, high: float) -> float:
-        """Give a number from ``low`` to ``high``."""
+        """Return a number from ``low`` to ``high``."""
         return low + (high - low) * self.uniform()
 
     def whole(self, low: int, high: int) -> int:
-        """Give a whole number from ``low`` to ``high``, both included."""
+        """Return a whole number from ``low`` to ``high``, both included."""
         return low + int(self.uniform() * (high - low + 1))
 
     def normal(self) -> float:
-        """Give a standard normal number (Box and Muller)."""
+        """Return a standard normal number (Box and Muller)."""
         return math.sqrt(-2.0 * math.log(1.0 - self.uniform())) * math.cos(2.0 * math.pi * self.uniform())
 
     def one_of(self, choices: Sequence[_Choice]) -> _Choice:
-        """Give one of the choices."""
+        """Return one of the choices."""
         return choices[int(self.uniform() * len(choices))]
 
     def shuffled(self, items: Sequence[_Choice]) -> list[_Choice]:
-        """Give the items in random order."""
+        """Return the items in random order."""
         left = list(items)
         return [left.pop(int(self.uniform() * len(left))) for _ in range(len(left))]

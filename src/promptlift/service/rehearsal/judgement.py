@@ -1,23 +1,26 @@
-"""The judge of a rehearsal: it knows the lines that were spoken, and nothing else."""
+"""The judge of a rehearsal: it recognises the lines that were spoken, and nothing else."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from promptlift.service.llm.hostile_text import read_records
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import SEVERITIES, Issue, Judgement
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.lines import MARK, USELESS, kind_of, subject
 from promptlift.service.rehearsal.words import keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from promptlift.schema.transcript import Role, Transcript
+    from promptlift.service.insights.judge import Severity
     from promptlift.service.rehearsal.lines import Kind
 
 __all__ = ["judge"]
 
 _TOPICS: Final = 3
-_ISSUES: Final[dict[Kind, tuple[str, str]]] = {
+_ISSUES: Final[dict[Kind, tuple[str, Severity]]] = {
     "vague": ("Only general advice", "high"),
     "again": ("Asked again for known details", "medium"),
     "declined": ("Declined without an alternative", "high"),
@@ -29,18 +32,18 @@ _END: Final[dict[Kind, str]] = {
     "is done": "The user had what they came for, and minded the tone.",
     "gives up": "The user gave up.",
 }
+_NO_END: Final = "The conversation ended there."
 
 
-def judge(messages: Sequence[Mapping[str, str]], seed: int) -> dict[str, Any]:
-    """Give a judgement with the fields that a judge answers.
+def judge(transcript: Transcript, seed: int, *, exclusions: str | None = None) -> Judgement:
+    """Return the judgement of a conversation.
 
     Parameters
     ----------
-    messages
-        A request to a judge; the transcript stands in the last message, one JSON object a line.
+    exclusions
+        Data and topics that must not appear in it, as the account's owner wrote them.
     """
-    records = [one for one in read_records(messages[-1:]) if isinstance(one.get("content"), str)]
-    turns = [(str(one.get("role")), str(one["content"])) for one in records]
+    turns = [(message.role, message.content) for message in transcript.messages if message.content.strip()]
     kinds = [kind_of(text) for _, text in turns]
     draws = Draws(seed, "judge", *(text for _, text in turns))
     end = kinds[-1] if kinds else None
@@ -52,18 +55,17 @@ def judge(messages: Sequence[Mapping[str, str]], seed: int) -> dict[str, Any]:
     rounds = sum(role == "assistant" for role, _ in turns)
     score = _sentiment(draws, solved=solved, curt=curt, useless=useless, gave_up=end == "gives up")
     opening = next((text for role, text in turns if role == "user"), "")
-    return {
-        "sentiment": "positive" if score > 0.15 else "negative" if score < -0.15 else "neutral",
-        "sentimentScore": score,
-        "taskCompleted": solved,
-        "quality": _quality(draws, solved=solved, curt=curt, useless=useless, rounds=rounds),
-        "topics": list(keywords(opening)[:_TOPICS]),
-        "summary": f"Rehearsal: the user came about {subject(opening)}. The assistant answered {rounds} "
-        f"time{'' if rounds == 1 else 's'}. "
-        + (_END.get(end, "") if end else "")
-        + ("" if end in _END else "The conversation ended there."),
-        "issues": _issues(turns, kinds),
-    }
+    judgement = Judgement(
+        sentiment="positive" if score > 0.15 else "negative" if score < -0.15 else "neutral",
+        sentiment_score=score,
+        task_completed=solved,
+        quality=_quality(draws, solved=solved, curt=curt, useless=useless, rounds=rounds),
+        topics=keywords(opening)[:_TOPICS],
+        summary=f"Rehearsal: the user came about {subject(opening)}. The assistant answered {rounds} "
+        f"time{'' if rounds == 1 else 's'}. {_END.get(end, _NO_END) if end else _NO_END}",
+        issues=_issues(turns, kinds),
+    )
+    return read_exclusions(exclusions).applied(judgement)
 
 
 def _sentiment(draws: Draws, *, solved: bool, curt: bool, useless: int, gave_up: bool) -> float:
@@ -81,11 +83,10 @@ def _quality(draws: Draws, *, solved: bool, curt: bool, useless: int, rounds: in
     return round(max(0.0, min(100.0, points + draws.between(-8.0, 8.0))))
 
 
-def _issues(turns: Sequence[tuple[str, str]], kinds: Sequence[Kind | None]) -> list[dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _issues(turns: Sequence[tuple[Role, str]], kinds: Sequence[Kind | None]) -> tuple[Issue, ...]:
+    found: dict[str, Issue] = {}
     for (role, text), kind in zip(turns, kinds, strict=True):
         if role == "assistant" and kind in _ISSUES:
             title, severity = _ISSUES[kind]
-            evidence = text.removeprefix(MARK).strip()
-            found.setdefault(title, {"title": title, "severity": severity, "evidence": evidence})
-    return list(found.values())
+            found.setdefault(title, Issue(title, severity, text.removeprefix(MARK).strip()))
+    return tuple(sorted(found.values(), key=lambda issue: SEVERITIES.index(issue.severity)))

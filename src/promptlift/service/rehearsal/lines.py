@@ -1,4 +1,4 @@
-"""The lines that assistant and person speak in a rehearsal, and what kind a line is when it is met again."""
+"""The lines that assistant and person speak in a rehearsal, and what kind a line is when it is seen again."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ _ABOUT: Final = re.compile(
 
 
 def speak(kind: Kind, place: int, *, about: str = "this") -> str:
-    """Give a line of a kind.
+    """Return a line of a kind.
 
     Parameters
     ----------
     place
-        Which one; counted round.
+        Which one; counting starts over after the last.
     about
         What the conversation is about.
     """
@@ -143,18 +143,18 @@ def speak(kind: Kind, place: int, *, about: str = "this") -> str:
 
 @lru_cache(maxsize=4096)
 def known_line(text: str) -> tuple[Kind, int] | None:
-    """Give the kind and place of a line; ``None`` for one that is not from here."""
+    """Return the kind and place of a line; ``None`` for any other text."""
     return next(((kind, place) for piece, kind, place in _PIECES if piece in text), None)
 
 
 def kind_of(text: str) -> Kind | None:
-    """Give the kind of a line; ``None`` for one that is not from here."""
+    """Return the kind of a line; ``None`` for any other text."""
     line = known_line(text)
     return None if line is None else line[0]
 
 
 def subject(opening: str) -> str:
-    """Give what an opening is about, in words for the middle of a sentence."""
+    """Return what an opening is about, in words for the middle of a sentence."""
     words = keywords(opening)
     named = [found.lower() for found in _ABOUT.findall(opening[:_READ_CHARS])]
     word = next((one for one in named if one in words), words[0] if words else None)

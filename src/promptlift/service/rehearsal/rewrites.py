@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.service.llm.hostile_text import one_line
-from promptlift.service.optimizations.variant_checks import problems_of
+from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.rehearsal.words import keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from promptlift.service.optimizations.tasks import Failure
 
 __all__ = ["REWRITES", "Rewrite", "rewrite"]
 
@@ -170,14 +172,14 @@ _WISHES: Final = ("More conversations in which the person gets what they came fo
 _LISTED: Final = 5
 _SENTENCE: Final = re.compile(r"(?<=[.!?])[ \t]+")
 _PLAIN: Final = re.compile(r"[\w ,.'’\-/%]{3,120}")
-_COUNTED: Final = re.compile(r" \(\d+ of \d+ failures\)\Z")
 
 
 def rewrite(
     name: str,
     original: str,
     *,
-    records: Sequence[Mapping[str, object]],
+    failures: Sequence[Failure] = (),
+    intent: Mapping[str, Any] | None = None,
     avoid: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Rewrite a prompt by a strategy.
@@ -185,13 +187,15 @@ def rewrite(
     Parameters
     ----------
     name
-        The strategy; one that is not known is answered by one of the others, always the same.
+        Name of the strategy; an unknown one is answered by one of the others, always the same.
     original
         The whole prompt.
-    records
-        The data of the request: objective, intent, failures.
+    failures
+        What went wrong in logged conversations.
+    intent
+        What the owner wants to improve.
     avoid
-        Words that stand in logged conversations: sentences with them are not added.
+        Words of logged conversations: sentences with them are not added.
 
     Returns
     -------
@@ -202,10 +206,10 @@ def rewrite(
     topic = next(iter(keywords(original)), "this")
     given, general = (
         chosen.addition.replace("{topic}", topic_)
-        .replace("{failures}", _listed(failures))
+        .replace("{failures}", _listed(prevented))
         .replace("{wishes}", _listed(wishes))
-        for topic_, failures, wishes in (
-            (topic, _failures(records) or _FAILURES, _wishes(records) or _WISHES),
+        for topic_, prevented, wishes in (
+            (topic, _issues(failures) or _FAILURES, _wishes(intent or {}) or _WISHES),
             ("this", _FAILURES, _WISHES),
         )
     )
@@ -239,20 +243,16 @@ def _listed(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _failures(records: Sequence[Mapping[str, object]]) -> list[str]:
-    told = [str(record.get("text", "")) for record in records if record.get("kind") == "failure"]
-    # Titles of issues; a whole story of one conversation has no place in a prompt.
-    return _plain([_COUNTED.sub("", text) for text in told if _COUNTED.search(text)])
+def _issues(failures: Sequence[Failure]) -> list[str]:
+    """Titles of issues; the story of one conversation has no place in a prompt."""
+    return _plain([one.text for one in failures if one.count is not None])
 
 
-def _wishes(records: Sequence[Mapping[str, object]]) -> list[str]:
-    found: list[str] = []
-    for record in records:
-        if record.get("kind") != "intent":
-            continue
-        for value in record.values():
-            found += [str(one) for one in value] if isinstance(value, list) else [str(value)]
-    return _plain([one for one in found if one != "intent"])
+def _wishes(intent: Mapping[str, Any]) -> list[str]:
+    found: list[Any] = []
+    for _, value in sorted(intent.items()):
+        found += value if isinstance(value, list | tuple) else [value]
+    return _plain([one for one in found if isinstance(one, str)])
 
 
 def _plain(texts: Sequence[str]) -> list[str]:

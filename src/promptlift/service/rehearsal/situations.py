@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from promptlift.service.llm.hostile_text import read_records
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.words import keywords
+from promptlift.service.simulations.tasks import ScenarioDraft
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from promptlift.service.simulations.tasks import ScenariosRequest
 
 __all__ = ["write_situations"]
 
@@ -91,27 +93,24 @@ _SITUATIONS: Final = (
 )
 
 
-def write_situations(messages: Sequence[Mapping[str, str]], seed: int, wanted: int) -> list[dict[str, Any]]:
+def write_situations(request: ScenariosRequest, seed: int) -> list[ScenarioDraft]:
     """Write scenarios for a prompt.
 
     Parameters
     ----------
-    messages
-        A request for scenarios; the prompt and its objective stand in it as records.
-    wanted
-        How many.
+    seed
+        Seed of the run.
     """
-    records = read_records(messages)
-    content = _text(records, "prompt", "content")
-    topics = keywords(content, more=_text(records, "objective", "text", "content")) or _GENERAL
-    draws = Draws(seed, "scenarios", *(one["content"] for one in messages))
+    prompt = request.prompt
+    topics = keywords(prompt.content, more=prompt.objective or "") or _GENERAL
+    draws = Draws(seed, "scenarios", request.seed, prompt.content, prompt.objective or "", *request.titles)
     order = draws.shuffled([(situation, topic) for situation in _SITUATIONS for topic in topics])
-    return [_situation(*order[number % len(order)], topics, draws) for number in range(wanted)]
+    return [_situation(*order[number % len(order)], topics, draws) for number in range(request.wanted)]
 
 
 def _situation(
     situation: tuple[str, str, str], topic: str, topics: Sequence[str], draws: Draws
-) -> dict[str, str]:
+) -> ScenarioDraft:
     other = draws.one_of(topics)
     facts = {
         "it": _one(topic),
@@ -122,23 +121,15 @@ def _situation(
         "name": draws.one_of(_NAMES),
     }
     title, opening, goal = (text.format(**facts) for text in situation)
-    return {
-        "title": f"Rehearsal: {title}",
-        "opening": opening[:1].upper() + opening[1:] if draws.uniform() < 0.8 else opening,
-        "goal": f"{goal} You know: reference {facts['ref']}, {facts['day']}, {facts['date']}, "
+    return ScenarioDraft(
+        title=f"Rehearsal: {title}",
+        opening=opening[:1].upper() + opening[1:] if draws.uniform() < 0.8 else opening,
+        goal=f"{goal} You know: reference {facts['ref']}, {facts['day']}, {facts['date']}, "
         f"name {facts['name']}. You are satisfied when it is said clearly what is so now.",
-    }
-
-
-def _one(topic: str) -> str:
-    """One of several: ``refund`` for ``refunds``, as far as an ending tells."""
-    return (
-        topic[:-1]
-        if topic.endswith("s") and not topic.endswith(("ss", "us", "is", "ies", "ches", "shes"))
-        else topic
     )
 
 
-def _text(records: Sequence[Mapping[str, Any]], kind: str, *fields: str) -> str:
-    said = [one.get(field) for one in records if one.get("kind") == kind for field in fields]
-    return "\n".join(text for text in said if isinstance(text, str))
+def _one(topic: str) -> str:
+    """Return the singular, as far as an ending shows it: ``refund`` for ``refunds``."""
+    plural = topic.endswith("s") and not topic.endswith(("ss", "us", "is", "ies", "ches", "shes"))
+    return topic[:-1] if plural else topic

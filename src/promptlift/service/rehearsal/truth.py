@@ -1,4 +1,4 @@
-"""The made-up truth of a rehearsal: how able a text is, how hard a conversation, and what comes of both."""
+"""The made-up truth of a rehearsal: how able a text is, how hard a conversation, and how it ends."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Truth:
         self._read = lru_cache(maxsize=256)(self._carried)
 
     def ability(self, content: str) -> float:
-        """Give how able a text is, in logits: the marks of rewrites in it count, its words do not."""
+        """Return the ability of a text in logits: the marks of rewrites in it count, its words do not."""
         return self.base + sum(self.effects[name] for name in self._read(content))
 
     def chance(self, content: str, opening: str) -> float:
-        """Give the chance that a conversation with this text and opening succeeds, with a person who has time."""
+        """Return the chance that a conversation with this text and opening succeeds, given a patient person."""
         return 1.0 / (1.0 + math.exp(-(self.ability(content) + self._ease(opening))))
 
     def plan(self, content: str, opening: str) -> Plan:
@@ -86,7 +86,7 @@ class Truth:
         )
 
     def patience(self, description: str) -> int:
-        """Give how many useless answers a person takes before giving up."""
+        """Return the number of useless answers that a person accepts before giving up."""
         said = description.lower()
         extra = 1 if "patient" in said or "calm" in said else 0
         less = 1 if "hurry" in said or "leaves after" in said or "gives up after" in said else 0

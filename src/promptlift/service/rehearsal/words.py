@@ -57,7 +57,7 @@ _NO_NOUN: Final = ("ly", "ed", "ful", "able", "ible", "ous", "ive", "ize", "ise"
 
 @lru_cache(maxsize=4096)
 def keywords(text: str, *, more: str = "") -> tuple[str, ...]:
-    """Give up to twelve words that a text seems to be about, the most frequent first.
+    """Return up to twelve words that a text seems to be about, the most frequent first.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-"""The endpoints, one module a resource: read the request, call an action, write the answer."""
+"""The endpoints, one module for each resource: the action of every row in the table of endpoints."""
 
 from __future__ import annotations

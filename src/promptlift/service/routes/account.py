@@ -4,92 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.concurrency import run_in_threadpool
-
-from promptlift.schema.account import Account, Usage
+from promptlift.schema import endpoints
 from promptlift.schema.limits import PLANS
-from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
 from promptlift.service import clock
 from promptlift.service.actions.settings import merge
-from promptlift.service.routes import endpoint
-from promptlift.service.routes.http import answer, caller_of, read_body
 from promptlift.service.store import accounts, optimizations, usage
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
+    from promptlift.schema.settings import SettingsChange
     from promptlift.service.context import AppContext
-    from promptlift.service.store.accounts import Caller
+    from promptlift.service.routes.serve import Actions, ApiRequest
 
 
-def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
-    """Add the endpoints."""
-    _Account(context).add_to(endpoints)
+def actions(context: AppContext) -> Actions:
+    """Return the action of every endpoint of this module."""
+    account = _Account(context)
+    return {
+        endpoints.ACCOUNT_GET: account.get,
+        endpoints.USAGE_GET: account.usage,
+        endpoints.SETTINGS_GET: account.settings,
+        endpoints.SETTINGS_UPDATE: account.update_settings,
+    }
 
 
 class _Account:
     def __init__(self, context: AppContext) -> None:
         self._database = context.database
 
-    def add_to(self, endpoints: endpoint.Endpoints) -> None:
-        add = endpoint.add
-        add(
-            endpoints,
-            "GET",
-            "/account",
-            self.account,
-            answer=Account,
-            summary="The account",
-            operation="get_account",
-        )
-        add(
-            endpoints,
-            "GET",
-            "/usage",
-            self.usage,
-            answer=Usage,
-            summary="Usage of the billing period",
-            operation="get_usage",
-        )
-        add(
-            endpoints,
-            "GET",
-            "/settings",
-            self.settings,
-            answer=Settings,
-            summary="All settings",
-            operation="get_settings",
-        )
-        add(
-            endpoints,
-            "PATCH",
-            "/settings",
-            self.change,
-            answer=SettingsAnswer,
-            body=SettingsChange,
-            summary="Change settings",
-            operation="update_settings",
-        )
-
-    async def account(self, request: Request) -> Response:
-        return answer(await run_in_threadpool(self._account_view, caller_of(request)))
-
-    async def usage(self, request: Request) -> Response:
-        return answer(await run_in_threadpool(self._usage_view, caller_of(request)))
-
-    async def settings(self, request: Request) -> Response:
-        return answer(await run_in_threadpool(self._settings, caller_of(request)))
-
-    async def change(self, request: Request) -> Response:
-        body = await read_body(request, SettingsChange)
-        merged = await run_in_threadpool(self._change, caller_of(request), body.to_wire())
-        return answer({"success": True, "settings": merged})
-
-    def _account_view(self, caller: Caller) -> dict[str, Any]:
+    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         with self._database.read() as connection:
-            row = accounts.get(connection, caller.account_id)
-        plan = PLANS[caller.plan]
+            row = accounts.get(connection, request.caller.account_id)
+        plan = PLANS[request.caller.plan]
         return {
             "id": row.id,
             "name": row.name,
@@ -105,10 +50,10 @@ class _Account:
             "createdAt": clock.wire(row.created_at),
         }
 
-    def _usage_view(self, caller: Caller) -> dict[str, Any]:
+    def usage(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         now = clock.now()
         start, end = clock.billing_period(now)
-        plan, account_id = PLANS[caller.plan], caller.account_id
+        plan, account_id = PLANS[request.caller.plan], request.caller.account_id
         with self._database.read() as connection:
             return {
                 "period": {"start": clock.wire(start), "end": clock.wire(end)},
@@ -128,13 +73,14 @@ class _Account:
                 },
             }
 
-    def _settings(self, caller: Caller) -> dict[str, Any]:
+    def settings(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         with self._database.read() as connection:
-            return accounts.settings(connection, caller.account_id)
+            return accounts.settings(connection, request.caller.account_id)
 
-    def _change(self, caller: Caller, change: dict[str, Any]) -> dict[str, Any]:
+    def update_settings(self, request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
+        account_id = request.caller.account_id
         with self._database.write() as connection:
-            accounts.lock(connection, caller.account_id)
-            merged = merge(accounts.settings(connection, caller.account_id), change)
-            accounts.save_settings(connection, caller.account_id, merged)
-        return merged
+            accounts.lock(connection, account_id)
+            merged = merge(accounts.settings(connection, account_id), request.body.to_wire())
+            accounts.save_settings(connection, account_id, merged)
+        return {"success": True, "settings": merged}

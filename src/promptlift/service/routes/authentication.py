@@ -1,4 +1,4 @@
-"""What every request passes: the key, the request rate, and the shape of every failure."""
+"""Authentication, the request rate, and the one shape of every failure."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# A revoked key is refused at the latest so many seconds after it was revoked.
+# How long a revoked key may still be accepted.
 KEY_MEMORY_SECONDS = 1.0
 _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
 
 
 class KeyCache:
-    """Knows the callers of recently used keys, so that not every request asks the database."""
+    """Remember the callers of recently used keys, so that not every request queries the database."""
 
     def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
         self._database = database
@@ -48,7 +48,7 @@ class KeyCache:
         self._touched: dict[str, float] = {}
 
     async def caller(self, authorization: str | None) -> Caller:
-        """Give the caller of an ``Authorization`` header.
+        """Return the caller of an ``Authorization`` header.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class KeyCache:
         except DBAPIError as error:
             if not is_full_or_locked(error):
                 raise
-            unavailable(error)  # only logged: what reads can be answered all the same
+            unavailable(error)  # only logged: a request that only reads can still be answered
 
     @staticmethod
     def _refusal(message: str) -> ApiException:
@@ -127,7 +127,7 @@ class Authentication:
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            return  # nobody is there to be answered
+            return  # the client has gone
         except Exception as error:
             if started:
                 raise

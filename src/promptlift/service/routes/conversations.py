@@ -7,61 +7,39 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from starlette.concurrency import run_in_threadpool
 
-from promptlift.schema import limits
-from promptlift.schema.conversations import (
-    CONVERSATION_STATUSES,
-    Conversation,
-    ConversationCreate,
-    ConversationLookup,
-    ConversationUpdate,
-    LookupAnswer,
-)
-from promptlift.schema.insights import Insights, RegenerateAnswer
-from promptlift.schema.naming import LINKS, SCHEMES
-from promptlift.schema.pages import Page
+from promptlift.schema import endpoints, limits
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions import conversation_content, insights
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
 from promptlift.service.errors import ApiException, invalid, not_found
-from promptlift.service.routes import endpoint
-from promptlift.service.routes.http import Query, answer, caller_of, path_id, read_body
+from promptlift.service.routes.serve import Reply
 from promptlift.service.store import conversation_updates, conversations, prompts
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
+    from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
+    from promptlift.schema.queries import ConversationQuery, ConversationsQuery
     from promptlift.service.context import AppContext
+    from promptlift.service.routes.serve import Actions, ApiRequest
     from promptlift.service.store.tables import AnyRow
 
-# A transcript of this size is checked on a thread.
+# A transcript longer than this is checked on a thread.
 _LARGE = 32 * limits.KB
 
 
-_FLAG = {"type": "boolean"}
-_LISTING = (
-    endpoint.parameter("promptId", {"type": "string"}, "Only of this prompt (agentId in the agent scheme)"),
-    endpoint.parameter("agentId", {"type": "string"}, "The same in the agent scheme"),
-    endpoint.parameter("status", {"type": "string", "enum": list(CONVERSATION_STATUSES)}, "Only this status"),
-    endpoint.parameter("hasInsights", _FLAG, "Only with or without insights"),
-    endpoint.parameter(
-        "limit",
-        {"type": "integer", "minimum": 1, "maximum": limits.LIST_LIMIT_MAX},
-        "Items of a page",
-    ),
-    endpoint.parameter("offset", {"type": "integer", "minimum": 0}, "Items before the page"),
-    endpoint.parameter("includeInsights", _FLAG, "Beyond the specification: items carry insights"),
-    endpoint.parameter("includeContent", _FLAG, "Beyond the specification: items carry content"),
-)
-_WITH_INSIGHTS = (
-    endpoint.parameter("includeInsights", _FLAG, "Whether insights are in the answer; default true"),
-)
-
-
-def add_to(endpoints: endpoint.Endpoints, context: AppContext) -> None:
-    """Add the endpoints."""
-    _Conversations(context).add_to(endpoints)
+def actions(context: AppContext) -> Actions:
+    """Return the action of every endpoint of this module."""
+    room = _Conversations(context)
+    return {
+        endpoints.CONVERSATIONS_CREATE: room.create,
+        endpoints.CONVERSATIONS_LIST: room.list,
+        endpoints.CONVERSATIONS_GET: room.get,
+        endpoints.CONVERSATIONS_UPDATE: room.update,
+        endpoints.CONVERSATIONS_LOOKUP: room.lookup,
+        endpoints.CONVERSATIONS_INSIGHTS: room.insights,
+        endpoints.CONVERSATIONS_REGENERATE_INSIGHTS: room.regenerate,
+    }
 
 
 class _Conversations:
@@ -69,95 +47,18 @@ class _Conversations:
         self._context = context
         self._database = context.database
 
-    def add_to(self, endpoints: endpoint.Endpoints) -> None:
-        root, one = "/conversations", "/conversations/{id}"
-        add = endpoint.add
-        add(
-            endpoints,
-            "POST",
-            root,
-            self.create,
-            answer=Conversation,
-            status=201,
-            also=(200,),
-            body=ConversationCreate,
-            errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
-            summary="Log a conversation",
-            operation="create_conversation",
-        )
-        add(
-            endpoints,
-            "GET",
-            root,
-            self.list,
-            answer=Page[Conversation],
-            query=_LISTING,
-            summary="List conversations",
-            operation="list_conversations",
-        )
-        add(
-            endpoints,
-            "GET",
-            one,
-            self.get,
-            answer=Conversation,
-            query=_WITH_INSIGHTS,
-            summary="Get a conversation",
-            operation="get_conversation",
-        )
-        add(
-            endpoints,
-            "PATCH",
-            one,
-            self.update,
-            answer=Conversation,
-            body=ConversationUpdate,
-            errors=("INVALID_STATE",),
-            summary="Beyond the specification: replace the content or the status of a conversation",
-            operation="update_conversation",
-        )
-        for scheme in SCHEMES.values():
-            add(
-                endpoints,
-                "POST",
-                f"/{scheme.segment}/{{id}}/conversations/lookup",
-                self.lookup,
-                answer=LookupAnswer,
-                body=ConversationLookup,
-                summary="Beyond the specification: which of these conversations are there",
-                operation=f"lookup_conversations_of_{scheme.name}",
-            )
-        add(
-            endpoints,
-            "GET",
-            f"{one}/insights",
-            self.insights,
-            answer=Insights,
-            summary="Insights of a conversation",
-            operation="get_conversation_insights",
-        )
-        add(
-            endpoints,
-            "POST",
-            f"{one}/insights/regenerate",
-            self.regenerate,
-            answer=RegenerateAnswer,
-            summary="Judge a conversation again",
-            operation="regenerate_conversation_insights",
-        )
-
-    async def create(self, request: Request) -> Response:
-        body = await read_body(request, ConversationCreate, either=LINKS)
-        prompt_id, scheme = _link(body)
+    async def create(self, request: ApiRequest[ConversationCreate, None]) -> Reply:
+        body = request.body
+        prompt_id, link = _link(body)
         shape = await _shape(body.content)
         logged = await self._context.log.log(
             Entry(
-                caller=caller_of(request),
-                scheme=SCHEMES["agent" if scheme == "agentId" else "prompt"],
+                caller=request.caller,
+                scheme=SCHEMES["agent" if link == "agentId" else "prompt"],
                 prompt_id=prompt_id,
                 content=body.content,
                 shape=shape,
-                # unspecified: the status of a conversation that is logged without one. Logs are of what is over.
+                # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
                 status=body.status or "completed",
                 llm_model=body.llm_model,
                 company_name=body.company_name,
@@ -165,23 +66,21 @@ class _Conversations:
                 source_id=body.source_id,
             )
         )
+        content = {
+            "id": logged.id,
+            link: logged.prompt_id,
+            "status": logged.status,
+            "createdAt": clock.wire(logged.created_at),
+        }
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
-        return answer(
-            {
-                "id": logged.id,
-                scheme: logged.prompt_id,
-                "status": logged.status,
-                "createdAt": clock.wire(logged.created_at),
-            },
-            201 if logged.created else 200,
-        )
+        return Reply(content, 201 if logged.created else 200)
 
-    async def update(self, request: Request) -> Response:
-        body = await read_body(request, ConversationUpdate)
+    async def update(self, request: ApiRequest[ConversationUpdate, None]) -> dict[str, Any]:
+        body = request.body
         updated = await self._context.log.update(
             Update(
-                caller=caller_of(request),
-                conversation_id=path_id(request),
+                caller=request.caller,
+                conversation_id=request.id,
                 content=body.content,
                 shape=None if body.content is None else await _shape(body.content),
                 status=body.status,
@@ -190,109 +89,72 @@ class _Conversations:
             )
         )
         waits = self._context.jobs.waits_because
-        return answer(_item(updated.row, waits, with_insights=False, with_content=False))
+        return _item(updated.row, waits, with_insights=False, with_content=False)
 
-    async def lookup(self, request: Request) -> Response:
-        body = await read_body(request, ConversationLookup)
-        account_id, prompt_id = caller_of(request).account_id, path_id(request)
-        scheme = next(one for one in SCHEMES.values() if f"/{one.segment}/" in request.url.path)
+    def lookup(self, request: ApiRequest[ConversationLookup, None]) -> dict[str, Any]:
+        account_id = request.caller.account_id
+        with self._database.read() as connection:
+            if prompts.find(connection, account_id, request.id) is None:
+                raise not_found(request.scheme.noun)
+            rows = conversation_updates.lookup(
+                connection,
+                account_id,
+                request.id,
+                ids=request.body.ids or (),
+                source_ids=request.body.source_ids or (),
+            )
+            return {"data": [_known(row) for row in rows]}
 
-        def read() -> list[AnyRow]:
-            with self._database.read() as connection:
-                if prompts.find(connection, account_id, prompt_id) is None:
-                    raise not_found(scheme.noun)
-                return [
-                    *conversation_updates.lookup(
-                        connection,
-                        account_id,
-                        prompt_id,
-                        ids=body.ids or (),
-                        source_ids=body.source_ids or (),
-                    )
-                ]
+    def list(self, request: ApiRequest[None, ConversationsQuery]) -> dict[str, Any]:
+        query = request.query
+        with_insights, with_content = query.include_insights, query.include_content
+        with self._database.read() as connection:
+            rows, total = conversations.page(
+                connection,
+                request.caller.account_id,
+                prompt_id=query.linked_id,
+                status=query.status,
+                has_insights=query.has_insights,
+                with_insights=with_insights,
+                with_content=with_content,
+                limit=query.limit,
+                offset=query.offset,
+            )
+        waits = self._context.jobs.waits_because
+        return {
+            "data": [
+                _item(row, waits, with_insights=with_insights, with_content=with_content) for row in rows
+            ],
+            "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+        }
 
-        rows = await run_in_threadpool(read)
-        return answer({"data": [_known(row) for row in rows]})
+    def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
+        row = self._row(request)
+        waits, with_insights = self._context.jobs.waits_because, request.query.include_insights
+        item = _item(row, waits, with_insights=with_insights, with_content=True)
+        return {**item, "idempotencyKey": row.idempotency_key}
 
-    async def list(self, request: Request) -> Response:
-        query = Query(request)
-        limit, offset = query.page(limits.CONVERSATIONS_LIMIT_DEFAULT)
-        prompt_id = query.text("promptId") or query.text("agentId")
-        status = query.choice("status", CONVERSATION_STATUSES)
-        has_insights = query.flag("hasInsights")
-        with_insights = query.flag("includeInsights", default=False) or False
-        with_content = query.flag("includeContent", default=False) or False
-        query.check()
-        account_id = caller_of(request).account_id
-
-        def read() -> dict[str, Any]:
-            with self._database.read() as connection:
-                rows, total = conversations.page(
-                    connection,
-                    account_id,
-                    prompt_id=prompt_id,
-                    status=status,
-                    has_insights=has_insights,
-                    with_insights=with_insights,
-                    with_content=with_content,
-                    limit=limit,
-                    offset=offset,
-                )
-            waits = self._context.jobs.waits_because
-            return {
-                "data": [
-                    _item(row, waits, with_insights=with_insights, with_content=with_content) for row in rows
-                ],
-                "pagination": {"total": total, "limit": limit, "offset": offset},
-            }
-
-        return answer(await run_in_threadpool(read))
-
-    async def get(self, request: Request) -> Response:
-        query = Query(request)
-        with_insights = query.flag("includeInsights", default=True)
-        query.check()
-        row = await self._row(request)
-        return answer(
-            {
-                **_item(
-                    row,
-                    self._context.jobs.waits_because,
-                    with_insights=bool(with_insights),
-                    with_content=True,
-                ),
-                "idempotencyKey": row.idempotency_key,
-            }
-        )
-
-    async def insights(self, request: Request) -> Response:
-        row = await self._row(request)
+    def insights(self, request: ApiRequest[None, None]) -> orjson.Fragment:
+        row = self._row(request)
         if row.document is None:
             raise _not_judged(row)
-        return answer(orjson.Fragment(row.document))
+        return orjson.Fragment(row.document)
 
-    async def regenerate(self, request: Request) -> Response:
-        row = await self._row(request)
-        count = await run_in_threadpool(
-            lambda: insights.ask_again(self._context, row.account_id, conversation_id=row.id)
-        )
-        return answer({"success": True, "message": "The conversation will be judged again", "queued": count})
+    def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        row = self._row(request)
+        count = insights.ask_again(self._context, row.account_id, conversation_id=row.id)
+        return {"success": True, "message": "The conversation will be judged again", "queued": count}
 
-    async def _row(self, request: Request) -> AnyRow:
-        account_id, conversation_id = caller_of(request).account_id, path_id(request)
-
-        def read() -> AnyRow | None:
-            with self._database.read() as connection:
-                return conversations.find(connection, account_id, conversation_id)
-
-        row = await run_in_threadpool(read)
+    def _row(self, request: ApiRequest[Any, Any]) -> AnyRow:
+        with self._database.read() as connection:
+            row = conversations.find(connection, request.caller.account_id, request.id)
         if row is None:
             raise not_found("Conversation")
         return row
 
 
 async def _shape(text: str) -> conversation_content.Shape:
-    """Check a content; a large one on a thread, so that it holds up nobody else."""
+    """Check a transcript; a large one on a thread, so that the event loop stays free."""
     if len(text) > _LARGE:
         return await run_in_threadpool(conversation_content.accept, text)
     return conversation_content.accept(text)
@@ -344,7 +206,7 @@ def _item(
 
 
 def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
-    """Why insights are not there, or not yet; ``None`` when there is nothing to say."""
+    """Return why insights are missing or late; ``None`` when they are not."""
     if row.judging == "failed":
         return str(row.judge_problem)
     why = row.judge_problem or waits_because

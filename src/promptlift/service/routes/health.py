@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can answer requests: for load balancers, without a key."""
+"""Liveness and readiness for load balancers, without a key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 _LOG = logging.getLogger(__name__)
-# Nobody needs a key to ask, so the database is asked once for all who ask at a time.
+# These endpoints need no key, so concurrent requests share one query of the database.
 _MEMORY_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _NO_ANSWER = "The database does not answer"
@@ -47,7 +47,7 @@ def routes(database: Database) -> list[Route]:
 
 
 class _Readiness:
-    """Whether the database answers and has the tables that this process was started with."""
+    """Check that the database answers and has the tables that this process was started with."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
@@ -57,12 +57,12 @@ class _Readiness:
         self._asked_at = 0.0
 
     async def problem(self) -> str | None:
-        """Return what stands in the way of an answer; ``None`` when nothing does."""
+        """Return why requests cannot be answered; ``None`` when they can."""
         now = self._clock()
         if self._asking is None or (self._asking.done() and now - self._asked_at > _MEMORY_SECONDS):
             self._asked_at = now
             self._asking = asyncio.create_task(run_in_threadpool(self._ask))
-        # A database that hangs holds up one thread, however many ask and however often.
+        # A database that hangs blocks one thread, however many requests arrive.
         await asyncio.wait({self._asking}, timeout=_ANSWER_SECONDS)
         return self._asking.result() if self._asking.done() else _NO_ANSWER
 

@@ -1,11 +1,11 @@
-"""From requests to values and from values to answers: bodies, query parameters, JSON, errors."""
+"""Read and validate requests, and write answers: bodies, query parameters, JSON, errors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
-from pydantic import ValidationError as PydanticError
+import pydantic
 from starlette.responses import Response
 
 from promptlift.schema import limits
@@ -19,35 +19,36 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from promptlift.schema.model import RequestModel
+    from promptlift.schema.queries import QueryModel
     from promptlift.service.store.accounts import Caller
 
 Body = TypeVar("Body", bound="RequestModel")
+Query = TypeVar("Query", bound="QueryModel")
 
-# How much of a body that is too large is read and thrown away, so that the sender gets to see the answer.
+# How much of an oversized body is read and discarded, so that the sender still receives the answer.
 _DRAIN_BYTES = 16 * limits.BODY_BYTES
 _ID_CHARS = 64
-_OFFSET_MAX = 2**53
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer."""
+    """Return a JSON answer."""
     return Response(
         orjson.dumps(content), status_code=status, headers=dict(headers or {}), media_type="application/json"
     )
 
 
 def refuse(refusal: ApiException) -> Response:
-    """The answer of a refusal."""
+    """Return the answer that refuses a request."""
     return answer(refusal.body(), refusal.status, refusal.headers)
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sends the request; the gate has seen the key."""
+    """Return who sends the request; authentication has checked the key."""
     return cast("Caller", request.state.caller)
 
 
 def path_id(request: Request) -> str:
-    """The id in the path. What cannot be an id of ours becomes one that nothing has."""
+    """Return the id in the path; one that cannot be ours becomes empty, which nothing has."""
     value = str(request.path_params["id"])
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
@@ -60,7 +61,7 @@ async def read_body(
     Parameters
     ----------
     either
-        Names of which one is needed; told with the other problems when none is there.
+        Names of which one is required; a missing one is reported with the other problems.
     optional
         Whether no body is the same as an empty object.
 
@@ -76,9 +77,9 @@ async def read_body(
         _check_type(request)
     document = decode(raw)
     try:
-        # By the API's names only: Python's would be unknown fields to anybody else.
+        # Only the API's names are valid, not the Python names of the fields.
         return model.model_validate(document, by_alias=True, by_name=False)
-    except PydanticError as error:
+    except pydantic.ValidationError as error:
         missing = (
             {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
         )
@@ -195,67 +196,15 @@ def _message(error: ErrorDetails) -> str:
     return error["msg"]
 
 
-class Query:
-    """Query parameters, read one by one; all that is wrong is said at once by `check`."""
+def read_query(request: Request, model: type[Query]) -> Query:
+    """Read query parameters and validate them with their model; the last value of a repeated one counts.
 
-    def __init__(self, request: Request) -> None:
-        self._values = request.query_params
-        self._problems: dict[str, str] = {}
-
-    def text(self, name: str) -> str | None:
-        """A text, ``None`` when absent or empty."""
-        value = self._values.get(name) or None
-        if value is None:
-            return None
-        if "\x00" in value:
-            self._problems[name] = "must not contain a NUL character"
-            return None
-        if len(value) > limits.DESCRIPTION_CHARS:
-            self._problems[name] = f"must have at most {limits.DESCRIPTION_CHARS} characters"
-            return None
-        return value
-
-    def words(self, name: str, most: int) -> list[str]:
-        """Different words between commas, none when absent."""
-        given = (word.strip() for word in (self.text(name) or "").split(","))
-        words = list(dict.fromkeys(word for word in given if word))
-        if len(words) > most:
-            self._problems[name] = f"must have at most {most} entries"
-        return words
-
-    def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str | None:
-        """One of some words."""
-        value = self._values.get(name)
-        if value is None:
-            return default
-        if value not in allowed:
-            self._problems[name] = f"must be one of {', '.join(allowed)}"
-        return value
-
-    def flag(self, name: str, *, default: bool | None = None) -> bool | None:
-        """``true`` or ``false``."""
-        value = self._values.get(name)
-        if value is None:
-            return default
-        if value not in ("true", "false"):
-            self._problems[name] = "must be true or false"
-        return value == "true"
-
-    def page(self, default_limit: int) -> tuple[int, int]:
-        """``limit`` and ``offset``."""
-        limit = self._number("limit", default_limit, 1, limits.LIST_LIMIT_MAX)
-        return limit, self._number("offset", 0, 0, _OFFSET_MAX)
-
-    def _number(self, name: str, default: int, low: int, high: int) -> int:
-        value = self._values.get(name)
-        if value is None:
-            return default
-        if not value.isascii() or not value.isdecimal() or len(value) > 16 or not low <= int(value) <= high:
-            self._problems[name] = f"must be a whole number from {low} to {high}"
-            return default
-        return int(value)
-
-    def check(self) -> None:
-        """Refuse the request when a parameter was wrong."""
-        if self._problems:
-            raise invalid(self._problems)
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` with everything that is wrong.
+    """
+    try:
+        return model.model_validate(dict(request.query_params), by_alias=True, by_name=False)
+    except pydantic.ValidationError as error:
+        raise invalid(details_of(error.errors(include_url=False))) from None

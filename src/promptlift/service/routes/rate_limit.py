@@ -1,4 +1,4 @@
-"""The request rate of a plan: so many requests in every minute of the clock."""
+"""The request rate of a plan: a number of requests in each clock minute."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Pace:
 
     @property
     def exceeded(self) -> bool:
-        """Whether this request is one too many."""
+        """Whether this request is over the limit."""
         return self.count > self.limit
 
     @property
@@ -36,7 +36,7 @@ class Pace:
         return max(1, math.ceil((self.resets_at - self.now) / 1_000))
 
     def headers(self) -> dict[str, str]:
-        """Header fields that every answer carries; ``X-RateLimit-Reset`` is in seconds since 1970."""
+        """Rate-limit headers of every answer; ``X-RateLimit-Reset`` is in seconds since 1970."""
         fields = {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(max(0, self.limit - self.count)),

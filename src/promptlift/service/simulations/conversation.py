@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Final, Literal
 from promptlift.schema import limits
 from promptlift.schema.transcript import Message, Role, Transcript
 from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.hostile_text import plain_answer, storable_text
-from promptlift.service.simulations.conversation_request import (
-    PERSONA_TEMPERATURE,
-    PERSONA_TOKENS,
-    agent_messages,
-    persona_messages,
-    read_persona,
-)
+from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.simulations.tasks import PersonaMessage
 
 if TYPE_CHECKING:
-    from promptlift.service.llm.port import ChatModel
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import SimulationTasks
 
 __all__ = ["Ending", "Simulated", "simulate"]
 
@@ -62,7 +56,7 @@ class Simulated:
 
 
 def simulate(
-    model: ChatModel,
+    tasks: SimulationTasks,
     *,
     prompt: PromptText,
     content: str,
@@ -70,7 +64,6 @@ def simulate(
     scenario: Scenario,
     max_turns: int,
     seed: int,
-    agent_model: str | None = None,
 ) -> Simulated:
     """Hold one conversation.
 
@@ -80,8 +73,8 @@ def simulate(
     is not asked at all. The persona knows neither which text the assistant has nor that
     there is more than one.
 
-    An assistant that answers nothing said nothing: its message is empty, and the persona is told so. That is the
-    text's fault and no failure of the infrastructure. A persona that says nothing twice has left.
+    An assistant that answers nothing said nothing: its message is empty, and the persona sees that. That is the
+    text's fault and no failure of the infrastructure. A persona that says nothing twice has left the conversation.
 
     Parameters
     ----------
@@ -93,8 +86,6 @@ def simulate(
         Answers of the assistant at most, 1 or more.
     seed
         The same for both arms of a pair, so that the same words are answered by the same request.
-    agent_model
-        Name of the model that plays the assistant in the place of the prompt's own, as ``LlmSettings.agent_model``.
 
     Raises
     ------
@@ -103,15 +94,15 @@ def simulate(
     """
     if max_turns < 1:
         raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
-    talk = _Talk()
+    talk = _Conversation()
     talk.say("user", storable_text(scenario.opening))
     turns = 0
     while True:
-        talk.say("assistant", _agent(model, talk, prompt, content, agent_model))
+        talk.say("assistant", _agent(tasks, talk, prompt, content))
         turns += 1
         if max_turns == 1:
             return talk.ended("turns", turns)
-        said, is_last = _persona(model, talk, persona, scenario, seed)
+        said, is_last = _persona(tasks, talk, persona, scenario, seed)
         if turns == max_turns and not is_last:
             return talk.ended("turns", turns)
         if said:
@@ -121,7 +112,7 @@ def simulate(
 
 
 @dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """The conversation so far, within the limits of content."""
 
     said: list[tuple[Role, str]] = field(default_factory=list)
@@ -140,42 +131,31 @@ class _Talk:
         return Simulated(Transcript(messages=messages), turns, ending, self.tokens, self.calls)
 
 
-def _agent(model: ChatModel, talk: _Talk, prompt: PromptText, content: str, agent_model: str | None) -> str:
+def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> str:
     talk.calls += 1
     try:
-        answer = model.chat(
-            agent_messages(content, talk.said),
-            purpose="agent",
-            model=agent_model or prompt.llm_model,
-            temperature=prompt.temperature,
-            max_tokens=prompt.max_tokens,
-        )
+        answer = tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
     except LlmBadAnswer as error:
         talk.tokens += error.tokens
         return ""
     talk.tokens += answer.tokens
-    return plain_answer(answer.text)
+    return answer.value
 
 
 def _persona(
-    model: ChatModel, talk: _Talk, persona: Persona, scenario: Scenario, seed: int
-) -> tuple[str, bool]:
-    """Give the persona's message and whether it is the last one."""
-    messages = persona_messages(persona, scenario, talk.said, seed=seed)
+    tasks: SimulationTasks, talk: _Conversation, persona: Persona, scenario: Scenario, seed: int
+) -> PersonaMessage:
     for _ in range(PERSONA_TRIES):
         talk.calls += 1
         try:
-            answer = model.chat(
-                messages, purpose="persona", temperature=PERSONA_TEMPERATURE, max_tokens=PERSONA_TOKENS
-            )
+            answer = tasks.speak_as_persona(persona=persona, scenario=scenario, messages=talk.said, seed=seed)
         except LlmBadAnswer as error:
             talk.tokens += error.tokens
             continue
         talk.tokens += answer.tokens
-        said, is_last = read_persona(answer.text)
-        if said or is_last:
-            return said, is_last
-    return "", True
+        if answer.value.text or answer.value.is_last:
+            return answer.value
+    return PersonaMessage("", is_last=True)
 
 
 def _fitting(text: str, room: int) -> str:

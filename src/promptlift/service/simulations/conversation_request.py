@@ -1,4 +1,4 @@
-"""What the two sides of a simulated conversation are told, and how a persona ends it."""
+"""The requests to both sides of a simulated conversation, and how a persona ends it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def persona_messages(
 
 
 def read_persona(answer: str) -> tuple[str, bool]:
-    """Give what the persona says without the marker, and whether it ends the conversation.
+    """Read what the persona says without the marker, and whether it ends the conversation.
 
     The marker counts at the end of the message, decorated or not, and alone on a line: some models go on after it.
     """

@@ -1,17 +1,18 @@
-"""The people who talk with a prompt in a simulation: the built-in library, and how some are drawn."""
+"""The people who talk with a prompt in a simulation: the built-in library, and drawing from it."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Final
-
-from promptlift.service.simulations.persona_library import ENTRIES
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["BY_ID", "LIBRARY", "LIBRARY_PREFIX", "Persona", "draw"]
+__all__ = ["LIBRARY_PREFIX", "Persona", "draw", "library", "library_by_id"]
 
 LIBRARY_PREFIX: Final = "per_lib_"
 
@@ -27,7 +28,7 @@ class Persona:
     name
         For people.
     description
-        Tells a model how this person talks. An account's own persona is written by whoever holds a key: hostile text.
+        Describes to a model how this person talks. An account's own persona is written by a user: hostile text.
     """
 
     id: str
@@ -35,17 +36,24 @@ class Persona:
     description: str
 
 
-LIBRARY: Final[tuple[Persona, ...]] = tuple(
-    Persona(f"{LIBRARY_PREFIX}{slug}", name, description) for slug, name, description in ENTRIES
-)
-"""The built-in personas, in a fixed order."""
+@cache
+def library() -> tuple[Persona, ...]:
+    """Read the built-in personas, in a fixed order."""
+    text = resources.files(__package__).joinpath("personas.toml").read_text(encoding="utf-8")
+    return tuple(
+        Persona(f"{LIBRARY_PREFIX}{one['slug']}", one["name"], one["description"])
+        for one in tomllib.loads(text)["personas"]
+    )
 
-BY_ID: Final[dict[str, Persona]] = {persona.id: persona for persona in LIBRARY}
-"""The built-in personas by id."""
+
+@cache
+def library_by_id() -> dict[str, Persona]:
+    """Return the built-in personas by id."""
+    return {persona.id: persona for persona in library()}
 
 
 def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Persona]:
-    """Draw ``count`` personas: nobody twice before everybody was drawn once.
+    """Draw ``count`` personas: none twice before each was drawn once.
 
     Only ``rng.random()`` is used, whose sequence is the same in every version of Python.
 

@@ -19,10 +19,10 @@ import numpy as np
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
 from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
-from promptlift.service.llm.calls import Cancelled
-from promptlift.service.llm.failures import EndpointDown, LlmBadAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.store import simulations
 from promptlift.service.store.errors import SQLAlchemyError
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.insights.judge import Judge, Judgement
-    from promptlift.service.llm.calls import Calls
+    from promptlift.service.insights.judge import Judgement
     from promptlift.service.simulations.conversation import Simulated
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
 
-__all__ = ["LeaseLost", "ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
+__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -55,10 +55,6 @@ _Ended: TypeAlias = "tuple[dict[str, Any], PromptliftError | None]"
 
 class ModelGone(PromptliftError):
     """The model does not answer any more; the message says why."""
-
-
-class LeaseLost(PromptliftError):
-    """The run was stopped, or another process has it: this one may not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +82,8 @@ class Run:
 
     Attributes
     ----------
-    agent_model
-        Name of the model that plays the assistant, where it is not the prompt's own.
+    tasks
+        Whoever carries out the run's tasks: a language model, or the rehearsal.
     hold
         Counts model calls and tokens into the run inside a transaction, and says whether this process still has it.
     """
@@ -95,12 +91,10 @@ class Run:
     optimization_id: str
     account_id: str
     prompt: PromptText
-    calls: Calls
-    judge: Judge
+    tasks: SimulationTasks
     max_turns: int
     seed: int
     exclusions: str | None
-    agent_model: str | None
     hold: Callable[[Connection, int, int], bool]
     _counted: tuple[int, int] = (0, 0)
     _unanswered: int = 0
@@ -115,7 +109,7 @@ class Run:
             The run was stopped, or another process has it. Nothing of this transaction may be kept.
         """
         with self._lock:
-            counted = (self.calls.calls, self.calls.tokens)
+            counted = (self.tasks.calls, self.tasks.tokens)
             new = (counted[0] - self._counted[0], counted[1] - self._counted[1])
             self._counted = counted
         if not self.hold(connection, *new):
@@ -205,7 +199,7 @@ class SimulationPool:
         problem: PromptliftError | None = None
         try:
             simulated = simulate(
-                run.calls,
+                run.tasks,
                 prompt=run.prompt,
                 content=conversation.content,
                 persona=conversation.persona,
@@ -213,9 +207,8 @@ class SimulationPool:
                 max_turns=run.max_turns,
                 # The same for both arms: they talk to the same person.
                 seed=run.seed * 1_000_003 + conversation.cell,
-                agent_model=run.agent_model,
             )
-            judgement = run.judge.judge(
+            judgement = run.tasks.judge(
                 simulated.transcript, objective=run.prompt.objective, exclusions=run.exclusions
             )
         except Cancelled:

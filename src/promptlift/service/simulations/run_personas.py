@@ -1,10 +1,10 @@
-"""Who may talk in an optimization: the account's own personas and the library."""
+"""The personas of a run: the account's own and the library."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service.simulations.personas import LIBRARY, Persona
+from promptlift.service.simulations.personas import Persona, library
 from promptlift.service.store import personas
 
 if TYPE_CHECKING:
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["everybody", "named"]
+__all__ = ["all_personas", "named"]
 
 
-def everybody(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
-    """The account's own personas as they were at a time, and the library."""
-    return [*_own(connection, account_id, before), *LIBRARY]
+def all_personas(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
+    """Return the account's own personas as they were at a time, and the library."""
+    return [*_own(connection, account_id, before), *library()]
 
 
 def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
-    """The personas with these ids; those that there are not are left out."""
-    there = {persona.id: persona for persona in everybody(connection, account_id, before=before)}
+    """Return the personas with these ids; unknown ids are left out."""
+    there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
 
 

@@ -1,4 +1,4 @@
-"""What simulated people come with: openings and goals, from real conversations first and from a model where there are none."""
+"""The scenarios of simulated conversations: openings and goals, from real conversations first, then from a model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
-from promptlift.service.insights.turns import plain_words
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import LEXICON
+from promptlift.service.insights.lexicon.summary import request_of
+from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import one_line, storable_text
-from promptlift.service.simulations.scenarios_request import BATCH, ScenariosAnswer, scenarios_messages
+from promptlift.service.simulations.scenarios_request import BATCH
+from promptlift.service.simulations.tasks import ScenariosRequest
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.llm.port import ChatModel
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios_request import ScenarioAnswer
+    from promptlift.service.simulations.tasks import ScenarioDraft, SimulationTasks
 
 __all__ = [
     "FAILURE_WEIGHT",
@@ -42,7 +45,7 @@ OPENING_CHARS: Final = 4_000
 TITLE_CHARS: Final = 120
 GOAL_CHARS: Final = 600
 ASKED_CHARS: Final = 400
-TOPICS_TOLD: Final = 5
+TOPICS_NAMED: Final = 5
 
 # A conversation that failed is drawn this much more often than one that did not: a variant is to mend failures, and
 # still has to hold up where the original works.
@@ -51,7 +54,6 @@ FAILURE_WEIGHT: Final = 3.0
 # Answers in a row without one new scenario, after which the model is taken to have no more.
 POOR_ANSWERS: Final = 3
 
-_LEXICON_ASKED: Final = re.compile(r"\AAsked: “(.*?)”\.(?: |\Z)", re.DOTALL)
 _SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
 
 Source = Literal["conversation", "model"]
@@ -112,19 +114,23 @@ class Written:
     calls: int
 
 
-def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> Scenario | None:
+def from_conversation(
+    content_text: str, insights: Mapping[str, Any] | None, *, exclusions: str | None = None
+) -> Scenario | None:
     """Make a scenario of a logged conversation.
 
-    The opening is the first user message as it stands. The goal is the request part of the insights' summary with the
-    topics; without insights it is to get what the opening asks for. How the conversation ended is left out as far as
-    the summary lets it: the person of a simulation must not know.
+    The opening is the first user message as it stands. The goal is what the user asked for, with the topics: the first
+    sentence of a model's summary, or the request itself where the built-in analyser judged; without insights it is to
+    get what the opening asks for. How the conversation ended is left out, because the simulated person must not know.
 
     Parameters
     ----------
     content_text
         Content in either form.
     insights
-        ``summary``, ``topics`` and others as the API names them.
+        ``summary``, ``topics``, ``analyser`` and others as the API names them.
+    exclusions
+        Data and topics that must not appear in the goal, as the account's owner wrote them.
 
     Returns
     -------
@@ -133,10 +139,10 @@ def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> 
         cannot be read.
     """
     try:
-        messages = parse_content(content_text).messages
+        transcript = parse_content(content_text)
     except TranscriptError:
         return None
-    said = (message.content for message in messages if message.role == "user")
+    said = (message.content for message in transcript.messages if message.role == "user")
     opening = next((text for text in said if text.strip()), None)
     if opening is None or len(opening) > OPENING_CHARS or storable_text(opening) != opening:
         return None
@@ -145,20 +151,23 @@ def from_conversation(content_text: str, insights: Mapping[str, Any] | None) -> 
     topics = (
         [one_line(t, 60) for t in listed if isinstance(t, str)] if isinstance(listed, list | tuple) else []
     )
-    topics = [topic for topic in topics if topic][:TOPICS_TOLD]
+    topics = [topic for topic in topics if topic][:TOPICS_NAMED]
     title = topics[0] if topics else opening
-    return Scenario(
-        one_line(title, TITLE_CHARS), opening, _goal(known.get("summary"), topics), "conversation"
-    )
+    # The built-in analyser's summary quotes the request and adds the ending; only the request is wanted.
+    quotes = known.get("analyser") == LEXICON
+    asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
+    if asked is not None:
+        asked = read_exclusions(exclusions).clean(asked)
+    return Scenario(one_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
 def opening_key(opening: str) -> str:
-    """Give what two openings share when they count as the same: the words, without case and punctuation."""
+    """Return what equal openings share: their words, without case and punctuation."""
     return plain_words(opening).strip() or opening.strip()
 
 
 def weight_of(insights: Mapping[str, Any] | None) -> float:
-    """Give the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
+    """Return the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
     return FAILURE_WEIGHT if insights is not None and insights.get("taskCompleted") is False else 1.0
 
 
@@ -183,7 +192,7 @@ def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) 
 
 
 def write_scenarios(
-    model: ChatModel,
+    tasks: SimulationTasks,
     *,
     prompt: PromptText,
     count: int,
@@ -201,7 +210,7 @@ def write_scenarios(
     prompt
         Whose users the people are; only the original text is shown, never a variant.
     known
-        Scenarios there are already: real ones serve as examples, all titles are told.
+        Scenarios there are already: real ones serve as examples, all titles are listed.
     personas
         Kinds of people, for variety of the openings.
     seed
@@ -219,32 +228,32 @@ def write_scenarios(
     tokens = calls = poor = 0
     while len(written) < count:
         wanted = min(BATCH, count - len(written))
-        messages = scenarios_messages(
+        request = ScenariosRequest(
             prompt=prompt,
             wanted=wanted,
-            examples=[_told(s) for s in known if s.source == "conversation"],
+            examples=[scenario for scenario in known if scenario.source == "conversation"],
             titles=[scenario.title for scenario in (*known, *written)],
-            people=[(persona.name, persona.description) for persona in personas],
-            again=poor,
+            people=personas,
+            empty_answers=poor,
             seed=seed + calls,
         )
-        reason = "it wrote only openings that there were already, or none that can be used"
+        reason = "it wrote only openings that already existed or could not be used"
         fresh: list[Scenario] = []
         calls += 1
         try:
-            answer = model.chat(messages, purpose="scenarios", schema=ScenariosAnswer)
+            answer = tasks.write_scenarios(request)
         except LlmBadAnswer as error:
             tokens += error.tokens
             reason = str(error)
         else:
             tokens += answer.tokens
-            fresh = _usable(answer.parsed.scenarios, seen)[:wanted]
+            fresh = _usable(answer.value, seen)[:wanted]
             seen.update(opening_key(scenario.opening) for scenario in fresh)
             written += fresh
         poor = 0 if fresh else poor + 1
         if poor >= POOR_ANSWERS:
             raise ScenariosFailed(
-                f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row held "
+                f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row contained "
                 f"nothing new: {reason}. Log conversations with this prompt, or use a larger model.",
                 scenarios=tuple(written),
                 tokens=tokens,
@@ -253,32 +262,31 @@ def write_scenarios(
     return Written(tuple(written), tokens, calls)
 
 
-def _goal(summary: Any, topics: Sequence[str]) -> str:
-    parts = []
-    if isinstance(summary, str) and summary.strip():
-        quoted = _LEXICON_ASKED.match(summary)
-        first = _SENTENCE.match(summary.strip())
-        asked = quoted.group(1) if quoted else first.group() if first else summary
-        parts.append(f"Get what this person came for: {one_line(asked, ASKED_CHARS)}")
-    else:
-        parts.append("Get what the first message asks for, completely.")
+def _first_sentence(summary: Any) -> str | None:
+    """Return the part of a model's summary that says what was asked, which comes first in it."""
+    if not isinstance(summary, str) or not summary.strip():
+        return None
+    first = _SENTENCE.match(summary.strip())
+    return first.group() if first else summary
+
+
+def _goal(asked: str | None, topics: Sequence[str]) -> str:
+    parts = ["Get what the first message asks for, completely."]
+    if asked is not None:
+        parts = [f"Get what this person came for: {one_line(asked, ASKED_CHARS)}"]
     if topics:
         parts.append(f"It is about: {', '.join(topics)}.")
     return one_line(" ".join(parts), GOAL_CHARS)
 
 
-def _told(scenario: Scenario) -> dict[str, str]:
-    return {"title": scenario.title, "opening": scenario.opening, "goal": scenario.goal}
-
-
-def _usable(answers: Sequence[ScenarioAnswer], seen: set[str]) -> list[Scenario]:
+def _usable(drafts: Sequence[ScenarioDraft], seen: set[str]) -> list[Scenario]:
     found: dict[str, Scenario] = {}
-    for answer in answers:
-        opening = storable_text(answer.opening).strip()
-        goal = one_line(answer.goal, GOAL_CHARS)
+    for draft in drafts:
+        opening = storable_text(draft.opening).strip()
+        goal = one_line(draft.goal, GOAL_CHARS)
         key = opening_key(opening)
         if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
             continue
-        title = one_line(answer.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
+        title = one_line(draft.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
         found.setdefault(key, Scenario(title, opening, goal, "model"))
     return list(found.values())

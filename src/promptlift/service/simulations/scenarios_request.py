@@ -1,4 +1,4 @@
-"""What a model is told when it writes scenarios, and the answer that it may give."""
+"""The request in which a language model writes scenarios, and the shape of its answer."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from pydantic import BaseModel, BeforeValidator
 from promptlift.service.llm.hostile_text import data_block, one_line, storable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import ScenariosRequest
 
 __all__ = ["BATCH", "ScenarioAnswer", "ScenariosAnswer", "scenarios_messages"]
 
@@ -69,31 +67,9 @@ class ScenariosAnswer(BaseModel):
     scenarios: Annotated[list[ScenarioAnswer], BeforeValidator(_records)]
 
 
-def scenarios_messages(
-    *,
-    prompt: PromptText,
-    wanted: int,
-    examples: Sequence[Mapping[str, str]],
-    titles: Sequence[str],
-    people: Sequence[tuple[str, str]],
-    again: int,
-    seed: int,
-) -> list[dict[str, str]]:
-    """Write the two messages of one request.
-
-    Parameters
-    ----------
-    wanted
-        Scenarios to ask for.
-    examples
-        Real ones with title, opening and goal.
-    titles
-        Of all scenarios there are; the last ``TITLES_SHOWN`` are shown.
-    people
-        Name and description of kinds of people.
-    again
-        Answers in a row so far that held nothing new.
-    """
+def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
+    """Write the two messages of one request; the last ``TITLES_SHOWN`` titles are shown."""
+    prompt, titles = request.prompt, request.titles
     records: list[dict[str, Any]] = [
         {"kind": "prompt", "content": storable_text(prompt.content, PROMPT_CHARS)}
     ]
@@ -102,23 +78,29 @@ def scenarios_messages(
     records += [
         {
             "kind": "real situation",
-            **{name: storable_text(text, EXAMPLE_CHARS) for name, text in example.items()},
+            "title": storable_text(example.title, EXAMPLE_CHARS),
+            "opening": storable_text(example.opening, EXAMPLE_CHARS),
+            "goal": storable_text(example.goal, EXAMPLE_CHARS),
         }
-        for example in examples[:EXAMPLES_SHOWN]
+        for example in request.examples[:EXAMPLES_SHOWN]
     ]
     if titles:
         records.append(
             {"kind": "titles that exist", "titles": [one_line(t, 120) for t in titles[-TITLES_SHOWN:]]}
         )
     records += [
-        {"kind": "kind of person", "name": one_line(name, 100), "description": one_line(text, 300)}
-        for name, text in people[:PEOPLE_SHOWN]
+        {
+            "kind": "kind of person",
+            "name": one_line(persona.name, 100),
+            "description": one_line(persona.description, 300),
+        }
+        for persona in request.people[:PEOPLE_SHOWN]
     ]
-    block = data_block(records, seed=seed)
-    ask = f"Write {wanted} scenarios."
-    if again:
+    block = data_block(records, seed=request.seed)
+    ask = f"Write {request.wanted} scenarios."
+    if request.empty_answers:
         ask += " Your last answer held nothing new: leave the existing titles and openings behind and try other subjects."
     return [
-        {"role": "system", "content": _RULES.format(mark=block.mark, wanted=wanted)},
+        {"role": "system", "content": _RULES.format(mark=block.mark, wanted=request.wanted)},
         {"role": "user", "content": f"{block.text}\n\n{ask}"},
     ]

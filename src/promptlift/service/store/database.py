@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,12 +27,6 @@ _PRAGMAS = (
 )
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
-
-
-def _know_subseconds(connection: Any) -> None:
-    """Teach an SQLite before 3.42 ``unixepoch('subsec')``, which the job engine's tables use from Python 3.12 on."""
-    if sqlite3.sqlite_version_info < (3, 42):
-        connection.create_function("unixepoch", 1, lambda _unit: time.time())
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
@@ -83,7 +76,6 @@ class Database:
             @event.listens_for(engine, "connect")
             def prepare(connection: Any, _record: Any) -> None:
                 connection.isolation_level = None  # transactions are begun below, not by the driver's guess
-                _know_subseconds(connection)
                 for pragma in (*_PRAGMAS, f"PRAGMA synchronous={synchronous}"):
                     connection.execute(pragma)
 
@@ -93,23 +85,6 @@ class Database:
 
         else:
             event.listen(engine, "connect", _work_alone)
-        return engine
-
-    def engine_for_jobs(self) -> Engine:
-        """An engine of its own for the job engine, whose tables lie in the same database.
-
-        It begins its transactions itself, and relies on the driver for that.
-        """
-        engine = create_engine(self.url, **self._options())
-        if self.is_sqlite:
-
-            @event.listens_for(engine, "connect")
-            def prepare(connection: Any, _record: Any) -> None:
-                _know_subseconds(connection)
-                for pragma in _PRAGMAS:
-                    connection.execute(pragma)
-                connection.isolation_level = "IMMEDIATE"
-
         return engine
 
     def _options(self) -> dict[str, Any]:

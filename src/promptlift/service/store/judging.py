@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 
 from promptlift.service.store import conversation_counts
+from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
 if TYPE_CHECKING:
@@ -20,40 +21,14 @@ if TYPE_CHECKING:
 _AT_ONCE = 500
 
 
-# Waiting conversations are counted no further.
-MANY = 1_000
-
-
-def claim(connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
-    """Take waiting conversations for one job, oldest first.
-
-    Asked again with the same name it gives the same ones, so a job that was killed right after the claim goes on.
-    """
-    mine = list(
-        connection.scalars(
-            select(conversations.c.id)
-            .where(conversations.c.judging == "claimed", conversations.c.claimed_by == worker)
-            .order_by(conversations.c.seq)
-        )
-    )
-    if mine:
-        return mine
-    waiting = (
-        select(conversations.c.id)
-        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
-        .order_by(conversations.c.judge_after, conversations.c.seq)
-        .limit(limit)
-    )
-    if connection.dialect.name != "sqlite":
-        waiting = waiting.with_for_update(skip_locked=True)
-    taken = list(connection.scalars(waiting))
-    if taken:
-        connection.execute(
-            update(conversations)
-            .where(conversations.c.id.in_(taken))
-            .values(judging="claimed", claimed_by=worker, judge_after=now)
-        )
-    return taken
+LEASES = Leases(
+    conversations,
+    conversations.c.judging.in_(("pending", "claimed")),
+    due=conversations.c.judge_after,
+    free={"judging": "pending"},
+    claimed={"judging": "claimed"},
+)
+"""Of conversations that wait for insights."""
 
 
 def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
@@ -73,7 +48,7 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
         .where(
             conversations.c.id.in_(conversation_ids),
             conversations.c.judging == "claimed",
-            conversations.c.claimed_by == worker,
+            conversations.c.worker == worker,
         )
     ).all()
 
@@ -87,7 +62,7 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
     statement = select(conversations.c.id, conversations.c.generation).where(
         conversations.c.id.in_(ids),
         conversations.c.judging == "claimed",
-        conversations.c.claimed_by == worker,
+        conversations.c.worker == worker,
     )
     if connection.dialect.name != "sqlite":
         # In the order in which others lock conversations, so that nobody waits for each other.
@@ -100,7 +75,7 @@ def keep(connection: Connection, worker: str, rows: Sequence[dict[str, Any]]) ->
             connection.execute(
                 update(conversations)
                 .where(conversations.c.id.in_(names))
-                .values(judging="done", claimed_by=None, has_insights=True, judge_problem=None)
+                .values(judging="done", worker=None, has_insights=True, judge_problem=None)
             )
             connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
             connection.execute(insert(insights), kept)
@@ -128,11 +103,11 @@ def put_back(
         .where(
             conversations.c.id.in_(conversation_ids),
             conversations.c.judging == "claimed",
-            conversations.c.claimed_by == worker,
+            conversations.c.worker == worker,
         )
         .values(
             judging="pending",
-            claimed_by=None,
+            worker=None,
             judge_after=after,
             judge_attempts=conversations.c.judge_attempts + int(counts),
             judge_problem=problem,
@@ -147,9 +122,9 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
         .where(
             conversations.c.id == conversation_id,
             conversations.c.judging == "claimed",
-            conversations.c.claimed_by == worker,
+            conversations.c.worker == worker,
         )
-        .values(judging="failed", claimed_by=None, judge_problem=problem)
+        .values(judging="failed", worker=None, judge_problem=problem)
     )
 
 
@@ -172,7 +147,7 @@ def ask_again(
         .where(*wanted)
         .values(
             judging="pending",
-            claimed_by=None,
+            worker=None,
             generation=conversations.c.generation + 1,
             judge_after=now,
             judge_attempts=0,
@@ -194,41 +169,6 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequenc
         )
         .group_by(*of)
     ).all()
-
-
-def waiting(connection: Connection, *, now: int) -> int:
-    """How many conversations are due and claimed by nobody, counted no further than `MANY`."""
-    some = (
-        select(conversations.c.seq)
-        .where(conversations.c.judging == "pending", conversations.c.judge_after <= now)
-        .limit(MANY)
-    )
-    return int(connection.scalar(select(func.count()).select_from(some.subquery())) or 0)
-
-
-def claimants(connection: Connection) -> list[str]:
-    """Jobs that hold claimed conversations."""
-    statement = select(conversations.c.claimed_by).where(conversations.c.judging == "claimed").distinct()
-    return [name for name in connection.scalars(statement) if name is not None]
-
-
-def release_forgotten(connection: Connection, *, before: int) -> int:
-    """Take conversations away that were claimed before a time and are still not judged; gives how many."""
-    return connection.execute(
-        update(conversations)
-        .where(conversations.c.judging == "claimed", conversations.c.judge_after < before)
-        .values(judging="pending", claimed_by=None)
-    ).rowcount
-
-
-def release(connection: Connection, worker: str, conversation_id: str | None = None) -> int:
-    """Take conversations, or one of them, away from a job that did not judge them."""
-    wanted = [conversations.c.judging == "claimed", conversations.c.claimed_by == worker]
-    if conversation_id is not None:
-        wanted.append(conversations.c.id == conversation_id)
-    return connection.execute(
-        update(conversations).where(and_(*wanted)).values(judging="pending", claimed_by=None)
-    ).rowcount
 
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:

@@ -1,65 +1,109 @@
-"""Who works on which rows of a table, and until when that holds without a sign of life."""
+"""Which worker has which rows of a table."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, true, update
+
+from promptlift.service.store.tables import workers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Table
 
 __all__ = ["Leases"]
 
+# Ids of one statement: databases bound the number of its parameters.
+_AT_ONCE = 500
+
 
 class Leases:
-    """The work of one table.
+    """The rows of one table that are worked on in the background.
 
     Parameters
     ----------
     table
-        With the columns ``id``, ``seq`` (oldest first), ``worker`` and ``lease_until``.
+        With the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty where nobody has the row.
     at_work
-        True for rows that somebody has to work on.
+        True for rows that are to be worked on, claimed or not.
+    due
+        Column with the time before which a row is not claimed; the rows come in its order. ``None`` when they are always
+        due.
+    free, claimed
+        Values of other columns that tell rows that nobody has from those that a worker has, for an index to find them
+        by. They are set when a row is claimed and released.
     """
 
-    def __init__(self, table: Table, at_work: ColumnElement[bool]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        at_work: ColumnElement[bool],
+        *,
+        due: ColumnElement[int] | None = None,
+        free: Mapping[str, Any] | None = None,
+        claimed: Mapping[str, Any] | None = None,
+    ) -> None:
         self._table = table
         self._at_work = at_work
+        self._due = due
+        self._free = dict(free or {})
+        self._claimed = dict(claimed or {})
 
-    def _free(self, now: int) -> tuple[ColumnElement[bool], ...]:
-        return (self._at_work, func.coalesce(self._table.c.lease_until, 0) < now)
+    def _is_free(self, now: int) -> tuple[ColumnElement[bool], ...]:
+        known = self._are(self._free) or (self._at_work, self._table.c.worker.is_(None))
+        return (*known, true() if self._due is None else self._due <= now)
 
-    def _of(self, worker: str, ids: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
-        return (self._at_work, self._table.c.worker == worker, self._table.c.id.in_(ids))
+    def _is_claimed(self) -> tuple[ColumnElement[bool], ...]:
+        return (*(self._are(self._claimed) or (self._at_work,)), self._table.c.worker.is_not(None))
+
+    def _are(self, values: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
+        return tuple(self._table.c[name] == value for name, value in values.items())
 
     def waiting(self, connection: Connection, *, now: int) -> bool:
-        """Whether there is a row that nobody works on."""
-        return connection.scalar(select(self._table.c.id).where(*self._free(now)).limit(1)) is not None
+        """Whether there is a row that is due and that nobody has."""
+        return connection.scalar(select(self._table.c.id).where(*self._is_free(now)).limit(1)) is not None
 
-    def claim(self, connection: Connection, worker: str, *, limit: int, now: int, until: int) -> list[str]:
-        """Take rows that nobody works on; the oldest first."""
+    def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
+        """Take rows that are due and that nobody has; the oldest first."""
         table = self._table
-        free = select(table.c.id).where(*self._free(now)).order_by(table.c.seq).limit(limit)
+        order = (table.c.seq,) if self._due is None else (self._due, table.c.seq)
+        free = select(table.c.id).where(*self._is_free(now)).order_by(*order).limit(limit)
         ids = list(connection.scalars(free.with_for_update(skip_locked=True)))
         if ids:
-            mine = {"worker": worker, "lease_until": until}
-            connection.execute(update(table).where(table.c.id.in_(ids)).values(mine))
+            values = {"worker": worker, **self._claimed}
+            connection.execute(update(table).where(table.c.id.in_(ids)).values(values))
         return ids
 
-    def renew(self, connection: Connection, worker: str, ids: Sequence[str], *, until: int) -> None:
-        """Say that this process still works on these."""
-        connection.execute(update(self._table).where(*self._of(worker, ids)).values(lease_until=until))
+    def release(self, connection: Connection, worker: str, ids: Sequence[str] | None = None) -> int:
+        """Release what a worker has, or some of it, and return the number of rows."""
+        mine = (*self._is_claimed(), self._table.c.worker == worker)
+        if ids is None:
+            return self._set_free(connection, *mine)
+        return sum(
+            self._set_free(connection, *mine, self._table.c.id.in_(ids[at : at + _AT_ONCE]))
+            for at in range(0, len(ids), _AT_ONCE)
+        )
 
-    def release(self, connection: Connection, worker: str | None = None) -> None:
-        """Give back what a process took; everything when no process is named."""
-        wanted = [self._at_work]
-        if worker is not None:
-            wanted.append(self._table.c.worker == worker)
-        connection.execute(update(self._table).where(*wanted).values(worker=None, lease_until=0))
+    def release_orphans(self, connection: Connection) -> int:
+        """Release the rows of workers that do not live any more and return their number."""
+        return self._set_free(
+            connection, *self._is_claimed(), self._table.c.worker.not_in(select(workers.c.id))
+        )
+
+    def _set_free(self, connection: Connection, *which: ColumnElement[bool]) -> int:
+        table = self._table
+        # In the order in which others lock rows, so that nobody waits in a circle.
+        found = select(table.c.id).where(*which).order_by(table.c.seq).with_for_update()
+        ids = list(connection.scalars(found))
+        for at in range(0, len(ids), _AT_ONCE):
+            some = table.c.id.in_(ids[at : at + _AT_ONCE])
+            connection.execute(update(table).where(some).values({"worker": None, **self._free}))
+        return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
-        """Which of these this process may go on with: still to be worked on, and still its own."""
-        return set(connection.scalars(select(self._table.c.id).where(*self._of(worker, ids))))
+        """Return which of these a worker may go on with: still to be worked on, and still its own."""
+        table = self._table
+        mine = (self._at_work, table.c.worker == worker, table.c.id.in_(ids))
+        return set(connection.scalars(select(table.c.id).where(*mine)))

@@ -33,9 +33,7 @@ LEASES = Leases(optimizations, optimizations.c.status == "running")
 
 def add(connection: Connection, values: dict[str, Any]) -> None:
     """Add an optimization."""
-    connection.execute(
-        insert(optimizations).values(model_calls=0, tokens=0, worker=None, lease_until=0, **values)
-    )
+    connection.execute(insert(optimizations).values(model_calls=0, tokens=0, worker=None, **values))
 
 
 def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:

@@ -126,7 +126,8 @@ conversations = Table(
     # How insights come to be: pending, claimed, done or failed; `generation` counts how often they were asked for.
     Column("judging", String(10), nullable=False),
     Column("generation", Integer, nullable=False),
-    Column("claimed_by", String(100)),
+    # The worker that has it; only where it is claimed.
+    Column("worker", String(100)),
     Column("judge_after", BigInteger, nullable=False),
     Column("judge_attempts", Integer, nullable=False),
     Column("judge_problem", Text),
@@ -336,9 +337,8 @@ optimizations = Table(
     Column("stop_reason", Text),
     Column("model_calls", BigInteger, nullable=False),
     Column("tokens", BigInteger, nullable=False),
-    # Which process runs it, and until when that holds without a sign of life.
+    # The worker that runs it.
     Column("worker", String(100)),
-    Column("lease_until", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("started_at", BigInteger),
     Column("completed_at", BigInteger),
@@ -434,9 +434,8 @@ deployments = Table(
     Column("applied_at", BigInteger),
     Column("rolled_back_at", BigInteger),
     Column("reason", Text),
-    # Which process runs its regression test, and until when that holds without a sign of life.
+    # The worker that runs its regression test.
     Column("worker", String(100)),
-    Column("lease_until", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
@@ -477,4 +476,24 @@ actions = Table(
     Column("created_at", BigInteger, nullable=False),
     Index("ix_actions_account_id_seq", "account_id", "seq"),
     Index("ix_actions_prompt_id_seq", "prompt_id", "seq"),
+)
+
+# Who works in the background. Rows name their worker; one that is not here any more has lost them.
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    # Until when it is taken for living without another sign of life.
+    Column("lease_until", BigInteger, nullable=False),
+    # Why rows wait that it could work on.
+    Column("problem", Text),
+)
+
+# Work that one worker at a time does for all, for as long as it lives: its name, and who has it.
+singleton_jobs = Table(
+    "singleton_jobs",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("worker", String(100)),
 )

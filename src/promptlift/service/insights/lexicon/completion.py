@@ -46,7 +46,7 @@ LAST_SENTIMENT: Final = 0.5  # times the VADER compound of the user's last turn
 
 
 def completion_score(signals: Signals) -> float:
-    """Give the guess as a number from 0 to 1; not a probability, only an order."""
+    """Return a score from 0 to 1 that orders conversations; it is not a probability."""
     points = START + LAST_SENTIMENT * signals.last_sentiment
     points += sum(value for name, value in POINTS.items() if getattr(signals, name) is not None)
     if signals.assistant_turns == 0:

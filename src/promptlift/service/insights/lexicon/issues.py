@@ -32,7 +32,7 @@ TITLES: Final[dict[str, tuple[str, Severity]]] = {
 
 
 def find_issues(signals: Signals) -> tuple[Issue, ...]:
-    """Give the issues, worst first, each with a quotation of at most ``EVIDENCE_CHARS`` characters."""
+    """Return the issues, worst first, each with a quotation of at most ``EVIDENCE_CHARS`` characters."""
     found = [
         Issue(title, severity, shorten_middle(" ".join(evidence.split()), EVIDENCE_CHARS))
         for name, (title, severity) in TITLES.items()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import JudgeFailed, Judgement
+from promptlift.service.insights.judge import LEXICON, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon.completion import COMPLETED_FROM, completion_score
 from promptlift.service.insights.lexicon.issues import WEIGHTS, find_issues
 from promptlift.service.insights.lexicon.signals import Signals, notice
@@ -78,7 +78,7 @@ class LexiconJudge:
     always gets the same judgement. The objective is not used.
     """
 
-    analyser: Final = "lexicon"
+    analyser: Final = LEXICON
 
     def judge(
         self,

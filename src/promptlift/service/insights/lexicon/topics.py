@@ -103,7 +103,7 @@ _COMMON: Final = _words(
 
 
 def find_topics(turns: Sequence[Turn], *, excluded: Collection[str] = ()) -> tuple[str, ...]:
-    """Give up to ``TOPICS_MAX`` topics, the most mentioned first.
+    """Return up to ``TOPICS_MAX`` topics, the most mentioned first.
 
     Parameters
     ----------

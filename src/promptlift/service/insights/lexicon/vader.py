@@ -21,7 +21,7 @@ _OTHER_MODIFIERS: Final = frozenset({"least", "never", "no", "so", "this", "with
 
 @cache
 def vader() -> Vader:
-    """The analyser of this process; the first call reads the word list."""
+    """Return the analyser of this process; the first call reads the word list."""
     return Vader()
 
 

@@ -1,0 +1,45 @@
+"""Endpoints of the account, its usage and its settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.api.group import Group
+from promptlift.schema import endpoints
+from promptlift.schema.settings import Settings, SettingsChange
+
+if TYPE_CHECKING:
+    from promptlift.schema.account import Account, Usage
+
+
+class SettingsGroup(Group):
+    """Settings of the account."""
+
+    def get(self) -> Settings:
+        """Return all settings."""
+        return self._send(endpoints.SETTINGS_GET)
+
+    def update(
+        self, *, general: dict[str, Any] | None = None, optimization: dict[str, Any] | None = None
+    ) -> Settings:
+        """Update the given fields, nested as in the API, and return all settings."""
+        values = {"general": general, "optimization": optimization}
+        given = {name: value for name, value in values.items() if value is not None}
+        body = self._body(SettingsChange, given)
+        return self._send(endpoints.SETTINGS_UPDATE, body=body).settings
+
+
+class AccountGroup(Group):
+    """The account."""
+
+    def get(self) -> Account:
+        """Return the account and its plan."""
+        return self._send(endpoints.ACCOUNT_GET)
+
+
+class UsageGroup(Group):
+    """Usage against the plan."""
+
+    def get(self) -> Usage:
+        """Return usage of the current billing period."""
+        return self._send(endpoints.USAGE_GET)

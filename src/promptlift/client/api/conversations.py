@@ -1,0 +1,101 @@
+"""Endpoints of conversations and their insights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.api.group import Group
+from promptlift.client.transport import query
+from promptlift.schema import endpoints
+from promptlift.schema.conversations import (
+    Conversation,
+    ConversationCreate,
+    ConversationLookup,
+    ConversationUpdate,
+    LookupAnswer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.insights import Insights, RegenerateAnswer
+    from promptlift.schema.pages import Page
+
+
+class Conversations(Group):
+    """Conversations and their insights."""
+
+    def create(self, *, prompt_id: str, content: str, **fields: Any) -> Conversation:
+        """Log one conversation.
+
+        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key. Only with an idempotency key is the request
+        repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
+        """
+        values = {"prompt_id": prompt_id, "content": content, **fields}
+        body = self._body(ConversationCreate, values)
+        body[self._scheme.link] = body.pop("promptId")
+        return self._send(endpoints.CONVERSATIONS_CREATE, body=body)
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        has_insights: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        include_insights: bool | None = None,
+        include_content: bool | None = None,
+    ) -> Page[Conversation]:
+        """Return one page of conversations, newest first.
+
+        ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
+        """
+        params = query(
+            **{self._scheme.link: prompt_id},
+            status=status,
+            hasInsights=has_insights,
+            limit=limit,
+            offset=offset,
+            includeInsights=include_insights,
+            includeContent=include_content,
+        )
+        return self._send(endpoints.CONVERSATIONS_LIST, params=params)
+
+    def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
+        """Return one conversation with its content."""
+        params = query(includeInsights=include_insights)
+        return self._send(endpoints.CONVERSATIONS_GET, conversation_id, params=params)
+
+    def update(self, conversation_id: str, **fields: Any) -> Conversation:
+        """Replace the content or the status of a conversation. The embedded service offers it.
+
+        ``fields`` may be content, status, source_id and if_content_hash: the SHA-256 of the content that is to be replaced;
+        the update is refused when it is another by now. A new content is judged anew.
+        """
+        body = self._body(ConversationUpdate, fields)
+        return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, body=body)
+
+    def lookup(
+        self,
+        prompt_id: str,
+        *,
+        ids: Sequence[str] | None = None,
+        source_ids: Sequence[str] | None = None,
+    ) -> LookupAnswer:
+        """Find which of these conversations a prompt has, up to 500 of each kind. The embedded service offers it.
+
+        At most nine come for one source id, the newest.
+        """
+        given = {"ids": ids, "source_ids": source_ids}
+        values = {name: list(some) for name, some in given.items() if some is not None}
+        body = self._body(ConversationLookup, values)
+        return self._send(endpoints.CONVERSATIONS_LOOKUP, prompt_id, body=body)
+
+    def insights(self, conversation_id: str) -> Insights:
+        """Return the insights view of one conversation."""
+        return self._send(endpoints.CONVERSATIONS_INSIGHTS, conversation_id)
+
+    def regenerate_insights(self, conversation_id: str) -> RegenerateAnswer:
+        """Derive the insights of one conversation again."""
+        return self._send(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)

@@ -1,0 +1,107 @@
+"""Endpoints of optimizations, their variants and their simulated conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.client.api.group import Group
+from promptlift.client.transport import query
+from promptlift.schema import endpoints
+from promptlift.schema.optimizations import (
+    ApplyAnswer,
+    ApplyRequest,
+    Optimization,
+    OptimizationCreate,
+    StopAnswer,
+    StopRequest,
+    Variant,
+)
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from promptlift.schema.pages import Page
+    from promptlift.schema.simulations import Simulation
+
+
+class Optimizations(Group):
+    """Optimizations: trigger, read, apply, stop."""
+
+    def create(self, *, prompt_id: str, **fields: Any) -> Optimization:
+        """Start an optimization. The request is never repeated after a failure.
+
+        ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
+        and, an offer of the embedded service, seed. ``Workspace.optimize`` also waits for the end.
+        """
+        body = self._body(OptimizationCreate, {"prompt_id": prompt_id, **fields})
+        body[self._scheme.link] = body.pop("promptId")
+        return self._send(endpoints.OPTIMIZATIONS_CREATE, body=body)
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Optimization]:
+        """Return one page of optimizations, newest first.
+
+        ``offset`` is an offer of the embedded service, and so is ``pagination`` in the answer. Others have neither:
+        ``Workspace.optimizations`` reads as much as can be had.
+        """
+        params = query(**{self._scheme.link: prompt_id}, status=status, limit=limit, offset=offset)
+        return self._send(endpoints.OPTIMIZATIONS_LIST, params=params)
+
+    def get(self, optimization_id: str) -> Optimization:
+        """Return one optimization with its results."""
+        return self._send(endpoints.OPTIMIZATIONS_GET, optimization_id)
+
+    def variants(self, optimization_id: str) -> Page[Variant]:
+        """Return all variants of an optimization; the original is one of them."""
+        return self._send(endpoints.OPTIMIZATIONS_VARIANTS, optimization_id)
+
+    def simulations(
+        self,
+        optimization_id: str,
+        *,
+        variant_id: str | None = None,
+        stage: str | None = None,
+        task_completed: bool | None = None,
+        include_content: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Simulation]:
+        """Return one page of the simulated conversations. The embedded service offers it; others may not."""
+        params = query(
+            variantId=variant_id,
+            stage=stage,
+            taskCompleted=task_completed,
+            includeContent=include_content,
+            limit=limit,
+            offset=offset,
+        )
+        return self._send(endpoints.OPTIMIZATIONS_SIMULATIONS, optimization_id, params=params)
+
+    def apply(
+        self,
+        optimization_id: str,
+        *,
+        variant_id: str | None = None,
+        if_version_id: str | None = None,
+        note: str | None = None,
+    ) -> ApplyAnswer:
+        """Make a variant the current version of the prompt: the winner, or the given one.
+
+        ``if_version_id`` and ``note`` are an offer of the embedded service: it refuses when another version is current by
+        now, and keeps the note with the action.
+        """
+        fields = {"variant_id": variant_id, "if_version_id": if_version_id, "note": note}
+        body = self._body(ApplyRequest, {name: value for name, value in fields.items() if value is not None})
+        return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, body=body)
+
+    def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
+        """Stop an optimization; what was measured stays."""
+        fields = {"reason": reason, "note": note}
+        body = self._body(StopRequest, {name: value for name, value in fields.items() if value is not None})
+        return self._send(endpoints.OPTIMIZATIONS_STOP, optimization_id, body=body)

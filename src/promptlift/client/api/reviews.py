@@ -1,0 +1,52 @@
+"""Endpoints of reviews and actions, which the embedded service offers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.client.api.group import Group
+from promptlift.client.transport import query
+from promptlift.schema import endpoints
+from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
+from promptlift.schema.reviews import ReviewUpdate, VariantReview
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from promptlift.schema.pages import Page
+
+
+class Reviews(Group):
+    """Reviews of variants. The embedded service offers them; others may not."""
+
+    def get(self, optimization_id: str) -> Page[VariantReview]:
+        """Return the reviews of the variants of an optimization."""
+        return self._send(endpoints.REVIEWS_GET, optimization_id)
+
+    def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
+        """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; what is not given stays."""
+        body = self._body(ReviewUpdate, {"variant_id": variant_id, **fields})
+        return self._send(endpoints.REVIEWS_UPDATE, optimization_id, body=body)
+
+
+class Actions(Group):
+    """The log of actions. The embedded service offers it; others may not."""
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        optimization_id: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Action]:
+        """Return one page of actions, newest first."""
+        params = query(
+            **{self._scheme.link: prompt_id}, optimizationId=optimization_id, limit=limit, offset=offset
+        )
+        return self._send(endpoints.ACTIONS_LIST, params=params)
+
+    def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
+        """Restore the text from before an action, byte for byte."""
+        body = self._body(UndoRequest, {} if note is None else {"note": note})
+        return self._send(endpoints.ACTIONS_UNDO, action_id, body=body)

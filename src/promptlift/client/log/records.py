@@ -1,0 +1,303 @@
+"""Check the records that a user wants to log, and give each an idempotency key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.errors import TranscriptError
+from promptlift.schema import limits
+from promptlift.schema.conversations import CONVERSATION_STATUSES
+from promptlift.schema.transcript import looks_structured, parse_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Field of a record to its other names. Records may come from JSON, from Python or from a reading of a file.
+_NAMES: Final = {
+    "content": ("content",),
+    "messages": ("messages",),
+    "metadata": ("metadata",),
+    "status": ("status",),
+    "llm_model": ("llm_model", "llmModel"),
+    "company_name": ("company_name", "companyName"),
+    "idempotency_key": ("idempotency_key", "idempotencyKey"),
+    "source_id": ("source_id", "sourceId"),
+}
+
+# Where structured content keeps the id of its source.
+SOURCE_FIELD: Final = "sourceId"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRecord:
+    """A record that was not logged, and why.
+
+    Attributes
+    ----------
+    index
+        Its place in what was handed over, from 0.
+    source
+        File and line, when it was read from a file; else ``record`` and the index.
+    """
+
+    index: int
+    source: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record that is ready to be sent.
+
+    Attributes
+    ----------
+    content, status
+        What the body says; ``status`` is ``None`` when it says nothing.
+    source_id
+        The conversation's id in the tool that it comes from, if it has one.
+    """
+
+    index: int
+    source: str
+    key: str
+    body: bytes
+    content: str
+    status: str | None
+    source_id: str | None
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of the content, as the service has it."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+
+class RecordRefused(Exception):
+    """A record that cannot be logged. The message says why and what to do."""
+
+
+def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgoing | FailedRecord]:
+    """Check every record and make its body.
+
+    A record is a mapping with ``content`` or ``messages``, or an object with ``content`` and a ``fingerprint``
+    (a conversation of :func:`promptlift.transcripts.read`). A record without an idempotency key gets one that is the
+    same whenever the same conversation is logged for the same prompt; identical conversations of one call are numbered to
+    tell them apart.
+
+    Parameters
+    ----------
+    link
+        Field that names the prompt on the wire.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    for index, record in enumerate(records):
+        source = _source(record, index)
+        try:
+            yield _outgoing(record, index, source, seen, prompt_id=prompt_id, link=link)
+        except RecordRefused as refusal:
+            yield FailedRecord(index, source, str(refusal))
+
+
+def _source(record: Any, index: int) -> str:
+    file, line = getattr(record, "file", None), getattr(record, "line", None)
+    if isinstance(file, str) and file:
+        return file if line is None else f"{file}:{line}"
+    return f"record {index}"
+
+
+def _outgoing(
+    record: Any, index: int, source: str, seen: Counter[tuple[str, str]], *, prompt_id: str, link: str
+) -> Outgoing:
+    if not isinstance(record, Mapping) and not hasattr(record, "content"):
+        raise RecordRefused(
+            f"a {type(record).__name__} is no conversation; give a dict with content or messages"
+        )
+    content = _content(record)
+    _check_size(content)
+    status = _text(record, "status")
+    if status is not None and status not in CONVERSATION_STATUSES:
+        raise RecordRefused(f"status is {status!r}; it must be one of {', '.join(CONVERSATION_STATUSES)}")
+    source_id = _source_id(record)
+    # The key is made of the content as it was handed over, so that no version of this package changes it.
+    key = _key(record, content, prompt_id, seen)
+    if source_id is not None:
+        content = _with_source_id(content, source_id)
+    fields: dict[str, str | None] = {
+        link: prompt_id,
+        "content": content,
+        "status": status,
+        "sourceId": source_id,
+        "idempotencyKey": key,
+        "llmModel": _text(record, "llm_model"),
+        "companyName": _text(record, "company_name"),
+    }
+    for name in ("llmModel", "companyName"):
+        value = fields[name]
+        if value is not None and len(value) > limits.NAME_CHARS:
+            raise RecordRefused(
+                f"{name} has {len(value)} characters; at most {limits.NAME_CHARS} are allowed"
+            )
+    try:
+        body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
+    except TypeError as error:
+        raise RecordRefused(f"cannot be written as JSON: {error}") from None
+    return Outgoing(index, source, key, body, content, status, source_id)
+
+
+def _value(record: Any, name: str) -> Any:
+    for known in _NAMES[name]:
+        value = record.get(known) if isinstance(record, Mapping) else getattr(record, known, None)
+        # A missing cell of a table is NaN or NA, which are not equal to themselves.
+        if value is not None and not _is_na(value):
+            return value
+    return None
+
+
+def _is_na(value: Any) -> bool:
+    if isinstance(value, str | list | dict):
+        return False
+    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)  # noqa: PLR0124
+
+
+def _text(record: Any, name: str) -> str | None:
+    value = _value(record, name)
+    if value is not None and not isinstance(value, str):
+        raise RecordRefused(f"{name} is {type(value).__name__}; it must be text")
+    return value
+
+
+def _source_id(record: Any) -> str | None:
+    value = _value(record, "source_id")
+    if value is None or value == "":
+        return None
+    source_id = str(value)
+    if len(source_id) > limits.SOURCE_ID_CHARS:
+        raise RecordRefused(
+            f"source_id has {len(source_id)} characters; at most {limits.SOURCE_ID_CHARS} are allowed"
+        )
+    if "\x00" in source_id:
+        raise RecordRefused("source_id holds a NUL character; remove it")
+    return source_id
+
+
+def _with_source_id(content: str, source_id: str) -> str:
+    """Put the source's id into the metadata of structured content, so that it is kept by any service.
+
+    Metadata that have one already, and content that would be over the limit with it, stay as they are.
+    """
+    if not looks_structured(content):
+        return content
+    try:
+        document = json.loads(content.lstrip("\ufeff \t\r\n"))
+    except (ValueError, RecursionError):
+        return content  # the service says what is wrong with it
+    metadata = document.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict) or SOURCE_FIELD in metadata:
+        return content
+    document["metadata"] = {**metadata, SOURCE_FIELD: source_id}
+    for separators in (None, (",", ":")):
+        text = json.dumps(document, ensure_ascii=False, separators=separators)
+        try:
+            if len(text.encode()) <= limits.CONTENT_BYTES:
+                return text
+        except UnicodeEncodeError:
+            break
+    return content
+
+
+def _content(record: Any) -> str:
+    content = _value(record, "content")
+    messages = _value(record, "messages")
+    if content is None and messages is not None:
+        return _from_messages({"messages": messages, "metadata": _value(record, "metadata")})
+    if isinstance(content, Mapping):
+        return _from_messages(dict(content))
+    if content is None:
+        raise RecordRefused("no content and no messages; one of them is needed")
+    if not isinstance(content, str):
+        raise RecordRefused(f"content is {type(content).__name__}; it must be text")
+    if not content.strip():
+        raise RecordRefused("content is empty")
+    return content
+
+
+def _from_messages(document: dict[str, Any]) -> str:
+    """Write structured content; the checks of the content format say what is wrong with it."""
+    if document.get("metadata") is None:
+        document.pop("metadata", None)
+    try:
+        text = orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS).decode()
+        parse_content(text)
+    except TypeError as error:
+        raise RecordRefused(f"messages cannot be written as JSON: {error}") from None
+    except TranscriptError as error:
+        raise RecordRefused(str(error)) from None
+    return text
+
+
+def _check_size(content: str) -> None:
+    """Refuse content over a limit of the service. It is neither cut nor sent."""
+    try:
+        size = len(content) if content.isascii() else len(content.encode())
+    except UnicodeEncodeError:
+        raise RecordRefused(
+            "content holds half of a surrogate pair, which is no text; clean it first"
+        ) from None
+    if size > limits.CONTENT_BYTES:
+        raise RecordRefused(f"content has {size} bytes; at most {limits.CONTENT_BYTES} are allowed")
+    # Most content cannot be over the other two limits, and is not parsed for them.
+    if (size <= limits.MESSAGE_BYTES and content.count('"role"') <= limits.MESSAGES) or not looks_structured(
+        content
+    ):
+        return
+    try:
+        transcript = parse_content(content)
+    except TranscriptError as error:
+        raise RecordRefused(str(error)) from None
+    if len(transcript.messages) > limits.MESSAGES:
+        raise RecordRefused(
+            f"it has {len(transcript.messages)} messages; at most {limits.MESSAGES} are allowed"
+        )
+    for turn, message in enumerate(transcript.messages):
+        length = len(message.content.encode("utf-8", "surrogatepass"))
+        if length > limits.MESSAGE_BYTES:
+            raise RecordRefused(
+                f"messages[{turn}] has {length} bytes; at most {limits.MESSAGE_BYTES} are allowed"
+            )
+
+
+def _key(record: Any, content: str, prompt_id: str, seen: Counter[tuple[str, str]]) -> str:
+    given = _text(record, "idempotency_key")
+    if given:
+        if len(given) > limits.KEY_CHARS:
+            raise RecordRefused(
+                f"idempotency_key has {len(given)} characters; at most {limits.KEY_CHARS} are allowed"
+            )
+        return given
+    fingerprint = getattr(record, "fingerprint", None)
+    if isinstance(fingerprint, str) and fingerprint:
+        return _digest(prompt_id, fingerprint)
+    origin = _value(record, "source_id")
+    origin = "" if origin is None else str(origin)
+    seen[origin, content] += 1
+    return _digest(prompt_id, origin, content, str(seen[origin, content]))
+
+
+def _digest(*parts: str) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        digest.update(len(raw).to_bytes(8, "big"))
+        digest.update(raw)
+    return digest.hexdigest()

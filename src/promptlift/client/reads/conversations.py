@@ -1,0 +1,246 @@
+"""All conversations of a filter: the list in order, details side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.reads.paging import PAGE_ROWS, Row
+from promptlift.client.reads.read_list import ASK_PLAN_FROM, DETAIL_THREADS, RowsRead, ask_plan, read_list
+from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.worker_pool import WorkerPool
+from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema import endpoints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from promptlift.client.connection import Connection
+    from promptlift.schema.endpoint import Endpoint
+
+    Progress = Callable[[int, int], None]
+
+# Rows are handed over in batches: small ones where they carry long texts, else large ones, which cost less per row.
+PART_ROWS: Final = 5_000
+PART_ROWS_WITH_TEXT: Final = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a conversation row must carry."""
+
+    insights: bool = False
+    content: bool = False
+
+    def missing(self, row: Row) -> tuple[bool, bool]:
+        """Return whether the content, and whether the insights must be fetched separately.
+
+        A row that carries the field, even as ``null``, needs no request, and neither do insights that the row denies.
+        """
+        content = self.content and "content" not in row
+        insights = self.insights and "insights" not in row and row.get("hasInsights") is not False
+        return content, insights
+
+    def lacks(self, row: Row) -> bool:
+        """Whether anything must be fetched separately."""
+        return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
+            self.content and "content" not in row
+        )
+
+
+class ConversationRead:
+    """One read of conversations.
+
+    Parameters
+    ----------
+    wanted
+        What every row must carry; details are fetched only where the list does not bring them.
+    prompt_id, status, has_insights
+        Filters of the list.
+    progress
+        Called with rows ready and rows in total, often.
+    on_part
+        Takes rows that are whole, some thousands at a time, so that the read need not hold them all; the answer has
+        the rest.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        wanted: Wanted,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        has_insights: bool | None = None,
+        progress: Progress | None = None,
+        on_part: Callable[[list[Row]], None] | None = None,
+        task: Task | None = None,
+    ) -> None:
+        self._transport = transport
+        self._wanted = wanted
+        self._task = task or Task()
+        self._progress = progress
+        self._on_part = on_part
+        self._handed = 0
+        self._filters = query(
+            **{transport.config.scheme.link: prompt_id}, status=status, hasInsights=has_insights
+        )
+        self._rows: list[Row] = []
+        self._total = 0
+        self._pending: set[str] = set()
+        self._dropped: set[str] = set()
+
+    def params(self) -> dict[str, str]:
+        """Query parameters of the list, without limit and offset."""
+        return self._filters | query(
+            includeInsights=self._wanted.insights or None, includeContent=self._wanted.content or None
+        )
+
+    def run(self) -> RowsRead:
+        """Read everything.
+
+        Raises
+        ------
+        ApiError
+            When nothing could be read.
+        IncompleteError
+            When only a part could; carries a :class:`RowsRead` of the rows that are whole.
+        """
+        try:
+            return self._run(self.params())
+        except ValidationError:
+            if self._seen or self.params() == self._filters:
+                raise
+        # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
+        self._task.stop.clear()
+        return self._run(self._filters)
+
+    def _run(self, params: dict[str, str]) -> RowsRead:
+        path = endpoints.CONVERSATIONS_LIST.path
+        pool: WorkerPool[Row, bool]
+        with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
+
+            def on_page(new: list[Row], total: int) -> None:
+                self._take(new, total, pool)
+
+            try:
+                read = read_list(self._transport, path, params, task=self._task, on_page=on_page)
+                self._collect(pool.results())
+            except IncompleteError as error:
+                error.fetched = self._whole(complete=False)
+                raise
+            except ApiError as error:
+                if not self._seen:
+                    raise
+                fetched = self._whole(complete=False)
+                raise IncompleteError(
+                    f"Read {self._handed + len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
+                    "What was read is in the error's .fetched; try again for the rest.",
+                    fetched=fetched,
+                ) from error
+        self._total = read.total
+        whole = self._whole(complete=True)
+        whole.facts |= read.facts
+        return whole
+
+    def _take(self, new: list[Row], total: int, pool: WorkerPool[Row, bool]) -> None:
+        if self._wanted.insights:
+            _check_insights(new)
+        self._rows += new
+        self._total = total
+        missing = [row for row in new if self._wanted.lacks(row)]
+        if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
+            ask_plan(self._transport, self._task)
+        self._pending.update(row["id"] for row in missing)
+        for row in missing:
+            pool.submit(row)
+        self._collect(pool.ready())
+        self._report_progress()
+        if (
+            self._on_part is not None
+            and not self._pending
+            and not self._dropped
+            and len(self._rows) >= (PART_ROWS_WITH_TEXT if self._wanted.content else PART_ROWS)
+        ):
+            self._handed += len(self._rows)
+            self._on_part(self._rows)
+            self._rows = []
+
+    @property
+    def _seen(self) -> int:
+        return self._handed + len(self._rows)
+
+    def _collect(self, results: Iterator[tuple[Row, bool | None, Exception | None]]) -> None:
+        """Collect finished rows; the first failure ends the read."""
+        for row, there, error in results:
+            if error is not None:
+                raise error
+            if not there:
+                self._dropped.add(row["id"])
+            self._pending.discard(row["id"])
+            self._report_progress()
+
+    def _report_progress(self) -> None:
+        if self._progress is not None:
+            self._progress(self._seen - len(self._pending), max(self._total, self._seen))
+
+    def _fetch(self, row: Row, connection: Connection) -> bool:
+        """Fetch what a row lacks; ``False`` when the conversation is gone."""
+        content, insights = self._wanted.missing(row)
+        try:
+            if content:
+                detail = self._detail(endpoints.CONVERSATIONS_GET, "id", row["id"], connection)
+                row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
+                row.setdefault("content", None)
+                given = row.get("insights")
+                # The object inside a conversation lacks score, issues and time; only the view has them.
+                insights = insights and isinstance(given, dict) and "sentimentScore" not in given
+            if insights:
+                row["insights"] = self._insights(row, connection)
+        except NotFound:
+            return False
+        return True
+
+    def _insights(self, row: Row, connection: Connection) -> Row | None:
+        try:
+            return self._detail(endpoints.CONVERSATIONS_INSIGHTS, "conversationId", row["id"], connection)
+        except NotFound as error:
+            # unspecified: the answer for a conversation without insights. The message names the kind.
+            if "insight" in error.message.lower() and "conversation" not in error.message.lower():
+                return None
+            given = row.get("insights")
+            if isinstance(given, dict):
+                return given
+            raise
+
+    def _detail(self, endpoint: Endpoint[Any], field: str, identifier: str, connection: Connection) -> Row:
+        call = Call.to(endpoint, self._transport.config.scheme, identifier)
+        data = self._transport.send(call, self._task, connection=connection).data
+        if not isinstance(data, dict) or data.get(field) != identifier:
+            raise UnexpectedResponse(
+                f"The answer of {endpoint.name} is not that of this conversation: its {field} is another, or none",
+                request=call.label,
+            )
+        return data
+
+    def _whole(self, *, complete: bool) -> RowsRead:
+        left_out = self._dropped | self._pending
+        rows = [row for row in self._rows if row["id"] not in left_out]
+        return RowsRead(rows, self._total, self._task.requests, complete, len(self._dropped))
+
+
+def _check_insights(rows: list[Row]) -> None:
+    """Refuse insights that belong to another conversation by their own id.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When a row carries such.
+    """
+    for row in rows:
+        given = row.get("insights")
+        if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
+            raise UnexpectedResponse(
+                "A row of the list carries the insights of another conversation",
+                request=f"GET {endpoints.CONVERSATIONS_LIST.path}",
+            )

@@ -1,0 +1,385 @@
+"""Complete reads of optimizations and their variants, from services that page their lists and from those that do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.reads.read_list import (
+    ASK_PLAN_FROM,
+    DETAIL_THREADS,
+    RowsRead,
+    ask_plan,
+    read_list,
+    read_prompts,
+)
+from promptlift.client.reads.splitting import Part, Reach
+from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.worker_pool import WorkerPool
+from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.schema import endpoints
+from promptlift.schema.naming import link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Row
+    from promptlift.schema.endpoint import Endpoint
+
+    Progress = Callable[[int, int], None]
+
+
+class OptimizationRead:
+    """One read of the list of optimizations.
+
+    Parameters
+    ----------
+    prompt_id, status
+        Filters.
+    results
+        Whether a completed row without results is asked for on its own.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        prompt_id: str | None = None,
+        status: str | None = None,
+        results: bool = True,
+        task: Task | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._transport = transport
+        self._whole = Part(prompt_id, status)
+        self._results = results
+        self._task = task or Task()
+        self._progress = progress
+        self._path = endpoints.OPTIMIZATIONS_LIST.path
+        self._reach = Reach()
+        self._found: dict[str, Row] = {}
+        self._unproven: list[Part] = []
+        self._first: set[str] | None = None
+
+    def run(self) -> RowsRead:
+        """Read everything that can be had.
+
+        What nobody can prove to be everything says so under ``completeness`` in the facts.
+
+        Raises
+        ------
+        ApiError
+            When nothing could be read.
+        IncompleteError
+            When reading ended early; carries a :class:`RowsRead`.
+        """
+        read = self._paged()
+        if read is None:
+            read = self._unpaged()
+        if self._results:
+            missing = [row for row in read.rows if row.get("status") == "completed" and "results" not in row]
+            read = self._with_results(read, missing)
+        read.requests = self._task.requests
+        return read
+
+    def _params(self, part: Part, limit: int | None, offset: int | None = None) -> dict[str, str]:
+        link = self._transport.config.scheme.link
+        return query(**{link: part.prompt_id}, status=part.status, limit=limit, offset=offset)
+
+    def _ask(self, params: dict[str, str]) -> Any:
+        return self._transport.send(Call("GET", self._path, params, repeatable=True), self._task).data
+
+    def _paged(self) -> RowsRead | None:
+        """Read pages where the service has them; ``None`` where it has none."""
+        try:
+            data = self._ask(self._params(self._whole, self._reach.limit, 0))
+        except ValidationError:
+            # unspecified: a service may refuse a parameter that it does not know, or a limit of a hundred.
+            return None
+        pagination = data.get("pagination") if isinstance(data, dict) else None
+        if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
+            filters = self._params(self._whole, None)
+            return read_list(self._transport, self._path, filters, task=self._task, first=data)
+        ids = self._keep(data)
+        if not self._reach.took(len(ids)):
+            self._first = ids
+        return None
+
+    def _unpaged(self) -> RowsRead:
+        try:
+            ids = self._ids_of(self._whole) if self._first is None else self._first
+            if self._whole != Part() and not self._reach.is_whole(len(ids)):
+                # All optimizations may be more in one answer than these, and then these were all.
+                self._ids_of(Part())
+            self._look_at(self._whole, ids)
+        except ApiError as error:
+            if not self._found:
+                raise
+            raise IncompleteError(
+                f"Read {len(self._found)} optimizations, then stopped: {error.message}. "
+                "What was read is in the error's .fetched; try again for the rest.",
+                fetched=self._read(complete=False),
+            ) from error
+        return self._read(complete=not self._unproven)
+
+    def _look_at(self, part: Part, ids: set[str]) -> None:
+        """Split a part as long as the answer is not known to be whole."""
+        if self._reach.is_whole(len(ids)):
+            return
+        if part.status is None:
+            for one in part.by_status():
+                self._look_at(one, self._ids_of(one))
+        elif part.prompt_id is None:
+            for one in part.by_prompt(self._prompt_ids()):
+                self._look_at(one, self._ids_of(one))
+            known = {key for key, row in self._found.items() if self._fits(row, part)}
+            # Those of deleted prompts are in no part. Only a service that cuts exactly there could hide them.
+            if known - ids or self._reach.limit is None or len(ids) >= self._reach.limit:
+                self._unproven.append(part)
+        else:
+            self._unproven.append(part)
+
+    def _ids_of(self, part: Part) -> set[str]:
+        """Ask for a part, with larger limits as long as they bring more, and give the ids of its rows."""
+        ids: set[str] = set()
+        while True:
+            try:
+                ids = self._keep(self._ask(self._params(part, self._reach.limit)))
+            except ValidationError:
+                if not self._reach.refused():
+                    raise
+                if ids:
+                    return ids
+            else:
+                if not self._reach.took(len(ids)):
+                    return ids
+
+    def _prompt_ids(self) -> list[str]:
+        prompts = read_prompts(self._transport, task=self._task).rows
+        ids = [row["id"] for row in prompts]
+        ids += [link for row in self._found.values() if isinstance(link := link_of(row), str)]
+        return list(dict.fromkeys(ids))
+
+    def _keep(self, data: Any) -> set[str]:
+        rows = _rows(data, f"GET {self._path}")
+        self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
+        if self._progress is not None:
+            self._progress(len(self._found), len(self._found))
+        return {row["id"] for row in rows}
+
+    @staticmethod
+    def _fits(row: Row, part: Part) -> bool:
+        """Whether a row passes the filters, which a service may ignore."""
+        return part.prompt_id in (None, link_of(row)) and part.status in (None, row.get("status"))
+
+    def _read(self, *, complete: bool) -> RowsRead:
+        rows = sorted(self._found.values(), key=lambda row: str(row.get("createdAt") or ""), reverse=True)
+        facts: dict[str, Any] = {"total": None}
+        if self._unproven:
+            counted = "; ".join(str(part) for part in dict.fromkeys(self._unproven))
+            facts["completeness"] = (
+                f"The service says neither how many optimizations there are nor how many it gives at most, so there may be "
+                f"more than these {len(rows)} ({counted})."
+            )
+        return RowsRead(rows, len(rows), self._task.requests, complete, facts=facts)
+
+    def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
+        if len(missing) > ASK_PLAN_FROM:
+            ask_plan(self._transport, self._task)
+        done = len(read.rows) - len(missing)
+
+        def fetch(row: Row, connection: Connection) -> bool:
+            detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, connection)
+            if detail is not None:
+                row |= {name: value for name, value in detail.items() if name not in row}
+                row.setdefault("results", None)
+            return detail is not None
+
+        gone, problem = _side_by_side(
+            self._transport, missing, fetch, self._task, self._moved(done, len(read.rows))
+        )
+        read.rows = [row for row in read.rows if row["id"] not in gone]
+        read.dropped += len(gone)
+        if problem is not None:
+            read.complete = False
+            read.requests = self._task.requests
+            raise IncompleteError(
+                f"Read {len(read.rows)} optimizations, but not the results of all, then stopped: {problem.message}. "
+                "What was read is in the error's .fetched; try again for the rest.",
+                fetched=read,
+            ) from problem
+        return read
+
+    def _moved(self, done: int, total: int) -> Callable[[int], None]:
+        progress = self._progress
+        return lambda count: None if progress is None else progress(done + count, total)
+
+
+def read_variants(
+    transport: Transport,
+    optimizations: Iterable[str | Row],
+    *,
+    task: Task,
+    progress: Progress | None = None,
+) -> RowsRead:
+    """Read the variants of optimizations.
+
+    Parameters
+    ----------
+    optimizations
+        Rows of the list, or ids of which the optimization is read too. A row that is gone meanwhile is left out; an id
+        that is not there is an error.
+
+    Returns
+    -------
+    RowsRead
+        One row an optimization: ``optimization`` and ``variants``, both as the service gave them.
+
+    Raises
+    ------
+    ApiError
+        When nothing could be read, or an id is not there.
+    IncompleteError
+        When only a part could; carries a :class:`RowsRead`.
+    """
+    items: list[Row] = [
+        {"id": one, "named": True} if isinstance(one, str) else {"id": one["id"], "optimization": one}
+        for one in optimizations
+    ]
+    if len(items) > ASK_PLAN_FROM:
+        ask_plan(transport, task)
+
+    def fetch(item: Row, connection: Connection) -> bool:
+        named = "named" in item
+        if named:
+            item["optimization"] = _object(
+                transport, endpoints.OPTIMIZATIONS_GET, item["id"], task, connection, named=named
+            )
+        data = _object(transport, endpoints.OPTIMIZATIONS_VARIANTS, item["id"], task, connection, named=named)
+        if data is None:
+            return False
+        item["variants"] = _rows(data, endpoints.OPTIMIZATIONS_VARIANTS.name)
+        return True
+
+    moved = (lambda _count: None) if progress is None else (lambda count: progress(count, len(items)))
+    gone, problem = _side_by_side(transport, items, fetch, task, moved)
+    whole = [item for item in items if "variants" in item]
+    read = RowsRead(whole, len(items), task.requests, problem is None, len(gone))
+    if problem is not None:
+        if not whole:
+            raise problem
+        raise IncompleteError(
+            f"Read the variants of {len(whole)} of {len(items)} optimizations, then stopped: {problem.message}. "
+            "What was read is in the error's .fetched; try again for the rest.",
+            fetched=read,
+        ) from problem
+    return read
+
+
+def read_offered(
+    transport: Transport,
+    endpoint: Endpoint[Any],
+    identifier: str | None = None,
+    *,
+    params: dict[str, str] | None = None,
+    task: Task,
+    progress: Progress | None = None,
+) -> RowsRead:
+    """Read a list that the embedded service offers beyond the specification.
+
+    Raises
+    ------
+    NotFound
+        When the resource is not there, or the service does not offer the list; the message says so.
+    """
+    path = endpoint.path_for(transport.config.scheme, identifier)
+    rows: list[Row] = []
+
+    def on_page(new: list[Row], total: int) -> None:
+        rows.extend(new)
+        if progress is not None:
+            progress(len(rows), max(total, len(rows)))
+
+    try:
+        read = read_list(transport, path, params or {}, task=task, on_page=on_page)
+    except NotFound as error:
+        raise not_offered(error, endpoint.name) from None
+    except IncompleteError as error:
+        if isinstance(error.fetched, RowsRead):
+            error.fetched.rows = rows
+        raise
+    read.rows = rows
+    return read
+
+
+def not_offered(error: NotFound, name: str) -> NotFound:
+    """Say that the service may not offer an endpoint at all, unless it named the resource that is missing."""
+    message = error.message
+    if not any(kind in message.lower() for kind in ("optimization", "prompt", "agent", "persona", "version")):
+        message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"
+    return NotFound(
+        message, status=error.status, code=error.code, details=error.details, request=error.request
+    )
+
+
+def _side_by_side(
+    transport: Transport,
+    items: list[Row],
+    fetch: Callable[[Row, Connection], bool],
+    task: Task,
+    moved: Callable[[int], None],
+) -> tuple[set[str], ApiError | None]:
+    """Do the same for many rows in threads; give the ids of those that are gone, and what ended it early."""
+    gone: set[str] = set()
+    if not items:
+        return gone, None
+    pool: WorkerPool[Row, bool]
+    with WorkerPool(transport, fetch, task=task, threads=DETAIL_THREADS) as pool:
+        for item in items:
+            pool.submit(item)
+        for count, (item, there, error) in enumerate(pool.results(), 1):
+            if isinstance(error, ApiError):
+                return gone, error
+            if error is not None:
+                raise error
+            if not there:
+                gone.add(item["id"])
+            moved(count)
+    return gone, None
+
+
+def _object(
+    transport: Transport,
+    endpoint: Endpoint[Any],
+    identifier: str,
+    task: Task,
+    connection: Connection,
+    *,
+    named: bool = False,
+) -> Row | None:
+    """Get an object; ``None`` when it is gone, unless the caller named it."""
+    call = Call.to(endpoint, transport.config.scheme, identifier)
+    try:
+        data = transport.send(call, task, connection=connection).data
+    except NotFound:
+        if named:
+            raise
+        return None
+    if not isinstance(data, dict):
+        raise UnexpectedResponse(f"The answer of {endpoint.name} is not an object", request=call.label)
+    if data.get("id", identifier) != identifier:
+        raise UnexpectedResponse(
+            f"The answer of {endpoint.name} is that of another optimization", request=call.label
+        )
+    return data
+
+
+def _rows(data: Any, label: str) -> list[Row]:
+    rows = data.get("data") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows
+    ):
+        raise UnexpectedResponse(
+            "The answer is not a list under data, of objects with a text as id", request=label
+        )
+    return rows

@@ -1,0 +1,165 @@
+"""One page of a list: requested, also ahead of time, and checked before it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self, TypeGuard
+
+from promptlift.client.transport import Answer, Call, Task, Transport
+from promptlift.client.worker_pool import WorkerPool
+from promptlift.errors import UnexpectedResponse
+from promptlift.schema.naming import LINKS, link_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Row
+
+_WRONG_GUESSES_MAX: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """Rows of one answer, and what it says about the list."""
+
+    rows: list[Row]
+    total: int
+    limit: int | None
+
+
+def list_page(data: Any, label: str, params: Mapping[str, str]) -> ListPage:
+    """Take a page out of a decoded list answer.
+
+    Parameters
+    ----------
+    params
+        What was asked for; an answer that shows it answers something else is refused.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When it is not a page of this list.
+    """
+    rows = data.get("data") if isinstance(data, dict) else None
+    pagination = data.get("pagination") if isinstance(data, dict) else None
+    total = pagination.get("total") if isinstance(pagination, dict) else None
+    if not isinstance(rows, list) or not _is_count(total):
+        raise UnexpectedResponse(
+            "The answer is not a page of a list with data and pagination.total", request=label
+        )
+    if not all(isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows):
+        raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
+    assert isinstance(pagination, dict)  # noqa: S101
+    place, limit = pagination.get("offset"), pagination.get("limit")
+    if _is_count(place) and str(place) != params.get("offset", "0"):
+        raise UnexpectedResponse(
+            f"The answer has the rows from offset {place}; those from {params.get('offset', '0')} were asked for",
+            request=label,
+        )
+    _check_filters(rows, params, label)
+    return ListPage(rows, total, limit if _is_count(limit) else None)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> None:
+    """Refuse rows that say of themselves that they are not what was asked for.
+
+    Raises
+    ------
+    UnexpectedResponse
+        When the service does not keep to a filter.
+    """
+    status = params.get("status")
+    link = next((params[name] for name in LINKS if name in params), None)
+    judged = {"true": True, "false": False}.get(params.get("hasInsights", ""))
+    for row in rows:
+        if link is not None and link_of(row) not in (None, link):
+            name = "promptId" if "promptId" in params else "agentId"
+        elif status is not None and row.get("status") not in (None, status):
+            name = "status"
+        elif judged is not None and row.get("hasInsights") is (not judged):
+            name = "hasInsights"
+        else:
+            continue
+        raise UnexpectedResponse(
+            f"The service does not keep to the filter {name}={params[name]}: it gives others too",
+            request=label,
+        )
+
+
+class PagesAhead:
+    """Pages of a list; a thread requests the next one while the last one is used.
+
+    What is asked for ahead is a guess. It is right unless the list changes by more than the pages overlap, so a
+    second wrong guess ends the guessing: no request is made that is not needed.
+    """
+
+    def __init__(self, transport: Transport, path: str, params: dict[str, str], task: Task) -> None:
+        self._transport = transport
+        self._path = path
+        self._params = params
+        self._task = task
+        self._pool: WorkerPool[tuple[int, int], Answer] = WorkerPool(
+            transport, self._fetch, task=task, threads=1
+        )
+        self._in_flight: tuple[int, int] | None = None
+        self._wrong = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._result()  # at most one: the list turned out to be shorter
+        self._pool.__exit__(kind, error, trace)
+
+    def asked(self, limit: int, offset: int) -> dict[str, str]:
+        """Query parameters of a page."""
+        return {**self._params, "limit": str(limit), "offset": str(offset)}
+
+    def get(self, limit: int, offset: int) -> Answer:
+        """Give the page at an offset.
+
+        Raises
+        ------
+        ApiError
+            When it cannot be had.
+        """
+        guessed = self._in_flight
+        if guessed is not None:
+            answer, error = self._result()
+            if guessed == (limit, offset):
+                if error is not None:
+                    raise error
+                if answer is not None:
+                    return answer
+            self._wrong += 1
+        call = Call("GET", self._path, self.asked(limit, offset), repeatable=True)
+        return self._transport.send(call, self._task)
+
+    def ask_ahead(self, limit: int, offset: int | None) -> None:
+        """Ask for a page that will be needed, ``None`` for no guess."""
+        if offset is not None and self._wrong < _WRONG_GUESSES_MAX:
+            self._in_flight = (limit, offset)
+            self._pool.submit(self._in_flight)
+
+    def _fetch(self, page: tuple[int, int], connection: Connection) -> Answer:
+        call = Call("GET", self._path, self.asked(*page), repeatable=True)
+        return self._transport.send(call, self._task, connection=connection)
+
+    def _result(self) -> tuple[Answer | None, Exception | None]:
+        if self._in_flight is None:
+            return None, None
+        self._in_flight = None
+        _, answer, error = next(self._pool.results(), (None, None, None))
+        return answer, error

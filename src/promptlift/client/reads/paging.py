@@ -1,0 +1,290 @@
+"""Read a list completely while the service goes on writing: decisions only, no I/O.
+
+The service gives pages by offset. Between two pages rows are inserted and deleted, so the same offset means
+another row. Pages therefore overlap by a few rows. A page *meets* when it has a row that is read already: because
+the order is fixed, everything before that row is read too, or did not exist throughout. A page that does not meet is not
+believed; the walk steps back until one does.
+
+The total is a claim like any other. The list has ended where a page is shorter than the service could have made it,
+and the total of the same answer says so too. What was read is then compared with that total. A difference is believed only
+as far as the pages have shown rows to move: rows that moved up had others deleted before them, rows that moved down
+while the total grew had others inserted. What is not explained so is read again, and is never complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Row = dict[str, Any]
+
+PAGE_ROWS: Final = 100
+OVERLAP_MOST: Final = 3
+# A list that loses rows while it is read will lose more.
+OVERLAP_AFTER_MISS: Final = 6
+# Requests that a read may make beyond one for every full page.
+SPARE_REQUESTS: Final = 5
+# How often a list is read from the top before the read fails.
+_PASSES_MAX: Final = 3
+# A count and a page that the service did not take at the same moment differ once, not three times.
+_DOUBTS_MAX: Final = 2
+_IDLE_MAX: Final = 8
+# How many rows may be deleted in the unread part before that is checked.
+_FALL_UNSEEN: Final = 20
+# Nobody logs faster than this while a list is read.
+_GROWTH_MAX: Final = 10_000
+# unspecified: the most rows of a page. Where a service has a limit of its own and does not say so, it is a round number.
+_ROUND: Final = 5
+
+
+class ListBroken(Exception):
+    """The pages do not fit together. The message says how."""
+
+
+def overlap_for(total: int, limit: int) -> int:
+    """Choose how many rows neighbouring pages share.
+
+    As many as can be afforded: a quiet read of N rows stays within N/100 + 5 requests, up to some 49,000 rows; one row always.
+    """
+    for overlap in range(min(OVERLAP_MOST, limit - 1), 1, -1):
+        if pages_for(total, limit, overlap) <= total / limit + SPARE_REQUESTS:
+            return overlap
+    return min(1, limit - 1)
+
+
+def pages_for(total: int, limit: int, overlap: int) -> int:
+    """Count the requests that a quiet list takes; a last page that is full costs one more."""
+    further, rest = divmod(max(0, total - limit), max(1, limit - overlap))
+    full = total >= limit and not rest
+    return 1 + further + (1 if rest else 0) + full
+
+
+@dataclass(slots=True)
+class Walk:
+    """Read one list: ask :attr:`offset`, hand the page to :meth:`take`, until :attr:`done`.
+
+    Attributes
+    ----------
+    limit
+        Rows to ask for.
+    rows
+        Ids of the rows that were given, with the place where each was seen last.
+    total
+        As the service last gave it.
+    complete
+        Whether nothing is missing; meaningful when done.
+    gone
+        Rows that were given and are no longer in the list, at least; meaningful when done.
+    """
+
+    limit: int = PAGE_ROWS
+    offset: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    total: int = 0
+    done: bool = False
+    complete: bool = False
+    gone: int = 0
+    pages: int = 0
+    _first_total: int = 0
+    # Of this pass, from the top to the end of the list:
+    _covered: set[str] = field(default_factory=set)
+    _believed: int = 0
+    _highest: int = 0
+    _ended_at: int = 0
+    _appeared: int = 0
+    _vanished: int = 0
+    _found: int = 0
+    _caught_up: bool = False
+    _passes: int = 1
+    # Of the current position:
+    _island: tuple[int, list[str], bool] | None = None
+    _above: set[str] = field(default_factory=set)
+    _overlap: int = OVERLAP_MOST
+    _catching_up: bool = False
+    _confirmed: tuple[int, int] | None = None
+    _largest: int = 0
+    _doubts: int = 0
+    _strays: int = 0
+    _idle: int = 0
+
+    def take(self, page: list[Row], *, total: int, limit: int | None = None) -> list[Row]:
+        """Take the page at :attr:`offset` and give the rows that are new.
+
+        Parameters
+        ----------
+        page
+            Rows with a text under ``id``.
+        total, limit
+            As the service gave them; it may allow fewer rows a page than asked for.
+
+        Raises
+        ------
+        ListBroken
+            When the pages cannot be one list.
+        """
+        most = min(self.limit, limit) if limit and limit > 0 else self.limit
+        if self.pages == 0:
+            self.limit, self._first_total = most, total
+            self._overlap = overlap_for(total, most)
+        self.pages += 1
+        self.total = total
+        ids = [row["id"] for row in page]
+        if len(set(ids)) < len(ids):
+            raise ListBroken("a page has the same row twice")
+        self._check_growth()
+        known = self.rows
+        new = [row for row in page if row["id"] not in known]
+        if not self._doubtful(ids, total):
+            if self._meets(ids):
+                self._measure(ids, total)
+                self._place(ids)
+                self._go_on(ids, total, most)
+            else:
+                self._place(ids)
+                self._step_back(ids, most)
+        else:
+            self._place(ids)
+        self._largest = max(self._largest, len(ids))
+        return new
+
+    def guess(self) -> int | None:
+        """Say where the next page will begin if the one at :attr:`offset` is as the last ones were.
+
+        ``None`` when it may be the last, or when the list is not being walked forward.
+        """
+        if self.pages == 0 or self._catching_up or self._island is not None or self._largest < self.limit:
+            return None
+        end = self.offset + self.limit
+        return end - self._overlap if end < self.total else None
+
+    def _place(self, ids: list[str]) -> None:
+        self.rows.update(zip(ids, range(self.offset, self.offset + len(ids)), strict=True))
+
+    def _check_growth(self) -> None:
+        step = max(1, self.limit - self._overlap)
+        if self.pages > 20 + 4 * (len(self.rows) // step + 1) or self._strays > 20 + self.pages // 4:
+            raise ListBroken("the list changes faster than it can be read")
+        if len(self.rows) > 2 * self._first_total + _GROWTH_MAX:
+            raise ListBroken(f"the list began with {self._first_total} rows and does not end")
+
+    def _doubtful(self, ids: list[str], total: int) -> bool:
+        """Whether the page contradicts its own total, so that it must be asked for again."""
+        end = self.offset + len(ids)
+        if end <= total if ids else end >= total:
+            self._doubts = 0
+            return False
+        self._doubts += 1
+        if self._doubts <= _DOUBTS_MAX:
+            return True
+        if not ids:
+            raise ListBroken(f"the service gives no rows at offset {self.offset} of {total}")
+        raise ListBroken(f"the service counts {total} rows and gives {len(ids)} from offset {self.offset} on")
+
+    def _meets(self, ids: list[str]) -> bool:
+        if self.offset == 0 and not self._catching_up:
+            return True
+        return not self._covered.isdisjoint(ids)
+
+    def _measure(self, ids: list[str], total: int) -> None:
+        """Take note how far the rows have moved since they were read: that many came or went before them."""
+        grown, self._believed = total - self._believed, total
+        self._highest = max(self._highest, total)
+        if self._catching_up or not self._covered:
+            return
+        for place in range(len(ids) - 1, -1, -1):
+            if ids[place] in self._covered:
+                moved = self.offset + place - self.rows[ids[place]]
+                self._vanished += max(0, -moved)
+                self._appeared += max(0, min(moved, grown))
+                return
+
+    def _go_on(self, ids: list[str], total: int, most: int) -> None:
+        end = self.offset + len(ids)
+        last = end >= total
+        proven = last and self._proves_the_end(len(ids), most)
+        seen = len(self._covered)
+        self._covered.update(ids)
+        if self._island is not None:
+            start, island, was_last = self._island
+            self._island = None
+            if not self._covered.isdisjoint(island):
+                # Where the island ends may have moved since; the next page must meet it to be believed.
+                self._covered.update(island)
+                end, proven = min(start + len(island), total), proven or was_last
+        if self._catching_up:
+            self._covered |= self._above
+            self._found += len(self._covered) - seen
+            self._finish(self._ended_at)  # what was inserted since is not owed
+            return
+        if proven and self._is_settled(end, total):
+            self._ended_at = total
+            self._finish(total)
+            return
+        self._idle = 0 if len(self._covered) > seen else self._idle + 1
+        inserted = max(0, total - self._first_total)  # as many known rows may have moved to later pages
+        if self._idle > _IDLE_MAX + inserted // max(1, self.limit - self._overlap):
+            raise ListBroken(f"the service gives the same {seen} of {total} rows again and again")
+        # At least one row further, else a service with pages of one row would never end.
+        self.offset = max(end - self._overlap, self.offset + 1) if end > self.offset else end
+
+    def _proves_the_end(self, count: int, most: int) -> bool:
+        """Whether the page is shorter than the service could have made it."""
+        if self.pages == 1:
+            # As many rows as a limit of the service's own would bring?
+            return count < most and (count == 0 or count % _ROUND != 0)
+        return count < min(most, self._largest)
+
+    def _is_settled(self, end: int, total: int) -> bool:
+        """Whether a total that has fallen much further than rows were seen to go was given twice."""
+        fallen = self._highest - self._vanished - total
+        if fallen <= max(_FALL_UNSEEN, self._highest // 100) or self._confirmed == (end, total):
+            return True
+        self._confirmed = (end, total)
+        return False
+
+    def _step_back(self, ids: list[str], most: int) -> None:
+        if self._catching_up and self.offset + len(ids) < self.total and ids:
+            # More new rows at the top than one page holds.
+            self._above.update(ids)
+            self.offset += max(1, len(ids) - self._overlap)
+            return
+        self._strays += 1
+        if self.offset == 0:
+            # Nothing of what was read is left in the list: this page is its beginning.
+            self._start_again()
+            self._go_on(ids, self.total, most)
+            return
+        end = self.offset + len(ids)
+        proven = end >= self.total and self._proves_the_end(len(ids), most)
+        self._island = (self.offset, ids, proven) if ids else None
+        self._overlap = min(OVERLAP_AFTER_MISS, self.limit - 1)
+        self.offset = max(0, min(self.offset, self.total) - max(1, self.limit - 1))
+
+    def _finish(self, total: int) -> None:
+        """Compare with the total; when rows are missing, look for them at the top, then everywhere."""
+        missing = total - len(self._covered)
+        # What was inserted while reading may lie where it was read already. Once everything was read a second time,
+        # that is believed.
+        unseen = self._appeared if self._caught_up and self._passes > 1 else 0
+        if -(self._vanished + self._found) <= missing <= unseen:
+            self.done = self.complete = True
+            self.gone = max(0, len(self.rows) - self.total)
+        elif missing > 0 and not self._caught_up:
+            self._caught_up = self._catching_up = True
+            self._above.clear()
+            self.offset = 0
+        elif self._passes >= _PASSES_MAX:
+            self.done = True
+        else:
+            self._passes += 1
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """Forget what this pass has covered, and read everything from the top."""
+        self._covered.clear()
+        self._above.clear()
+        self._catching_up = self._caught_up = False
+        self._appeared = self._vanished = self._found = 0
+        self._believed = self._highest = self.total
+        self._confirmed = self._island = None
+        self.offset = 0

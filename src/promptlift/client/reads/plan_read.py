@@ -1,0 +1,64 @@
+"""Estimate what a read will cost before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.paging import PAGE_ROWS, overlap_for, pages_for
+from promptlift.client.reads.read_list import ask_plan
+from promptlift.client.transport import Call
+from promptlift.schema import endpoints
+
+if TYPE_CHECKING:
+    from promptlift.client.reads.conversations import ConversationRead, Wanted
+    from promptlift.client.transport import Transport
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """Cost of a read.
+
+    Attributes
+    ----------
+    rows
+        Conversations as the service counts them.
+    requests
+        Requests that the read will make, at most.
+    requests_per_minute
+        Pace of the plan; ``None`` when nothing is limited or the plan is unknown.
+    minutes
+        Time that the pace alone takes.
+    """
+
+    rows: int
+    requests: int
+    requests_per_minute: int | None
+    minutes: float
+
+    def __str__(self) -> str:
+        pace = (
+            f"{self.requests_per_minute} requests a minute"
+            if self.requests_per_minute
+            else "no known limit of requests"
+        )
+        time = "under a minute" if self.minutes < 1 else f"about {self.minutes:.0f} minutes"
+        return f"{self.rows} rows, {self.requests} requests, {time} ({pace})"
+
+
+def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
+    """Request one row and the plan, and estimate what a read will cost."""
+    ask_plan(transport)
+    params = {**read.params(), "limit": "1", "offset": "0"}
+    call = Call.to(endpoints.CONVERSATIONS_LIST, transport.config.scheme, query=params)
+    page = list_page(transport.send(call).data, call.label, params)
+    total = page.total
+    overlap = overlap_for(total, PAGE_ROWS)
+    requests = pages_for(total, PAGE_ROWS, overlap)
+    if page.rows:
+        row = page.rows[0]
+        content = wanted.content and "content" not in row
+        insights = wanted.insights and "insights" not in row
+        requests += total * (content + insights)
+    return ReadPlan(total, requests, transport.pace.per_minute, transport.minutes(requests))

@@ -1,0 +1,134 @@
+"""A whole list, page by page: complete, or an error that carries what was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.reads.pages import PagesAhead, list_page
+from promptlift.client.reads.paging import ListBroken, Row, Walk
+from promptlift.client.transport import Call, Task, Transport
+from promptlift.errors import ApiError, IncompleteError
+from promptlift.schema import endpoints
+from promptlift.schema.limits import PLANS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# More in flight than a nearby service needs, and enough to hide a network delay of 30 ms.
+DETAIL_THREADS: Final = 16
+# With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
+ASK_PLAN_FROM: Final = 50
+
+
+@dataclass(slots=True)
+class RowsRead:
+    """Rows as decoded JSON, and how they were read.
+
+    Attributes
+    ----------
+    total
+        As the service gave it last.
+    requests
+        Requests made for this read.
+    complete
+        Whether every row that existed throughout is there.
+    dropped
+        Rows that were deleted while they were read.
+    facts
+        Further facts about the read.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    total: int = 0
+    requests: int = 0
+    complete: bool = False
+    dropped: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def ask_plan(transport: Transport, task: Task | None = None) -> None:
+    """Learn the request rate from the account's plan, once, when no header has given it.
+
+    The plan is optional: a key that may not read the account, or a service without one, leaves the
+    rate unknown, and the pace learns it from refusals.
+    """
+    if transport.pace.known or transport.pace.asked:
+        return
+    try:
+        account = transport.send(Call.to(endpoints.ACCOUNT_GET, transport.config.scheme), task).data
+    except ApiError:
+        account = None
+    plan = account.get("plan") if isinstance(account, dict) else None
+    name = plan.get("name") if isinstance(plan, dict) else None
+    rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
+    transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
+
+
+def read_list(
+    transport: Transport,
+    path: str,
+    params: dict[str, str],
+    *,
+    task: Task,
+    on_page: Callable[[list[Row], int], None] | None = None,
+    first: Any = None,
+) -> RowsRead:
+    """Read a list completely.
+
+    Parameters
+    ----------
+    on_page
+        Takes the new rows of every page and the total; without it they are in the answer.
+    first
+        Decoded answer for the first page, where it was asked for already.
+
+    Raises
+    ------
+    ApiError
+        When not even the first page can be read.
+    IncompleteError
+        When later ones cannot; carries a :class:`RowsRead`.
+    """
+    walk = Walk()
+    kept: list[Row] = []
+    keep = on_page or (lambda new, _total: kept.extend(new))
+    label = f"GET {path}"
+    problem: str | None = None
+    cause: ApiError | None = None
+    try:
+        with PagesAhead(transport, path, params, task) as pages:
+            while not walk.done:
+                asked = pages.asked(walk.limit, walk.offset)
+                data, first = first, None
+                if data is None:
+                    answer = pages.get(walk.limit, walk.offset)
+                    pages.ask_ahead(walk.limit, walk.guess())
+                    data = answer.data
+                page = list_page(data, label, asked)
+                new = walk.take(page.rows, total=page.total, limit=page.limit)
+                keep(new, page.total)
+    except ListBroken as error:
+        problem = str(error)
+    except ApiError as error:
+        if walk.pages == 0:
+            raise
+        problem, cause = error.message, error
+    read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)
+    if walk.gone:
+        read.facts["deleted_since_read"] = walk.gone
+    if problem is None and not read.complete:
+        problem = f"the service counts {walk.total} rows, and its pages do not show as many"
+    if problem is not None:
+        raise IncompleteError(
+            f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
+            "What was read is in the error's .fetched; try again for the rest.",
+            fetched=read,
+        ) from cause
+    return read
+
+
+def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
+    """Read all prompts of the account."""
+    path = endpoints.PROMPTS_LIST.path_for(transport.config.scheme)
+    return read_list(transport, path, {}, task=task)

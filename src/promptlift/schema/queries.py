@@ -1,0 +1,185 @@
+"""Query parameters, one model an endpoint. They arrive as text, and only the spellings named here are accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from promptlift.schema import limits
+from promptlift.schema.conversations import ConversationStatus
+from promptlift.schema.optimizations import OptimizationStatus
+from promptlift.schema.prompts import PromptStatus
+from promptlift.schema.simulations import SimulationStage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OFFSET_MAX: Final = 2**53
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def read(text: Any) -> int:
+        if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 16:
+            value = int(text)
+            if low <= value <= high:
+                return value
+        raise ValueError(f"must be a whole number from {low} to {high}")
+
+    return read
+
+
+def _flag(text: Any) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return bool(text == "true")
+
+
+def _filter_text(text: str) -> str | None:
+    """Read a text; an empty one filters nothing."""
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    if len(text) > limits.DESCRIPTION_CHARS:
+        raise ValueError(f"must have at most {limits.DESCRIPTION_CHARS} characters")
+    return text or None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Split at commas; each word counts once."""
+    parts = (part.strip() for part in (_filter_text(text) or "").split(","))
+    words = tuple(dict.fromkeys(part for part in parts if part))
+    if len(words) > limits.TAGS:
+        raise ValueError(f"must have at most {limits.TAGS} entries")
+    return words
+
+
+Limit = Annotated[
+    int, Field(ge=1, le=limits.LIST_LIMIT_MAX), BeforeValidator(_whole(1, limits.LIST_LIMIT_MAX))
+]
+Offset = Annotated[int, Field(ge=0), BeforeValidator(_whole(0, OFFSET_MAX))]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+FilterText = Annotated[str | None, BeforeValidator(_filter_text)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_words), WithJsonSchema({"type": "string"})]
+
+
+class QueryModel(BaseModel):
+    """Query parameters of a request. Parameters that an endpoint does not know are ignored."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="ignore",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+
+class PageQuery(QueryModel):
+    """Which part of a list is asked for."""
+
+    limit: Limit = limits.LIST_LIMIT_MAX
+    """Items of a page"""
+    offset: Offset = 0
+    """Items before the page"""
+
+
+class LinkedQuery(PageQuery):
+    """A list that can be narrowed to one prompt, under either name of the link."""
+
+    prompt_id: FilterText = None
+    """Only of this prompt (agentId in the agent scheme)"""
+    agent_id: FilterText = None
+    """The same in the agent scheme"""
+
+    @property
+    def linked_id(self) -> str | None:
+        """The prompt that was asked for, whichever name it came under."""
+        return self.prompt_id or self.agent_id
+
+
+class PromptsQuery(PageQuery):
+    """Query of ``GET /prompts``."""
+
+    limit: Limit = limits.PROMPTS_LIMIT_DEFAULT
+    """Items of a page"""
+    tags: Words = ()
+    """Comma-separated; one of them is enough"""
+    status: PromptStatus | None = None
+    """Only this status"""
+
+
+class VersionsQuery(PageQuery):
+    """Query of ``GET /prompts/:id/versions``."""
+
+    limit: Limit = limits.PROMPTS_LIMIT_DEFAULT
+    """Items of a page"""
+
+
+class InsightsQuery(QueryModel):
+    """Query of ``GET /prompts/:id/insights``."""
+
+    days: limits.InsightsDays = limits.INSIGHTS_DAYS_DEFAULT
+    """Days to cover"""
+
+
+class ConversationsQuery(LinkedQuery):
+    """Query of ``GET /conversations``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    status: ConversationStatus | None = None
+    """Only this status"""
+    has_insights: Flag | None = None
+    """Only with or without insights"""
+    include_insights: Flag = False
+    """Beyond the specification: items carry insights"""
+    include_content: Flag = False
+    """Beyond the specification: items carry content"""
+
+
+class ConversationQuery(QueryModel):
+    """Query of ``GET /conversations/:id``."""
+
+    include_insights: Flag = True
+    """Whether insights are in the answer; default true"""
+
+
+class OptimizationsQuery(LinkedQuery):
+    """Query of ``GET /optimizations``."""
+
+    limit: Limit = limits.OPTIMIZATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    status: OptimizationStatus | None = None
+    """Only this status"""
+
+
+class SimulationsQuery(PageQuery):
+    """Query of ``GET /optimizations/:id/simulations``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    variant_id: FilterText = None
+    """Only conversations with this variant"""
+    stage: SimulationStage | None = None
+    """Only of this stage"""
+    task_completed: Flag | None = None
+    """Only with this outcome"""
+    include_content: Flag = False
+    """Whether items carry transcripts"""
+
+
+class ActionsQuery(LinkedQuery):
+    """Query of ``GET /actions``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    optimization_id: FilterText = None
+    """Only of this optimization"""
+
+
+class PersonasQuery(PageQuery):
+    """Query of ``GET /personas``."""
+
+    # unspecified: items of a page. Enough for the whole library.
+    limit: Limit = limits.LIST_LIMIT_MAX
+    """Items of a page"""

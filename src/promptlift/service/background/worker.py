@@ -1,0 +1,280 @@
+"""The background worker of one process: one loop claims due rows of every kind and keeps this process's lease.
+
+The row is the truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
+here and nowhere else. When a worker dies its lease runs out, and another one releases its rows.
+
+SQLite has one process: nobody else may take its rows, so its lease needs no renewing, and whatever lies claimed at the
+start belongs to a process that is gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
+from promptlift.service.identifiers import new_id
+from promptlift.service.llm.calls import Cancelled
+from promptlift.service.store import workers
+from promptlift.service.store.errors import SQLAlchemyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from promptlift.service.background.kind import Kind
+    from promptlift.service.store.database import Database
+
+__all__ = ["LEASE_SECONDS", "Worker"]
+
+_LOG = logging.getLogger(__name__)
+
+# Between two looks for work that other processes brought, or that became due.
+LOOK_SECONDS: Final = 0.5
+LEASE_SECONDS: Final = 15.0
+# A lease is renewed so often in its time, so that a slow database does not cost it.
+_RENEWALS: Final = 5
+# Rows whose work the database broke off are tried again after this time.
+RETRY_SECONDS: Final = 5.0
+
+
+@dataclass
+class _Line:
+    """The rows of one kind that this process has."""
+
+    kind: Kind
+    woken: bool = True
+    waiting: deque[list[str]] = field(default_factory=deque)
+    active: set[str] = field(default_factory=set)
+    threads: set[threading.Thread] = field(default_factory=set)
+    # Rows to release, with the time for it: their work was broken off, or they were claimed again meanwhile.
+    to_release: list[tuple[float, list[str]]] = field(default_factory=list)
+    # Rows that were taken away, and claimed again while their work was still under way here.
+    again: set[str] = field(default_factory=set)
+
+    def held(self) -> set[str]:
+        """Return every row that is claimed here."""
+        chunks = (*self.waiting, *(ids for _, ids in self.to_release))
+        return self.active.union(*chunks)
+
+
+class Worker:
+    """Work on due rows in the background.
+
+    Parameters
+    ----------
+    database
+        Where the rows are.
+    lease_seconds
+        A worker that gave no sign of life for so long has its rows taken over.
+
+    Attributes
+    ----------
+    id
+        Name of this worker in the rows that it has; every worker that starts has another one.
+    """
+
+    def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        self.id = new_id("wrk")
+        self._database = database
+        self._lease_seconds = lease_seconds
+        self._lines: list[_Line] = []
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._ending = False
+        self._renew_at = 0.0
+        self._thread = threading.Thread(target=self._loop, name="worker", daemon=True)
+
+    def start(self, kinds: Sequence[Kind]) -> None:
+        """Begin to work; rows that dead workers left are released first."""
+        self._lines = [_Line(kind) for kind in kinds]
+        with self._database.write() as connection:
+            if self._database.is_sqlite:
+                workers.remove_all(connection)
+            workers.renew(connection, self.id, seconds=self._lease_seconds)
+            workers.remove_expired(connection)
+            for kind in kinds:
+                kind.leases.release_orphans(connection)
+        for line in self._lines:
+            line.kind.start()
+            line.kind.look = self._looker(line)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End in order: begin nothing more, cancel what is under way, and release everything."""
+        self._ending = True
+        self._wake.set()
+        self._thread.join(timeout=10)
+        for line in self._lines:
+            line.kind.look = lambda: None
+            line.kind.stop()
+        for line in self._lines:
+            with self._lock:
+                line.waiting.clear()
+                active = list(line.active)
+            line.kind.cancel(active)
+        begun = time.monotonic()
+        for line in self._lines:
+            for thread in list(line.threads):
+                thread.join(timeout=max(0.0, begun + line.kind.grace - time.monotonic()))
+        try:
+            with self._database.write() as connection:
+                for line in self._lines:
+                    line.kind.leases.release(connection, self.id)
+                workers.remove(connection, self.id)
+        except SQLAlchemyError as error:
+            _LOG.warning("work could not be released, others take it over when the lease runs out: %s", error)
+
+    def _looker(self, line: _Line) -> Callable[[], None]:
+        def look() -> None:
+            line.woken = True
+            self._wake.set()
+
+        return look
+
+    # The loop
+
+    def _loop(self) -> None:
+        next_look = 0.0
+        while not self._ending:
+            self._wake.clear()
+            now = time.monotonic()
+            every_kind = now >= next_look
+            if every_kind:
+                next_look = now + LOOK_SECONDS
+            self._guard(self._keep_lease, "the lease of this worker could not be renewed")
+            for line in self._lines:
+                if every_kind or line.woken:
+                    line.woken = False
+                    self._guard(partial(self._look_at, line), f"no {line.kind.name} could be looked for")
+            self._wake.wait(max(0.0, next_look - time.monotonic()))
+
+    @staticmethod
+    def _guard(step: Callable[[], None], failure: str) -> None:
+        """Run one step of the loop, which goes on whatever happens."""
+        try:
+            step()
+        except SQLAlchemyError as error:
+            _LOG.warning("%s: %s", failure, error)
+        except Exception:  # noqa: BLE001 - logged
+            _LOG.exception("%s", failure)
+
+    def _keep_lease(self) -> None:
+        if self._database.is_sqlite or time.monotonic() < self._renew_at:
+            return
+        problem = next(filter(None, (line.kind.problem for line in self._lines)), None)
+        with self._database.write() as connection:
+            workers.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
+        self._renew_at = time.monotonic() + self._lease_seconds / _RENEWALS
+        with self._database.write() as connection:
+            if workers.remove_expired(connection):
+                for line in self._lines:
+                    line.kind.leases.release_orphans(connection)
+
+    def _look_at(self, line: _Line) -> None:
+        self._release(line)
+        if line.kind.watches_leases:
+            self._cancel_lost(line)
+        self._claim(line)
+        self._begin(line)
+
+    def _release(self, line: _Line) -> None:
+        now = time.monotonic()
+        with self._lock:
+            due = [row_id for at, ids in line.to_release if at <= now for row_id in ids]
+        if not due:
+            return
+        with self._database.write() as connection:
+            line.kind.leases.release(connection, self.id, due)
+        with self._lock:
+            line.to_release = [one for one in line.to_release if one[0] > now]
+
+    def _cancel_lost(self, line: _Line) -> None:
+        with self._lock:
+            active = set(line.active)
+        if not active:
+            return
+        with self._database.read() as connection:
+            lost = active - line.kind.leases.held(connection, self.id, list(active))
+        if lost:
+            line.kind.cancel(sorted(lost))
+
+    def _claim(self, line: _Line) -> None:
+        kind = line.kind
+        with self._lock:
+            held = line.held()
+        places = kind.places(len(held))
+        if places <= 0:
+            return
+        with self._database.read() as connection:
+            is_due = kind.leases.waiting(connection, now=clock.now())
+        ids: list[str] = []
+        if is_due:
+            with self._database.write() as connection:
+                if not self._database.is_sqlite:
+                    # In one transaction: nobody finds rows of a worker that has no lease.
+                    workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
+                ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
+        kind.claimed(ids)
+        new = [row_id for row_id in ids if row_id not in held]
+        with self._lock:
+            line.again.update(held.intersection(ids))
+            line.waiting.extend(new[at : at + kind.chunk] for at in range(0, len(new), kind.chunk))
+
+    # Threads
+
+    def _begin(self, line: _Line) -> None:
+        with self._lock:
+            count = min(len(line.waiting), line.kind.threads - len(line.threads))
+            threads = [
+                threading.Thread(
+                    target=self._work_off, args=(line,), name=f"{line.kind.name}-{n}", daemon=True
+                )
+                for n in range(count)
+            ]
+            line.threads.update(threads)
+        for thread in threads:
+            thread.start()
+
+    def _work_off(self, line: _Line) -> None:
+        while True:
+            with self._lock:
+                if self._ending or not line.waiting:
+                    line.threads.discard(threading.current_thread())
+                    return
+                ids = line.waiting.popleft()
+                line.active.update(ids)
+            broken = False
+            try:
+                broken = not self._work(line.kind, ids)
+            finally:
+                with self._lock:
+                    line.active.difference_update(ids)
+                    again = line.again.intersection(ids)
+                    line.again -= again
+                    if broken:
+                        line.to_release.append((time.monotonic() + RETRY_SECONDS, ids))
+                    elif again:
+                        line.to_release.append((time.monotonic(), sorted(again)))
+            line.kind.look()
+
+    def _work(self, kind: Kind, ids: Sequence[str]) -> bool:
+        """Work on rows; says whether that came to an end."""
+        try:
+            with suppress(Cancelled, LeaseLost):
+                kind.work(ids)
+        except SQLAlchemyError as error:
+            # A full disk or a lost server.
+            _LOG.warning("%s waits for the database (%s): %s", kind.name, ", ".join(ids[:3]), error)
+            return False
+        except Exception:  # noqa: BLE001 - a defect that some rows show must not hold up the others
+            if not self._ending:
+                _LOG.exception("%s failed (%s)", kind.name, ", ".join(ids[:3]))
+            return False
+        return True

@@ -1,0 +1,298 @@
+"""Words that stand in logged conversations: kept out of variants, and out of what their writer is shown.
+
+A variant goes live and is read by everybody, so it must not carry what one customer said. Two things count:
+
+- **Five words in a row** that stand so in one message of a logged conversation, without regard to case and punctuation.
+- **Particulars** that stand only there: e-mail addresses, web addresses, numbers of two or more digits, codes with two
+  or more digits in them, and names.
+
+A name is a word that conversations write with a capital letter within a sentence and that nobody, neither in the
+conversations nor among the owner's own words, writes without one. Names of months and days are none. In a language that
+capitalises nouns (German) this says nothing; there only what follows *Herr*, *Frau* or *ich heiße* is a name.
+
+What the owner wrote (the prompt, its objective, the intent of the request, the general settings) may be used, whoever
+else said it too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.transcript import parse_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["RUN", "LoggedWords", "Repeated"]
+
+RUN: Final = 5
+# Text that is read at most, newest conversations first: twelve million words.
+MOST_CHARS: Final = 64_000_000
+
+_LISTED: Final = 6
+_SHOWN_WORDS: Final = 12
+_WORD: Final = re.compile(r"\w+(?:'\w+)*")
+_APOSTROPHES: Final = "\u2019\u2018\u02bc`"
+_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_LINK: Final = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`\])}]{1,2000}", re.IGNORECASE)
+# Digits, or letters and digits, in one piece: 48213, 14:30, 0171-2223334, A1B-22, INV/2026/07.
+_NUMBER: Final = re.compile(r"(?<![\w])[+#]?\w+(?:[-./:,]\w+)*")
+_DIGIT: Final = re.compile(r"\d")
+_PARTS: Final = re.compile(r"[-./:]")
+_CAPITAL: Final = re.compile(r"(?<!\w)[^\W\d_a-z]\w+")
+# The share of these words in German is above a tenth, elsewhere near nothing.
+_NOUNS_ARE_CAPITALISED: Final = 0.06
+_GERMAN: Final = frozenset(_WORD.findall("der das und ist nicht ich mit ein eine zu den sie es auf für wir"))
+_CALENDAR: Final = frozenset(
+    _WORD.findall(
+        "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+        "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun "
+        "i i'm i'll i've i'd ok"
+    )
+)
+_MASKS: Final = ((_LINK, "(link)"), (_EMAIL, "(e-mail)"), (_NUMBER, "(number)"), (_CAPITAL, "(name)"))
+_SENTENCE_ENDS: Final = frozenset(".!?:;\n\r…•*#>|")
+# What is quoted or in brackets may begin like a sentence: a capital there makes no name.
+_OPENINGS: Final = frozenset('"“”„()[]{}-–—')
+_CALLED: Final = re.compile(
+    r"\b(?:my name is|i am called|this is|herrn?|frau|ich hei(?:ß|ss)e|mein name ist) +"
+    r"((?-i:[^\W\d_a-z]\w+)(?: +(?-i:[^\W\d_a-z]\w+))?)",
+    re.IGNORECASE,
+)
+_CALLED_SIGNS: Final = ("my name is", "i am called", "this is", "herr", "frau", "ich hei", "mein name")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """What a text has from logged conversations.
+
+    Attributes
+    ----------
+    runs
+        Runs of five words or more, as the text writes them.
+    particulars
+        Names, numbers, addresses and codes.
+    """
+
+    runs: tuple[str, ...] = ()
+    particulars: tuple[str, ...] = ()
+
+    def problems(self) -> list[str]:
+        """Describe what is wrong, in words for whoever wrote the text."""
+        found = (
+            (
+                f"It repeats {RUN} or more words in a row from logged conversations; say these in other words",
+                [f"“{_shown(run)}”" for run in self.runs],
+            ),
+            ("It names what stands only in logged conversations; leave it out", self.particulars),
+        )
+        return [f"{words}: {_listed(items)}." for words, items in found if items]
+
+
+@dataclass
+class LoggedWords:
+    """The words of logged conversations, read once and then looked up.
+
+    Parameters
+    ----------
+    own
+        What the owner wrote: it may be used.
+    contents
+        Transcripts in either form, the newest first; what cannot be read is passed over, and so are system messages,
+        which hold a text of the prompt.
+    """
+
+    own: Sequence[str]
+    contents: Iterable[str] = ()
+    _runs: NDArray[np.uint64] = field(init=False, repr=False)
+    _own_runs: frozenset[int] = field(init=False, repr=False)
+    _own_particulars: frozenset[str] = field(init=False, repr=False)
+    _particulars: set[str] = field(init=False, repr=False, default_factory=set)
+    _names: set[str] = field(init=False, repr=False, default_factory=set)
+    _ordinary: set[str] = field(init=False, repr=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        own = "\n".join(self.own)
+        self._own_runs = frozenset(run for text in self.own for run in _runs(_words(text)).tolist())
+        self._own_particulars = frozenset(_particulars(own)) | set(_words(own))
+        self._ordinary.update(word for word in _WORD.findall(_plain(own)) if word.islower())
+        parts = []
+        left = MOST_CHARS
+        for content in self.contents:
+            said = _said(content)
+            parts += [_runs(_words(text)) for text in said]
+            self._learn("\n".join(said))
+            left -= len(content)
+            if left < 0:
+                break
+        self._runs = np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.uint64)
+        self._names -= self._ordinary | _CALENDAR | self._own_particulars
+        self._particulars -= self._own_particulars
+
+    def _learn(self, text: str) -> None:
+        self._particulars.update(_particulars(text))
+        # A name in an address is written small, and is a name all the same.
+        text = _EMAIL.sub(" ", _LINK.sub(" ", text)) if "@" in text or "://" in text else text
+        words = _WORD.findall(_plain(text))
+        self._ordinary.update(word for word in set(words) if word.islower())
+        small = text.casefold()
+        if any(sign in small for sign in _CALLED_SIGNS):
+            for found in _CALLED.findall(text):
+                self._names.update(map(_name_key, _WORD.findall(found)))
+        german = sum(map(_GERMAN.__contains__, words))
+        if german <= _NOUNS_ARE_CAPITALISED * len(words):
+            self._names.update(map(_name_key, _capitalised(text, after=_SENTENCE_ENDS | _OPENINGS)))
+
+    def repeated(self, text: str) -> Repeated:
+        """Find what a text has from the conversations, in the order of the text."""
+        return Repeated(tuple(self._repeated_runs(text)), tuple(dict.fromkeys(self._found(text))))
+
+    def masked(self, text: str) -> str:
+        """Put words such as ``(name)`` and ``(number)`` in place of particulars that are not the owner's own.
+
+        Unlike `repeated` this also masks numbers and addresses that no conversation holds as they stand: what a judge
+        wrote about a conversation may put them otherwise.
+        """
+        for pattern, mask in _MASKS:
+            text = pattern.sub(lambda found, mask=mask: self._mask(found.group(), mask), text)  # type: ignore[misc]
+        return text
+
+    def _mask(self, found: str, mask: str) -> str:
+        if mask == "(name)":
+            hidden = found[0].isupper() and _name_key(found) in self._names
+        else:
+            hidden = (mask != "(number)" or _is_number(found)) and _key(found) not in self._own_particulars
+        return mask + found[len(found.rstrip(".,;:!?")) :] if hidden else found
+
+    def _repeated_runs(self, text: str) -> Iterator[str]:
+        places = [found.span() for found in _WORD.finditer(_plain(text))]
+        runs = _runs(_words(text))
+        if not len(self._runs) or not len(runs):
+            return
+        at = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
+        hit = self._runs[at] == runs
+        start = end = -1
+        for place in np.flatnonzero(hit).tolist():
+            if int(runs[place]) in self._own_runs:
+                continue
+            if start >= 0 and place <= end:
+                end = place + RUN
+                continue
+            if start >= 0:
+                yield _between(text, places, start, end)
+            start, end = place, place + RUN
+        if start >= 0:
+            yield _between(text, places, start, end)
+
+    def _found(self, text: str) -> Iterator[str]:
+        for key, written in _written(text):
+            if key in self._particulars:
+                yield written
+        yield from (
+            word for word in _capitalised(text, after=_SENTENCE_ENDS) if _name_key(word) in self._names
+        )
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return ", ".join(item[:160] for item in items[:_LISTED]) + more
+
+
+def _shown(run: str) -> str:
+    words = run.split()
+    return " ".join(words[:_SHOWN_WORDS]) + (" …" if len(words) > _SHOWN_WORDS else "")
+
+
+def _said(content: str) -> list[str]:
+    try:
+        messages = parse_content(content).messages
+    except TranscriptError:
+        return []
+    return [message.content for message in messages if message.role != "system" and message.content]
+
+
+def _plain(text: str) -> str:
+    """Return the text with one kind of apostrophe; as many characters."""
+    for sign in _APOSTROPHES:
+        text = text.replace(sign, "'")
+    return text
+
+
+def _words(text: str) -> list[str]:
+    # Small letters after the split: they may be more characters than the capital was.
+    return [word.casefold() for word in _WORD.findall(_plain(text))]
+
+
+def _runs(words: Sequence[str]) -> NDArray[np.uint64]:
+    """One number for each run of words; equal runs have equal numbers in this process."""
+    if len(words) < RUN:
+        return np.zeros(0, np.uint64)
+    codes = np.fromiter(map(hash, words), np.int64, len(words)).view(np.uint64)
+    mixed = np.zeros(len(words) - RUN + 1, np.uint64)
+    for place in range(RUN):
+        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + codes[place : len(words) - RUN + 1 + place]
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _between(text: str, places: Sequence[tuple[int, int]], start: int, end: int) -> str:
+    return " ".join(text[places[start][0] : places[end - 1][1]].split())
+
+
+def _key(found: str) -> str:
+    return found.rstrip(".,;:!?").lstrip("+#").replace(",", "").casefold()
+
+
+def _name_key(word: str) -> str:
+    return word.casefold().removesuffix("'s")
+
+
+def _is_number(found: str) -> bool:
+    return sum(character.isdigit() for character in found) >= 2
+
+
+def _written(text: str) -> Iterator[tuple[str, str]]:
+    """Addresses, numbers and codes of a text: how they are compared, and how they are written."""
+    for pattern, signs in ((_LINK, ("://", "www.", "WWW.")), (_EMAIL, ("@",))):
+        if any(sign in text for sign in signs):
+            for found in pattern.findall(text):
+                yield _key(found), found
+            text = pattern.sub(" ", text)
+    for piece in text.split():
+        if not _DIGIT.search(piece):
+            continue
+        for found in filter(_is_number, _NUMBER.findall(piece)):
+            yield _key(found), found
+            # The parts too: 12/05/2026 is also the year, and 20-30 also both numbers.
+            parts = _PARTS.split(found)
+            yield from ((_key(part), part) for part in parts if len(parts) > 1 and _is_number(part))
+
+
+def _particulars(text: str) -> Iterator[str]:
+    return (key for key, _ in _written(text))
+
+
+def _capitalised(text: str, *, after: frozenset[str]) -> Iterator[str]:
+    """Words within a sentence that begin with a capital and go on in small letters.
+
+    Parameters
+    ----------
+    after
+        Signs after which a capital says nothing.
+    """
+    for found in _CAPITAL.finditer(text):
+        word = found.group()
+        if not word[0].isupper() or word.isupper():
+            continue
+        place = found.start() - 1
+        while place >= 0 and not text[place].isalnum() and text[place] not in after:
+            place -= 1
+        if place >= 0 and text[place] not in after:
+            yield word

@@ -1,0 +1,166 @@
+"""The OpenAPI description of the service, made from the table of endpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic.json_schema import models_json_schema
+
+from promptlift import __version__
+from promptlift.schema.pages import ErrorBody
+from promptlift.schema.prompts import PromptCreate, PromptUpdate
+from promptlift.service.errors import STATUS_OF
+from promptlift.service.llm.catalogue import CATALOGUE
+from promptlift.service.settings import API_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic.json_schema import JsonSchemaMode
+
+    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.naming import Scheme
+    from promptlift.schema.queries import QueryModel
+
+    Model = tuple[Any, JsonSchemaMode]
+    References = dict[Model, dict[str, Any]]
+
+_ALWAYS = ("INVALID_API_KEY", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE")
+_WITH_BODY = ("VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")
+# A request that is not HTTP as it should be never reaches its endpoint.
+_BEFORE_ENDPOINT = (
+    "VALIDATION_ERROR",
+    "METHOD_NOT_ALLOWED",
+    "REQUEST_TIMEOUT",
+    "PAYLOAD_TOO_LARGE",
+    "URI_TOO_LONG",
+    "HEADERS_TOO_LARGE",
+)
+_ERROR: Model = (ErrorBody, "serialization")
+
+
+def openapi_document(endpoints: Iterable[Endpoint[Any]]) -> dict[str, Any]:
+    """Describe endpoints as an OpenAPI 3.1 document."""
+    rows = list(endpoints)
+    references, schemas = _schemas(rows)
+    paths: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        for scheme in row.served_schemes():
+            operations = paths.setdefault(API_PATH + row.path_in(scheme), {})
+            operations[row.method.lower()] = _operation(row, scheme, references)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Prompt Optimization Service", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"apiKey": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"apiKey": []}],
+    }
+
+
+def _schemas(rows: list[Endpoint[Any]]) -> tuple[References, dict[str, Any]]:
+    """Return a reference to every model, and the schemas that they refer to."""
+    models: dict[Model, None] = {_ERROR: None}
+    for row in rows:
+        models[row.answer, "serialization"] = None
+        if row.body is not None:
+            models[row.body, "validation"] = None
+    references, definitions = models_json_schema(list(models), ref_template="#/components/schemas/{model}")
+    schemas = definitions["$defs"]
+    for schema in schemas.values():
+        for field in schema["properties"].values():
+            # Absent and null differ in some bodies, and an answer has no defaults.
+            if field.get("default", ...) is None:
+                del field["default"]
+    for body in (PromptCreate, PromptUpdate):
+        if body.__name__ in schemas:
+            schemas[body.__name__]["properties"]["llmModel"] |= {
+                "description": "A name of the catalogue (the examples), one that the configured endpoint lists, or one of "
+                "PROMPTLIFT_MODELS",
+                "examples": sorted(CATALOGUE),
+            }
+    return references, dict(sorted(schemas.items()))
+
+
+def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> dict[str, Any]:
+    article = "an" if scheme.name[0] in "aeiou" else "a"
+    summary = row.summary.format(noun=scheme.name, a_noun=f"{article} {scheme.name}")
+    operation: dict[str, Any] = {
+        "summary": summary if row.is_specified(scheme) else f"{summary} (beyond the specification)",
+        "operationId": row.operation.format(noun=scheme.name),
+        "parameters": [*_path_parameters(row), *_query_parameters(row.query)],
+    }
+    if row.body is not None:
+        operation["requestBody"] = {
+            "required": not row.body_optional,
+            "content": _json(references[row.body, "validation"]),
+        }
+    operation["responses"] = _responses(row, references)
+    return operation
+
+
+def _responses(row: Endpoint[Any], references: References) -> dict[str, Any]:
+    answer, error = references[row.answer, "serialization"], references[_ERROR]
+    responses: dict[str, Any] = {
+        str(status): {"description": "Success", "content": _json(answer)}
+        for status in (row.status, *row.also)
+    }
+    by_status: dict[int, list[str]] = {}
+    for code in _codes(row):
+        by_status.setdefault(STATUS_OF[code], []).append(code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = {"description": " or ".join(codes), "content": _json(error)}
+    refused = ", ".join(f"{STATUS_OF[code]} {code}" for code in _BEFORE_ENDPOINT)
+    responses["default"] = {
+        "description": f"The request is not HTTP as it should be: {refused}",
+        "content": _json(error),
+    }
+    return responses
+
+
+def _codes(row: Endpoint[Any]) -> tuple[str, ...]:
+    """Return the error codes of an endpoint: its own, and those that follow from what it takes."""
+    codes = [*_ALWAYS, *row.errors]
+    if row.body is not None:
+        codes += _WITH_BODY
+    if row.query is not None:
+        codes.append("VALIDATION_ERROR")
+    if row.has_id:
+        codes.append("NOT_FOUND")
+    return tuple(dict.fromkeys(codes))
+
+
+def _path_parameters(row: Endpoint[Any]) -> list[dict[str, Any]]:
+    if not row.has_id:
+        return []
+    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def _query_parameters(query: type[QueryModel] | None) -> list[dict[str, Any]]:
+    if query is None:
+        return []
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": _parameter_schema(schema),
+            "description": schema["description"],
+        }
+        for name, schema in query.model_json_schema()["properties"].items()
+    ]
+
+
+def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what a parameter may be when it is there: absence is not a value in a query."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    known = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
+    if known.get("default", ...) in (None, []):
+        del known["default"]
+    return {**known, **(kinds[0] if kinds else {})}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

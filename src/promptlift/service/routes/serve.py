@@ -1,0 +1,82 @@
+"""Make a route from a row of the table of endpoints and the action that does its work."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
+
+from promptlift.service.routes.http import answer, caller_of, path_id, read_body, read_query
+from promptlift.service.settings import API_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.store.accounts import Caller
+
+Body = TypeVar("Body")
+Query = TypeVar("Query")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest(Generic[Body, Query]):
+    """A request whose body and query have been read and validated.
+
+    Attributes
+    ----------
+    id
+        Identifier in the path; empty when the path has none.
+    body, query
+        ``None`` where the endpoint has none.
+    """
+
+    caller: Caller
+    scheme: Scheme
+    id: str
+    body: Body
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with a status of its own."""
+
+    content: Any
+    status: int
+
+
+if TYPE_CHECKING:
+    # Called on a thread, or in the event loop when it is a coroutine function. Returns content, or a Reply.
+    Action = Callable[[ApiRequest[Any, Any]], Any]
+    Actions = Mapping[Endpoint[Any], Action]
+
+
+def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action) -> Route:
+    """Make the route of an endpoint in one naming scheme."""
+    is_async = inspect.iscoroutinefunction(action)
+
+    async def handle(request: Request) -> Response:
+        query = None if endpoint.query is None else read_query(request, endpoint.query)
+        body = (
+            None
+            if endpoint.body is None
+            else await read_body(
+                request, endpoint.body, either=endpoint.either, optional=endpoint.body_optional
+            )
+        )
+        identifier = path_id(request) if endpoint.has_id else ""
+        api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
+        content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
+        if isinstance(content, Reply):
+            return answer(content.content, content.status)
+        return answer(content, endpoint.status)
+
+    return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])

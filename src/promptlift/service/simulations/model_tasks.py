@@ -1,0 +1,98 @@
+"""The tasks of a simulation, carried out by a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.service.insights.llm_judge import LlmJudge
+from promptlift.service.llm.hostile_text import plain_answer
+from promptlift.service.simulations.conversation_request import (
+    PERSONA_TEMPERATURE,
+    PERSONA_TOKENS,
+    agent_messages,
+    persona_messages,
+    read_persona,
+)
+from promptlift.service.simulations.scenarios_request import ScenariosAnswer, scenarios_messages
+from promptlift.service.simulations.tasks import Answer, PersonaMessage, ScenarioDraft
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.transcript import Role, Transcript
+    from promptlift.service.insights.judge import Judgement
+    from promptlift.service.llm.calls import Calls
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import ScenariosRequest
+
+__all__ = ["ModelSimulationTasks"]
+
+
+class ModelSimulationTasks:
+    """Carry out the tasks of one run with a language model; see ``SimulationTasks``.
+
+    Parameters
+    ----------
+    chat
+        The run's view of the model.
+    judge_model
+        Name of the model that judges.
+    agent_model
+        Name of the model that plays the assistant; ``None`` leaves it to the prompt.
+    """
+
+    def __init__(self, chat: Calls, *, judge_model: str, agent_model: str | None = None) -> None:
+        self._chat = chat
+        self._agent_model = agent_model
+        self._judge = LlmJudge(chat, judge_model)
+
+    @property
+    def calls(self) -> int:
+        """Model calls made so far, retries included."""
+        return self._chat.calls
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used up so far, also by calls that failed."""
+        return self._chat.tokens
+
+    def cancel(self) -> None:
+        """End all calls of the run."""
+        self._chat.cancel()
+
+    def write_scenarios(self, request: ScenariosRequest) -> Answer[Sequence[ScenarioDraft]]:
+        """Ask for scenarios."""
+        answer = self._chat.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
+        drafts = [ScenarioDraft(one.title, one.opening, one.goal) for one in answer.parsed.scenarios]
+        return Answer(drafts, answer.tokens)
+
+    def answer_as_assistant(
+        self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
+    ) -> Answer[str]:
+        """Ask for the assistant's next message."""
+        answer = self._chat.chat(
+            agent_messages(content, messages),
+            purpose="agent",
+            model=self._agent_model or prompt.llm_model,
+            temperature=prompt.temperature,
+            max_tokens=prompt.max_tokens,
+        )
+        return Answer(plain_answer(answer.text), answer.tokens)
+
+    def speak_as_persona(
+        self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
+    ) -> Answer[PersonaMessage]:
+        """Ask for the person's next message."""
+        answer = self._chat.chat(
+            persona_messages(persona, scenario, messages, seed=seed),
+            purpose="persona",
+            temperature=PERSONA_TEMPERATURE,
+            max_tokens=PERSONA_TOKENS,
+        )
+        return Answer(PersonaMessage(*read_persona(answer.text)), answer.tokens)
+
+    def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:
+        """Ask for a judgement."""
+        return self._judge.judge(transcript, objective=objective, exclusions=exclusions)

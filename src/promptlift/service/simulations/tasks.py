@@ -1,0 +1,110 @@
+"""The tasks of a simulation, and who carries them out: a language model, or the rehearsal that stands in for one.
+
+A task is asked with the objects of this package and answered with objects. Only `model_tasks` knows the sentences in
+which a language model is asked, so those can be changed without anything else taking notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.transcript import Role, Transcript
+    from promptlift.service.insights.judge import Judgement
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.scenarios import Scenario
+
+__all__ = ["Answer", "PersonaMessage", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
+
+Value_co = TypeVar("Value_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Value_co]):
+    """The answer to a task and the tokens that it cost."""
+
+    value: Value_co
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScenariosRequest:
+    """A request for new scenarios of a prompt.
+
+    Attributes
+    ----------
+    wanted
+        Number of scenarios.
+    examples
+        Scenarios of real conversations.
+    titles
+        Titles of all scenarios that exist.
+    people
+        Kinds of people who may come.
+    empty_answers
+        Answers in a row so far without a new scenario.
+    seed
+        Differs between the requests of a run.
+    """
+
+    prompt: PromptText
+    wanted: int
+    examples: Sequence[Scenario]
+    titles: Sequence[str]
+    people: Sequence[Persona]
+    empty_answers: int
+    seed: int
+
+
+class ScenarioDraft(NamedTuple):
+    """A scenario as it was written, before anything of it is checked."""
+
+    title: str
+    opening: str
+    goal: str
+
+
+class PersonaMessage(NamedTuple):
+    """What a persona says, and whether it ends the conversation; an empty text that does not end it is no message."""
+
+    text: str
+    is_last: bool
+
+
+class SimulationTasks(Protocol):
+    """Whoever carries out the tasks of one run. Called from many threads at once; every text of an answer is hostile.
+
+    A task raises ``LlmUnavailable`` or ``LlmRefused`` when the model cannot be asked, ``LlmBadAnswer`` when its answer
+    is of no use (each carries the tokens used up all the same), and ``Cancelled`` after ``cancel``.
+    """
+
+    @property
+    def calls(self) -> int:
+        """Model calls made so far."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used up so far."""
+
+    def cancel(self) -> None:
+        """End all tasks of the run, from any thread: they raise ``Cancelled``, and so does every later one."""
+
+    def write_scenarios(self, request: ScenariosRequest) -> Answer[Sequence[ScenarioDraft]]:
+        """Write scenarios for a prompt."""
+
+    def answer_as_assistant(
+        self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
+    ) -> Answer[str]:
+        """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
+
+    def speak_as_persona(
+        self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
+    ) -> Answer[PersonaMessage]:
+        """Write the next message of the person in a conversation."""
+
+    def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:
+        """Judge a conversation; see ``insights.judge.Judge``."""

@@ -1,0 +1,66 @@
+"""The background workers that live, and until when that holds without a sign of life.
+
+Times are the database's own, so that the clocks of several machines need not agree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import BigInteger, cast, delete, extract, func, insert, literal, select, update
+
+from promptlift.service import clock
+from promptlift.service.store.tables import workers
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Connection
+
+
+def _now(connection: Connection) -> ColumnElement[int]:
+    if connection.dialect.name == "sqlite":
+        return literal(clock.now(), BigInteger)
+    return cast(extract("epoch", func.clock_timestamp()) * clock.SECOND, BigInteger)
+
+
+def renew(connection: Connection, worker: str, *, seconds: float, problem: str | None = None) -> None:
+    """Record a sign of life of a worker; a worker that is not there is added.
+
+    Parameters
+    ----------
+    problem
+        Why rows wait that it could work on; ``None`` without one.
+    """
+    values = {"lease_until": _now(connection) + round(seconds * clock.SECOND), "problem": problem}
+    found = connection.execute(update(workers).where(workers.c.id == worker).values(values)).rowcount
+    if not found:
+        connection.execute(insert(workers).values(id=worker, **values))
+
+
+def remove(connection: Connection, worker: str) -> None:
+    """Remove a worker that ended; its rows have to be released in the same transaction."""
+    connection.execute(delete(workers).where(workers.c.id == worker))
+
+
+def remove_expired(connection: Connection) -> int:
+    """Remove the workers whose lease ran out and return their number.
+
+    Their rows have to be released in the same transaction.
+    """
+    expired = select(workers.c.id).where(workers.c.lease_until < _now(connection))
+    ids = list(connection.scalars(expired.with_for_update(skip_locked=True)))
+    if ids:
+        connection.execute(delete(workers).where(workers.c.id.in_(ids)))
+    return len(ids)
+
+
+def remove_all(connection: Connection) -> None:
+    """Remove every worker: for a database that only one process uses."""
+    connection.execute(delete(workers))
+
+
+def problems(connection: Connection) -> list[str]:
+    """Return why work waits, as the workers that live say it."""
+    told = select(workers.c.problem).where(
+        workers.c.problem.is_not(None), workers.c.lease_until >= _now(connection)
+    )
+    return list(connection.scalars(told.order_by(workers.c.id)))

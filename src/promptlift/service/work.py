@@ -1,0 +1,138 @@
+"""What a process works on in the background, put together once, and the process that does nothing else."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from typing import TYPE_CHECKING, Final
+
+from promptlift.errors import ServiceStartError
+from promptlift.service import clock
+from promptlift.service.background.others import OtherWorkers
+from promptlift.service.background.singleton import SingletonJob
+from promptlift.service.background.worker import Worker
+from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
+from promptlift.service.insights.worker import InsightJobs
+from promptlift.service.models import Models, choose_judge
+from promptlift.service.optimizations.worker import OptimizationJobs
+from promptlift.service.simulations.pool import SimulationPool
+from promptlift.service.store import conversations
+from promptlift.service.store.database import Database
+from promptlift.service.throttled_log import ThrottledHandler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.service.settings import ServiceSettings
+
+__all__ = ["BackgroundWork", "work"]
+
+_CLEAN_SECONDS: Final = 600.0
+
+
+class BackgroundWork:
+    """Every kind of background work of one process, over one worker.
+
+    Parameters
+    ----------
+    database
+        Where the work is.
+    lease_seconds
+        A worker that gave no sign of life for so long has its work taken over.
+
+    Attributes
+    ----------
+    insights, optimizations
+        Their kinds, to be told of new work and asked why it waits.
+    models
+        The language model of optimizations.
+    served
+        The models that the configured endpoint serves; ``None`` without an endpoint.
+    """
+
+    def __init__(self, database: Database, *, lease_seconds: float) -> None:
+        self._database = database
+        self._worker = Worker(database, lease_seconds=lease_seconds)
+        self._others: OtherWorkers | None = None
+        self._judge = choose_judge()
+        self.served = self._judge.served
+        self.models = Models.from_env(self._judge.client)
+        self._pool = SimulationPool(database, at_a_time=self.models.conversations_at_a_time)
+        self.insights = InsightJobs(
+            database,
+            self._judge.judge,
+            worker=self._worker.id,
+            at_a_time=self._judge.at_a_time,
+            trial=self._judge.trial,
+            probe=self._judge.client,
+        )
+        self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
+        self._kinds = [
+            self.insights,
+            self.optimizations,
+            RegressionTests(database, self.models, self._pool, worker=self._worker.id),
+            ProductionWatch(database),
+            SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
+        ]
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._worker.start(self._kinds)
+
+    def leave_to_others(self) -> None:
+        """Do not work; read what the workers of other processes say."""
+        self._others = OtherWorkers(self._database)
+        self.insights.problem_elsewhere = self._others.problem
+        self._others.start()
+
+    def stop(self) -> None:
+        """End in order; what is under way goes on elsewhere, or at the next start."""
+        if self._others is None:
+            self._worker.stop()
+        else:
+            self._others.stop()
+        self._pool.close()
+        self._judge.close()
+
+    def _clean_up(self) -> None:
+        with self._database.write() as connection:
+            conversations.drop_expired_keys(connection, now=clock.now())
+
+
+def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
+    """Work in the background, and do nothing else, until the process is interrupted or terminated.
+
+    Parameters
+    ----------
+    settings
+        What the operator decided.
+    on_ready
+        Called once, when the work begins.
+
+    Raises
+    ------
+    ServiceStartError
+        The database is SQLite, or cannot be opened.
+    """
+    database = Database(settings.resolved_database_url)
+    try:
+        if database.is_sqlite:
+            raise ServiceStartError(
+                "On SQLite `promptlift serve` already does the background work: one process uses a data folder. "
+                "For workers of their own set PROMPTLIFT_DATABASE_URL to a PostgreSQL database, for serve too."
+            )
+        database.migrate()
+        logging.basicConfig(level=logging.WARNING, handlers=[ThrottledHandler()])
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        background = BackgroundWork(database, lease_seconds=settings.lease_seconds)
+        background.start()
+        try:
+            on_ready()
+            ended.wait()
+        finally:
+            background.stop()
+    finally:
+        database.close()

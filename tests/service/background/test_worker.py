@@ -1,0 +1,330 @@
+"""The background worker: it claims due rows, ends or releases them, and lets go of what was taken away."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
+
+from promptlift.errors import PromptliftError
+from promptlift.service.background import worker as worker_module
+from promptlift.service.background.kind import Kind
+from promptlift.service.background.runs import Runs
+from promptlift.service.background.singleton import SingletonJob
+from promptlift.service.background.worker import Worker
+from promptlift.service.llm.calls import Cancelled
+from promptlift.service.store import optimizations, workers
+from promptlift.service.store.tables import workers as table
+from support.deployed import World, migrated
+from support.service_process import wait_until
+
+
+class Calls:
+    """Stands for the model calls of a run: all that matters here is whether they were cancelled."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+class Recorder(Runs):
+    """Does what a test says, and keeps what it was asked to do."""
+
+    name = "test"
+
+    def __init__(self, carry, *, no_calls: PromptliftError | None = None, at_a_time=5) -> None:
+        super().__init__()
+        self.leases = optimizations.LEASES
+        self.threads = at_a_time
+        self.carry = carry
+        self.no_calls = no_calls
+        self.worked: list[str] = []
+        self.failed: list[tuple[str, str]] = []
+
+    def calls_of(self, _row_id):
+        if self.no_calls is not None:
+            raise self.no_calls
+        return Calls()
+
+    def carry_on(self, row_id, calls):
+        self.worked.append(row_id)
+        self.carry(calls)
+
+    def fail(self, row_id, reason):
+        self.failed.append((row_id, reason))
+
+
+@pytest.fixture
+def world(request, tmp_path):
+    with migrated(getattr(request, "param", "sqlite"), request, tmp_path) as database:
+        yield World(database)
+
+
+@pytest.fixture
+def runs(world):
+    """Start a worker on some kinds."""
+    started = []
+
+    def begin(*kinds, lease_seconds=15.0):
+        made = Worker(world.database, lease_seconds=lease_seconds)
+        started.append(made)
+        made.start(kinds)
+        return made
+
+    yield begin
+    for one in started:
+        one.stop()
+
+
+def running(world):
+    return world.optimization(status="running", winner=None)
+
+
+def lease(world, row_id):
+    with world.database.read() as connection:
+        return optimizations.get(connection, row_id)
+
+
+def end(world, row_id):
+    with world.database.write() as connection:
+        optimizations.change(connection, row_id, {"status": "stopped"})
+
+
+def test_work_is_taken_up_once_and_no_more_of_it_than_allowed(world, runs):
+    ids = [running(world) for _ in range(3)]
+    go_on = threading.Event()
+    kind = Recorder(lambda _: go_on.wait(20), at_a_time=2)
+    worker = runs(kind)
+    wait_until(lambda: len(kind.worked) == 2, what="two were taken up")
+    assert kind.worked == ids[:2]
+    assert lease(world, ids[0]).worker == worker.id
+    assert lease(world, ids[2]).worker is None
+    for row_id in ids:
+        end(world, row_id)  # as a run that ends leaves its row
+    go_on.set()
+    assert kind.failed == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (PromptliftError("The model is gone."), "The model is gone."),
+        (KeyError("x"), "A defect of the service: KeyError: 'x'"),
+    ],
+)
+def test_an_error_ends_the_row_with_its_reason(world, runs, error, reason):
+    def work(_calls):
+        end(world, row_id)
+        raise error
+
+    row_id = running(world)
+    kind = Recorder(work)
+    runs(kind)
+    wait_until(lambda: kind.failed, what="it failed")
+    assert kind.failed == [(row_id, reason)]
+
+
+def test_a_row_that_cannot_be_begun_is_ended(world, runs):
+    row_id = running(world)
+    kind = Recorder(lambda _: None, no_calls=PromptliftError("No endpoint."))
+    runs(kind)
+    wait_until(lambda: kind.failed, what="it failed")
+    assert kind.failed[0] == (row_id, "No endpoint.")
+    assert kind.worked == []
+
+
+def test_a_database_that_is_away_ends_nothing(world, runs, monkeypatch):
+    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.5)
+
+    def work(_calls):
+        raise OperationalError("update", {}, Exception("disk is full"))
+
+    row_id = running(world)
+    kind = Recorder(work)
+    runs(kind)
+    wait_until(lambda: len(kind.worked) >= 2, what="it was tried again")
+    assert lease(world, row_id).status == "running"
+    assert kind.failed == []
+
+
+def test_calls_of_a_row_that_was_taken_away_are_cancelled(world, runs):
+    def work(calls):
+        assert calls.cancelled.wait(20)
+        cancelled.append(True)
+        raise Cancelled
+
+    cancelled = []
+    row_id = running(world)
+    kind = Recorder(work)
+    runs(kind)
+    wait_until(lambda: kind.worked, what="it was taken up")
+    end(world, row_id)
+    kind.look()
+    wait_until(lambda: cancelled, what="its calls were cancelled")
+    assert kind.failed == []
+
+
+def test_the_end_of_the_process_cancels_and_leaves_the_row_for_the_next_one(world, runs):
+    def work(calls):
+        calls.cancelled.wait(20)
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    row_id = running(world)
+    kind = Recorder(work)
+    made = runs(kind)
+    wait_until(lambda: kind.worked, what="it was taken up")
+    made.stop()
+    assert kind.failed == []
+    row = lease(world, row_id)
+    assert (row.status, row.worker) == ("running", None)
+    second = Recorder(lambda _: end(world, row_id))
+    runs(second)
+    wait_until(lambda: second.worked == [row_id], what="the next one took it up")
+
+
+class Batches(Kind):
+    """A kind as short as a new one is: rows in chunks, two at a time."""
+
+    name = "batches"
+    chunk = 2
+    threads = 2
+
+    def __init__(self, world, work=lambda _ids: None) -> None:
+        super().__init__()
+        self.leases = optimizations.LEASES
+        self.world = world
+        self.do = work
+        self.worked: list[list[str]] = []
+
+    def work(self, ids):
+        self.worked.append(list(ids))
+        self.do(ids)
+        for row_id in ids:
+            end(self.world, row_id)
+
+
+def test_a_kind_works_on_its_rows_in_chunks(world, runs):
+    ids = [running(world) for _ in range(5)]
+    kind = Batches(world)
+    runs(kind)
+    wait_until(lambda: sum(map(len, kind.worked)) == len(ids), what="all were worked on")
+    assert sorted(kind.worked) == sorted([ids[:2], ids[2:4], ids[4:]])
+
+
+def test_a_defect_of_one_chunk_does_not_end_the_worker(world, runs, monkeypatch):
+    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
+    failures = [KeyError("x"), ValueError("y")]
+
+    def work(_ids):
+        if failures:
+            raise failures.pop()
+
+    row_id = running(world)
+    kind = Batches(world, work)
+    runs(kind)
+    wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on in the end")
+    assert kind.worked == [[row_id]] * 3
+
+
+def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, runs):
+    """As a conversation for which insights are asked again while it is judged."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Forgetful(Batches):
+        def work(self, ids):
+            self.worked.append(list(ids))
+            if len(self.worked) > 1:
+                end(world, ids[0])
+                return
+            begun.set()
+            assert go_on.wait(20)
+
+    row_id = running(world)
+    kind = Forgetful(world)
+    worker = runs(kind)
+    assert begun.wait(20)
+    with world.database.write() as connection:
+        optimizations.change(connection, row_id, {"worker": None})
+    kind.look()
+    wait_until(lambda: lease(world, row_id).worker == worker.id, what="it was claimed again")
+    assert kind.worked == [[row_id]]  # not twice at the same time
+    go_on.set()
+    wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
+    assert kind.worked == [[row_id]] * 2
+
+
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_not(world, runs):
+    dead, living = running(world), running(world)
+    with world.database.write() as connection:
+        for row_id in (dead, living):
+            optimizations.change(connection, row_id, {"worker": row_id})
+            workers.renew(connection, row_id, seconds=0.5 if row_id == dead else 3600)
+    kind = Recorder(lambda _: end(world, dead))
+    runs(kind, lease_seconds=1.0)
+    wait_until(lambda: kind.worked, what="the row was taken over")
+    assert kind.worked == [dead]
+    assert lease(world, living).worker == living
+
+
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+def test_a_worker_at_work_keeps_its_lease(world, runs):
+    """Its rows stay its own for much longer than one lease, while another worker looks for rows of the dead."""
+    go_on = threading.Event()
+    row_id = running(world)
+    first = Recorder(lambda _: go_on.wait(60))
+    mine = runs(first, lease_seconds=1.0)
+    wait_until(lambda: first.worked, what="it was taken up")
+    second = Recorder(lambda _: None)
+    runs(second, lease_seconds=1.0)
+    until = {}
+
+    def renewed():
+        with world.database.read() as connection:
+            until.update(
+                dict.fromkeys(connection.scalars(select(table.c.lease_until).where(table.c.id == mine.id)))
+            )
+        return len(until) >= 8
+
+    wait_until(renewed, what="the lease was renewed many times")
+    end(world, row_id)
+    go_on.set()
+    assert (first.worked, second.worked) == ([row_id], [])
+
+
+def test_a_singleton_job_goes_on_after_a_failure_and_is_done_by_one_worker(world, runs):
+    done = []
+
+    def step():
+        done.append(1)
+        if len(done) == 1:
+            raise KeyError("x")
+        if len(done) == 2:
+            raise OperationalError("select", {}, Exception("disk is full"))
+
+    runs(SingletonJob("clean_up", step, every_seconds=0.01))
+    wait_until(lambda: len(done) >= 4, what="it was done again")
+
+
+@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+def test_a_singleton_job_goes_to_another_worker_when_its_own_ends(world, runs):
+    done = {"first": 0, "second": 0}
+
+    def job(name):
+        def step():
+            done[name] += 1
+
+        return SingletonJob("clean_up", step, every_seconds=0.01)
+
+    first = runs(job("first"))
+    wait_until(lambda: done["first"] > 0, what="the first one does it")
+    runs(job("second"))
+    before = done["first"]
+    wait_until(lambda: done["first"] > before + 20, what="the first one goes on")
+    assert done["second"] == 0
+    first.stop()
+    wait_until(lambda: done["second"] > 0, what="the second one does it")

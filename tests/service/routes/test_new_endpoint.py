@@ -1,0 +1,168 @@
+"""A new endpoint is one row and one action: then it is served, described and can be called."""
+
+from __future__ import annotations
+
+import json
+import threading
+from types import SimpleNamespace
+from typing import Any, cast
+from urllib.request import urlopen
+
+import pytest
+import uvicorn
+
+from promptlift.client import Client, configure
+from promptlift.client.api.group import Group
+from promptlift.errors import NotFound, ValidationError
+from promptlift.schema.endpoint import Endpoint
+from promptlift.schema.endpoints import ENDPOINTS
+from promptlift.schema.model import ApiModel, RequestModel
+from promptlift.schema.queries import Flag, QueryModel
+from promptlift.service import app
+from promptlift.service.context import AppContext
+from promptlift.service.errors import not_found
+from promptlift.service.settings import API_PATH, ServiceSettings
+from promptlift.service.store import accounts
+from support.deployed import migrated
+from support.service_process import wait_until
+
+
+class Greeting(ApiModel):
+    """What a greeting answers."""
+
+    greeted: str
+    greeting_text: str
+
+
+class GreetingCreate(RequestModel):
+    """How to greet."""
+
+    name_of_greeter: str
+
+
+class GreetingQuery(QueryModel):
+    """How loud to greet."""
+
+    loud: Flag = False
+    """In capitals"""
+
+
+# The row.
+GREET = Endpoint(
+    "greetings.create",
+    "POST",
+    "/{segment}/{id}/greeting",
+    Greeting,
+    query=GreetingQuery,
+    body=GreetingCreate,
+    status=201,
+    errors=("INVALID_STATE",),
+    specified=(),
+    summary="Greet {a_noun}",
+    operation="greet_{noun}",
+)
+
+
+# The action.
+def greet(request):
+    if request.id == "nobody":
+        raise not_found(request.scheme.noun)
+    text = f"{request.body.name_of_greeter} greets {request.scheme.name} {request.id}"
+    return {"greeted": request.id, "greetingText": text.upper() if request.query.loud else text}
+
+
+class Greetings(Group):
+    """The method of the client."""
+
+    def create(self, prompt_id, *, params=None, **fields):
+        return self._send(GREET, prompt_id, params=params, body=self._body(GreetingCreate, fields))
+
+
+@pytest.fixture
+def context(request, tmp_path):
+    nothing = cast("Any", None)
+    with migrated("sqlite", request, tmp_path) as database:
+        yield AppContext(ServiceSettings(data=tmp_path), database, nothing, nothing, nothing, nothing)
+
+
+@pytest.fixture
+def base_url(context, monkeypatch):
+    """A service with the row and its action, on a socket."""
+    monkeypatch.setitem(ENDPOINTS, GREET.name, GREET)
+    monkeypatch.setattr(app, "ROOMS", [*app.ROOMS, SimpleNamespace(actions=lambda _context: {GREET: greet})])
+    with context.database.write() as connection:
+        account = accounts.create(connection, name="A", email="a@example.test", plan="enterprise")
+        accounts.add_key(connection, account, "a-key", name="test")
+    config = uvicorn.Config(app.create_app(context), port=0, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, what="the server listens")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}{API_PATH}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(params=["prompt", "agent"])
+def client(request, base_url):
+    with Client(configure(base_url, "a-key", scheme=request.param)) as opened:
+        yield opened
+
+
+def test_it_is_served_and_the_client_calls_it(client):
+    scheme = client.config.scheme
+    greetings = Greetings(client.transport, scheme)
+    greeting = greetings.create("p1", name_of_greeter="Ada")
+    assert isinstance(greeting, Greeting)
+    assert greeting.to_wire() == {"greeted": "p1", "greetingText": f"Ada greets {scheme.name} p1"}
+    assert greetings.create("p1", params={"loud": "true"}, name_of_greeter="A").greeting_text.isupper()
+    with pytest.raises(NotFound, match=f"{scheme.noun} not found"):
+        greetings.create("nobody", name_of_greeter="Ada")
+    with pytest.raises(ValidationError) as refused:
+        greetings.create("p1", params={"loud": "very"}, name_of_greeter="Ada")
+    assert refused.value.details == {"loud": "must be true or false"}
+
+
+def test_it_is_described(base_url):
+    with urlopen(base_url.removesuffix(API_PATH) + "/openapi.json") as answer:
+        document = json.load(answer)
+    operation = document["paths"][f"{API_PATH}/agents/{{id}}/greeting"]["post"]
+    assert operation["summary"] == "Greet an agent (beyond the specification)"
+    assert operation["operationId"] == "greet_agent"
+    assert [one["name"] for one in operation["parameters"]] == ["id", "loud"]
+    assert operation["requestBody"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/GreetingCreate"
+    }
+    assert operation["responses"].keys() >= {"201", "400", "401", "404", "409", "413", "415", "429", "500"}
+    assert document["components"]["schemas"]["Greeting"]["required"] == ["greeted", "greetingText"]
+    assert f"{API_PATH}/prompts/{{id}}/greeting" in document["paths"]
+
+
+def test_a_row_without_an_action_is_noticed_when_the_service_starts(context, monkeypatch):
+    monkeypatch.setitem(ENDPOINTS, GREET.name, GREET)
+    with pytest.raises(KeyError, match=r"greetings\.create"):
+        app.create_app(context)
+
+
+def test_an_action_without_a_row_is_noticed_when_the_service_starts(context, monkeypatch):
+    monkeypatch.setattr(app, "ROOMS", [*app.ROOMS, SimpleNamespace(actions=lambda _context: {GREET: greet})])
+    with pytest.raises(KeyError, match=r"greetings\.create"):
+        app.create_app(context)
+
+
+def test_the_application_has_the_routes_of_the_table_and_three_without_a_key(context):
+    served = {
+        (method, route.path)
+        for route in app.create_app(context).routes
+        for method in route.methods - {"HEAD"}
+    }
+    described = {
+        (row.method, API_PATH + row.path_in(scheme))
+        for row in ENDPOINTS.values()
+        for scheme in row.served_schemes()
+    }
+    assert served - described == {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
+    assert described <= served

@@ -1,0 +1,182 @@
+"""Workers in processes of their own on PostgreSQL, beside a service that does no background work."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+from sqlalchemy import func, select
+
+import promptlift
+from promptlift.service.store.database import Database
+from promptlift.service.store.tables import conversations, events, insights, workers
+from support.answering_model import AnsweringModel, serving
+from support.conversation_recount import assert_counts_are_a_recount
+from support.optimizing_caller import Caller
+from support.service_process import clean_environment, wait_until
+from support.worker_process import WorkerProcess
+
+CONVERSATIONS = 200
+KILLS = 3
+OPTIMIZATION = {"mode": "validation", "variantCount": 2, "seed": 11}
+LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
+
+
+@pytest.fixture
+def database(postgres_url):
+    opened = Database(postgres_url.replace("postgresql://", "postgresql+psycopg://"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def start_worker(postgres_url, tmp_path):
+    """Start workers on the database of the test; they end with it."""
+    numbers = itertools.count(1)
+    with ExitStack() as ends:
+
+        def start(env=LEASE):
+            made = WorkerProcess(postgres_url, tmp_path / f"worker-{next(numbers)}.log", env)
+            ends.callback(lambda: made.process and made.kill())
+            return made.start()
+
+        yield start
+
+
+def log(service, prompt_id, count=CONVERSATIONS):
+    contents = [f"User: Where is parcel {n}?\nAssistant: It is solved: tomorrow." for n in range(count)]
+    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
+        assert lift.log([{"content": one} for one in contents], prompt_id=prompt_id).logged == count
+
+
+def judged(database):
+    with database.read() as connection:
+        return connection.scalar(select(func.count()).select_from(insights))
+
+
+def counts_of_events(database, kind):
+    """How many events of a kind there are, and of how many conversations."""
+    subject = events.c.subject_id
+    with database.read() as connection:
+        statement = select(func.count(), func.count(subject.distinct())).where(events.c.type == kind)
+        return tuple(connection.execute(statement).one())
+
+
+def optimize(caller):
+    caller.settings(maxIterations=4, personaCount=3, scenariosPerSimulation=2, maxTurns=1)
+    return caller.start(caller.prompt(), **OPTIMIZATION)["id"]
+
+
+def test_killed_workers_lose_nothing_and_judge_nothing_twice(
+    start_service, start_worker, postgres_url, database, tmp_path
+):
+    with serving(AnsweringModel(better=0.12)) as env:
+        calm = start_service(env=env)
+        caller = Caller(calm)
+        expected_id = optimize(caller)
+        caller.ended(expected_id)
+        expected = caller.final_state(expected_id)
+        caller.close()
+        calm.stop()
+
+    model = AnsweringModel(better=0.12, delay=0.25)
+    with serving(model) as env:
+        service = start_service(database=postgres_url, env=env, options=["--no-worker"])
+        caller = Caller(service)
+        # Before any conversation is logged: scenarios are taken from those of the prompt.
+        optimization_id = optimize(caller)
+        log(service, caller.prompt())
+        assert judged(database) == 0
+        both = [start_worker({**env, **LEASE}) for _ in range(2)]
+        for turn in range(KILLS):
+            wait_until(lambda turn=turn: judged(database) >= 10 + 30 * turn, what="some more are judged")
+            both[turn % 2].kill()
+            both[turn % 2].start(wait=False)
+        wait_until(lambda: judged(database) == CONVERSATIONS, what="every conversation is judged")
+        model.delay = 0.0
+        caller.ended(optimization_id, seconds=120)
+        assert caller.final_state(optimization_id) == expected
+        caller.close()
+        assert [one.stop() for one in both] == [0, 0]
+        assert service.stop() == 0
+    each_once = (CONVERSATIONS, CONVERSATIONS)
+    assert counts_of_events(database, "insights.generated") == each_once
+    assert counts_of_events(database, "optimization.completed") == (1, 1)
+    assert_counts_are_a_recount(database)
+    with database.read() as connection:
+        assert set(connection.scalars(select(conversations.c.judging))) == {"done"}
+        assert list(connection.scalars(select(conversations.c.worker).distinct())) == [None]
+    for one in both:
+        assert "Traceback" not in one.log.read_text()
+
+
+def test_a_worker_that_ends_in_order_releases_its_work_at_once(
+    start_service, start_worker, postgres_url, database
+):
+    model = AnsweringModel(delay=0.5)
+    with serving(model) as env:
+        service = start_service(database=postgres_url, env=env, options=["--no-worker"])
+        caller = Caller(service)
+        log(service, caller.prompt(), 60)
+        caller.close()
+        # Its lease would hold for an hour.
+        first = start_worker({**env, "PROMPTLIFT_LEASE_SECONDS": "3600"})
+        wait_until(lambda: judged(database) > 0, what="it judges")
+        assert first.stop() == 0
+        with database.read() as connection:
+            assert list(connection.scalars(select(workers.c.id))) == []
+            assert set(connection.scalars(select(conversations.c.judging))) == {"done", "pending"}
+            assert set(connection.scalars(select(conversations.c.judge_attempts))) == {0}
+        model.delay = 0.0
+        start_worker(env)
+        wait_until(lambda: judged(database) == 60, what="another one goes on")
+    assert counts_of_events(database, "insights.generated") == (60, 60)
+
+
+def test_a_service_that_leaves_the_work_to_others_says_why_it_waits(
+    start_service, start_worker, postgres_url
+):
+    # A port that nobody listens on.
+    env = {"PROMPTLIFT_LLM_BASE_URL": "http://127.0.0.1:9/v1", "PROMPTLIFT_LLM_MODEL": "gone", **LEASE}
+    service = start_service(database=postgres_url, env=env, options=["--no-worker"])
+    caller = Caller(service)
+    prompt_id = caller.prompt()
+    log(service, prompt_id, 3)
+    start_worker(env)
+
+    def reasons():
+        return caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["reasons"]
+
+    wait_until(lambda: [one for one in reasons() if one["count"] == 3], what="it says why all of them wait")
+    caller.close()
+
+
+def said_by(*arguments, **env):
+    done = subprocess.run(
+        [sys.executable, "-m", "promptlift", *arguments],
+        env=clean_environment(env),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("command", [["worker"], ["serve", "--no-worker", "--port", "0"]])
+def test_on_sqlite_serve_does_the_work_and_nothing_else_can(command, tmp_path):
+    code, said = said_by(*command, PROMPTLIFT_DATA=str(tmp_path))
+    assert code == 1
+    assert said.count("\n") == 1
+    assert "On SQLite" in said
+    assert "PROMPTLIFT_DATABASE_URL" in said
+
+
+@pytest.mark.parametrize("seconds", ["0", "none", "1e9", "nan"])
+def test_a_lease_of_no_sensible_length_is_refused(seconds, tmp_path):
+    code, said = said_by("worker", PROMPTLIFT_DATA=str(tmp_path), PROMPTLIFT_LEASE_SECONDS=seconds)
+    assert (code, said.count("\n")) == (1, 1)
+    assert "PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600" in said
