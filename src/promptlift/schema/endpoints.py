@@ -18,6 +18,7 @@ from promptlift.schema.conversations import (
     LookupAnswer,
 )
 from promptlift.schema.endpoint import Endpoint
+from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import Insights, RegenerateAnswer
 from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import (
@@ -45,6 +46,8 @@ from promptlift.schema.queries import (
     ActionsQuery,
     ConversationQuery,
     ConversationsQuery,
+    DeliveriesQuery,
+    EventsQuery,
     InsightsQuery,
     OptimizationsQuery,
     PersonasQuery,
@@ -56,6 +59,7 @@ from promptlift.schema.reviews import ReviewUpdate, VariantReview
 from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
+from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
 
 CONVERSATIONS_CREATE: Final = Endpoint(
     "conversations.create",
@@ -423,6 +427,75 @@ ACCOUNT_GET: Final = Endpoint(
 )
 USAGE_GET: Final = Endpoint(
     "usage.get", "GET", "/usage", Usage, summary="Usage of the billing period", operation="get_usage"
+)
+
+WEBHOOKS_LIST: Final = Endpoint(
+    "webhooks.list",
+    "GET",
+    "/webhooks",
+    Page[Webhook],
+    summary="List webhooks",
+    operation="list_webhooks",
+)
+# Never sent again: a webhook that was created twice receives every event twice.
+WEBHOOKS_CREATE: Final = Endpoint(
+    "webhooks.create",
+    "POST",
+    "/webhooks",
+    Webhook,
+    body=WebhookCreate,
+    status=201,
+    errors=("INVALID_STATE",),
+    summary="Create a webhook; its secret is in this answer only",
+    operation="create_webhook",
+)
+WEBHOOKS_DELETE: Final = Endpoint(
+    "webhooks.delete",
+    "DELETE",
+    "/webhooks/{id}",
+    Done,
+    summary="Delete a webhook",
+    operation="delete_webhook",
+)
+WEBHOOKS_TEST: Final = Endpoint(
+    "webhooks.test",
+    "POST",
+    "/webhooks/{id}/test",
+    WebhookTest,
+    errors=("INVALID_STATE",),
+    specified=(),
+    summary="Send an example event to a webhook and return what came of it",
+    operation="test_webhook",
+)
+WEBHOOKS_RESUME: Final = Endpoint(
+    "webhooks.resume",
+    "POST",
+    "/webhooks/{id}/resume",
+    Webhook,
+    repeat="always",
+    specified=(),
+    summary="Make a failing webhook active again and deliver what waits",
+    operation="resume_webhook",
+)
+WEBHOOKS_DELIVERIES: Final = Endpoint(
+    "webhooks.deliveries",
+    "GET",
+    "/webhooks/{id}/deliveries",
+    Page[Delivery],
+    query=DeliveriesQuery,
+    specified=(),
+    summary="Deliveries to a webhook, newest first",
+    operation="list_deliveries",
+)
+EVENTS_LIST: Final = Endpoint(
+    "events.list",
+    "GET",
+    "/events",
+    Page[EventRecord],
+    query=EventsQuery,
+    specified=(),
+    summary="Events of the account, newest first",
+    operation="list_events",
 )
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {

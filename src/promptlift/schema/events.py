@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from pydantic import ValidationError as PydanticError
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, UtcTime
 from promptlift.schema.signature import verify
 
@@ -236,6 +237,19 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+class EventRecord(ApiModel):
+    """An event as ``GET /events`` lists it. Ours."""
+
+    id: Annotated[str, Column(name="event_id")]
+    """The event's id."""
+    type: Annotated[str, Column(categories=EVENT_KINDS)]
+    """Its kind."""
+    timestamp: Annotated[UtcTime, Column(name="happened_at")]
+    """When it happened."""
+    data: Annotated[dict[str, Any], Column(kind="records")]
+    """Its payload, as webhooks receive it."""
 
 
 def parse(body: bytes, signature: str, secret: str) -> Event:

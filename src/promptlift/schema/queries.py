@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from promptlift.schema import limits
 from promptlift.schema.conversations import ConversationStatus
+from promptlift.schema.events import EventKind
 from promptlift.schema.optimizations import OptimizationStatus
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
@@ -183,3 +184,19 @@ class PersonasQuery(PageQuery):
     # unspecified: items of a page. Enough for the whole library.
     limit: Limit = limits.LIST_LIMIT_MAX
     """Items of a page"""
+
+
+class DeliveriesQuery(PageQuery):
+    """Query of ``GET /webhooks/:id/deliveries``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+
+
+class EventsQuery(PageQuery):
+    """Query of ``GET /events``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    type: EventKind | None = None
+    """Only this kind"""

@@ -1,27 +1,39 @@
-"""Webhooks: where events are sent."""
+"""Webhooks: where events are sent, and what came of sending them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from promptlift.schema.events import EventKind
+from promptlift.schema.columns import Column
+from promptlift.schema.events import EVENT_KINDS, EventKind
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText
+
+WebhookStatus = Literal["active", "failing"]
+WEBHOOK_STATUSES: tuple[WebhookStatus, ...] = get_args(WebhookStatus)
+DeliveryStatus = Literal["pending", "delivered", "failed"]
+DELIVERY_STATUSES: tuple[DeliveryStatus, ...] = get_args(DeliveryStatus)
 
 
 class Webhook(ApiModel):
     """A subscribed address."""
 
-    id: str
-    url: str
-    events: list[str]
-    description: str | None = None
-    status: str
+    id: Annotated[str, Column(name="webhook_id")]
+    """The webhook's id."""
+    url: Annotated[str, Column()]
+    """Where events are sent."""
+    events: Annotated[list[str], Column()]
+    """Event kinds that it subscribes to."""
+    description: Annotated[str | None, Column()] = None
+    """What it is for."""
+    status: Annotated[str, Column(categories=WEBHOOK_STATUSES)]
+    """``active``, or ``failing`` after five failed attempts: paused until it is resumed."""
     secret: str | None = Field(default=None, repr=False)
     """Only in the answer of the create request."""
-    created_at: UtcTime | None = None
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When it was created."""
 
 
 class WebhookCreate(RequestModel):
@@ -30,3 +42,45 @@ class WebhookCreate(RequestModel):
     url: str
     events: Annotated[list[EventKind], Field(min_length=1)]
     description: LongText | None = None
+
+
+class Delivery(ApiModel):
+    """One event on its way to one webhook. Ours."""
+
+    id: Annotated[str, Column(name="delivery_id")]
+    """The delivery's id."""
+    event_id: Annotated[str, Column()]
+    """The event that is sent; receivers see this id."""
+    event_type: Annotated[str, Column(categories=EVENT_KINDS)]
+    """Kind of the event."""
+    status: Annotated[str, Column(categories=DELIVERY_STATUSES)]
+    """``pending``, ``delivered``, or ``failed`` after the last attempt."""
+    attempts: Annotated[int, Column()]
+    """Attempts that were made."""
+    next_attempt_at: Annotated[UtcTime | None, Column()] = None
+    """When the next attempt is due; none for what is delivered, failed or paused."""
+    attempted_at: Annotated[UtcTime | None, Column()] = None
+    """When the last attempt ended."""
+    status_code: Annotated[int | None, Column()] = None
+    """HTTP status of the last answer."""
+    problem: Annotated[str | None, Column()] = None
+    """Why the last attempt failed."""
+    delivered_at: Annotated[UtcTime | None, Column()] = None
+    """When the receiver accepted it."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When the event happened."""
+
+
+class WebhookTest(ApiModel):
+    """Answer of ``POST /webhooks/:id/test``. Ours."""
+
+    success: bool
+    """Whether the receiver answered with 2xx."""
+    event_id: str
+    """Id of the event that was sent."""
+    status_code: int | None = None
+    """HTTP status of the answer."""
+    problem: str | None = None
+    """Why it failed."""
+    duration_ms: int
+    """Milliseconds until the answer, or until it was given up."""

@@ -21,6 +21,7 @@ from promptlift.service.routes import (
     prompts,
     reviews,
     versions,
+    webhooks,
 )
 from promptlift.service.routes.authentication import Authentication
 from promptlift.service.routes.http import answer, refuse
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Action
 
-ROOMS = [account, conversations, optimizations, personas, prompts, reviews, versions]
+ROOMS = [account, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
 
 
 def create_app(context: AppContext) -> Starlette:

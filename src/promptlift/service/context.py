@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.worker import OptimizationJobs
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
+    from promptlift.service.webhooks.endpoints import Webhooks
 
 # Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
 # the threads that every other request needs.
@@ -40,6 +41,7 @@ class AppContext:
     log: ConversationLog
     models: Models
     optimizations: OptimizationJobs
+    webhooks: Webhooks
     served: ServedModels | None = None
 
     async def check_model(self, wanted: str) -> None:

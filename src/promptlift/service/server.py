@@ -24,6 +24,7 @@ from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
+from promptlift.service.webhooks.endpoints import Webhooks
 from promptlift.service.work import BackgroundWork
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def first_account(connection: Connection, settings: ServiceSettings) -> str:
 def _run(
     settings: ServiceSettings, database: Database, listener: socket.socket, on_ready: Callable[[], None]
 ) -> None:
-    background = BackgroundWork(database, lease_seconds=settings.lease_seconds)
+    background = BackgroundWork(database, settings)
     log = ConversationLog(database, background.insights)
     app = create_app(
         AppContext(
@@ -128,6 +129,7 @@ def _run(
             log,
             background.models,
             background.optimizations,
+            Webhooks(database, background.net, background.secrets),
             background.served,
         )
     )

@@ -119,7 +119,9 @@ class ServiceSettings:
     models
         Model names that are valid for a prompt beside the catalogue.
     allow_private_networks
-        Whether webhooks and websites may lie on private networks. Reserved: nothing reads it before they are fetched.
+        Whether webhooks and websites may lie on private networks.
+    secret_key
+        What the secrets of webhooks are made from; ``None`` takes that of the file beside the database.
     connections
         How many connections there may be, and how long their clients may take.
     work
@@ -136,6 +138,7 @@ class ServiceSettings:
     api_key: str | None = field(default=None, repr=False)
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
+    secret_key: str | None = field(default=None, repr=False)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     work: bool = True
     lease_seconds: float = 15.0
@@ -149,6 +152,8 @@ class ServiceSettings:
             len(self.api_key) < 16 or not self.api_key.isascii() or not self.api_key.isprintable()
         ):
             raise ConfigError("PROMPTLIFT_API_KEY must have at least 16 printable ASCII characters")
+        if self.secret_key is not None and len(self.secret_key) < 32:
+            raise ConfigError("PROMPTLIFT_SECRET_KEY must have at least 32 characters, all of them random")
         if not 1 <= self.lease_seconds <= 3600:
             raise ConfigError("PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600")
 
@@ -170,6 +175,7 @@ class ServiceSettings:
             ),
             "allow_private_networks": env.get("PROMPTLIFT_ALLOW_PRIVATE_NETWORKS", "").lower()
             in ("1", "true", "yes", "on"),
+            "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
             "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
         if env.get("PROMPTLIFT_LEASE_SECONDS"):

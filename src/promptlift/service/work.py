@@ -15,19 +15,24 @@ from promptlift.service.background.worker import Worker
 from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.models import Models, choose_judge
+from promptlift.service.net.client import GuardedClient
 from promptlift.service.optimizations.worker import OptimizationJobs
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.store import conversations
+from promptlift.service.store import conversations, webhooks
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
+from promptlift.service.webhooks.signing import load_secrets
+from promptlift.service.webhooks.worker import Deliveries, trim_outbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from promptlift.service.background.kind import Kind
     from promptlift.service.settings import ServiceSettings
 
 __all__ = ["BackgroundWork", "work"]
 
+_LOG = logging.getLogger(__name__)
 _CLEAN_SECONDS: Final = 600.0
 
 
@@ -38,8 +43,8 @@ class BackgroundWork:
     ----------
     database
         Where the work is.
-    lease_seconds
-        A worker that gave no sign of life for so long has its work taken over.
+    settings
+        What the operator decided.
 
     Attributes
     ----------
@@ -49,11 +54,15 @@ class BackgroundWork:
         The language model of optimizations.
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
+    net
+        Sends requests to addresses that users gave.
+    secrets
+        Secrets of the webhooks; ``None`` where there is no key for them.
     """
 
-    def __init__(self, database: Database, *, lease_seconds: float) -> None:
+    def __init__(self, database: Database, settings: ServiceSettings) -> None:
         self._database = database
-        self._worker = Worker(database, lease_seconds=lease_seconds)
+        self._worker = Worker(database, lease_seconds=settings.lease_seconds)
         self._others: OtherWorkers | None = None
         self._judge = choose_judge()
         self.served = self._judge.served
@@ -68,16 +77,24 @@ class BackgroundWork:
             probe=self._judge.client,
         )
         self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
-        self._kinds = [
+        self.net = GuardedClient(allow_private=settings.allow_private_networks)
+        self.secrets = load_secrets(settings)
+        self._kinds: list[Kind] = [
             self.insights,
             self.optimizations,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
             SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
         ]
+        if self.secrets is not None:
+            self._kinds += [
+                Deliveries(database, self.net, self.secrets, worker=self._worker.id, slow=slow)
+                for slow in (False, True)
+            ]
 
     def start(self) -> None:
         """Begin to work."""
+        self._warn_of_other_keys()
         self._worker.start(self._kinds)
 
     def leave_to_others(self) -> None:
@@ -92,12 +109,24 @@ class BackgroundWork:
             self._worker.stop()
         else:
             self._others.stop()
+        self.net.close()
         self._pool.close()
         self._judge.close()
 
     def _clean_up(self) -> None:
         with self._database.write() as connection:
             conversations.drop_expired_keys(connection, now=clock.now())
+        trim_outbox(self._database)
+
+    def _warn_of_other_keys(self) -> None:
+        with self._database.read() as connection:
+            others = webhooks.count_with_other_keys(connection, self.secrets.key_id if self.secrets else "")
+        if others:
+            _LOG.warning(
+                "%d webhooks wait: their secrets were made from another key. Set PROMPTLIFT_SECRET_KEY to it, or put its "
+                "file webhooks.key back beside the database; else delete them and create them again",
+                others,
+            )
 
 
 def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
@@ -127,7 +156,7 @@ def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
         ended = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
-        background = BackgroundWork(database, lease_seconds=settings.lease_seconds)
+        background = BackgroundWork(database, settings)
         background.start()
         try:
             on_ready()

@@ -9,9 +9,9 @@ from concurrent.futures import CancelledError, Future
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from promptlift.service.event_loop import EventLoopThread
 from promptlift.service.llm.answers import completion_problem, encode, error_text
 from promptlift.service.llm.dialect import names_the_shape
-from promptlift.service.llm.event_loop import EventLoopThread
 from promptlift.service.llm.failures import LlmUnavailable
 from promptlift.service.llm.retry import RETRIED_STATUSES, AdaptiveTimeout, RetryPolicy
 from promptlift.service.llm.transport import NoAnswer, TooSlow, Transport

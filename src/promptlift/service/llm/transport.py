@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import ssl
 import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,6 +20,7 @@ import httpx
 
 from promptlift.retry import read_retry_after
 from promptlift.service.llm.answers import decode
+from promptlift.service.transport_problems import problem_of, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +119,7 @@ class Transport:
         except httpx.ConnectTimeout:
             raise NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
-            raise NoAnswer(_problem(error) + self._through) from None
+            raise NoAnswer(problem_of(error) + self._through) from None
 
     def abort_older_than(self, moment: float) -> None:
         """End requests that were begun before a time of ``time.monotonic``: they have no answer."""
@@ -150,7 +149,7 @@ class Transport:
         try:
             response = await connection.handle_async_request(request)
             body = await _body(response)
-            reusable = not _unread(response)
+            reusable = not unread(response)
             await response.aclose()
         except BaseException:
             await connection.aclose()
@@ -210,47 +209,6 @@ async def _body(response: httpx.Response) -> bytes:
         if len(body) > ANSWER_BYTES:
             raise NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
     return bytes(body)
-
-
-# Nothing public shows what was received after an answer.
-_HTTP_STATE: Final = attrgetter("stream._httpcore_stream._stream._connection._h11_state")
-
-
-def _unread(response: httpx.Response) -> bool:
-    """Whether more than the answer came: httpx would take it for the answer to the next request."""
-    return bool(_HTTP_STATE(response).trailing_data[0])
-
-
-_BROKEN_HTTP: Final = {
-    "disconnected without": "it closed the connection without an answer",
-    "closed connection": "it closed the connection within its answer",
-    "too long": "its answer's headers are too long",
-}
-
-
-def _problem(error: Exception) -> str:
-    """Return why there is no answer, without addresses, keys or words of the endpoint."""
-    said = str(error)
-    if isinstance(error, httpx.ProxyError):
-        status = said[:3] if said[:3].isdigit() else "no status"
-        return f"the proxy refused the connection with {status}"
-    if isinstance(error, httpx.RemoteProtocolError):
-        known = (problem for words, problem in _BROKEN_HTTP.items() if words in said)
-        return next(known, "its answer is not HTTP")
-    cause = _cause(error, ssl.SSLError)
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted: {cause.verify_message}"
-    if cause is not None:
-        return f"no secure connection ({cause.reason or type(cause).__name__})"
-    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.CloseError)):
-        return "the connection broke"
-    return "it cannot be reached"
-
-
-def _cause(error: BaseException | None, kind: type[ssl.SSLError]) -> ssl.SSLError | None:
-    while error is not None and not isinstance(error, kind):
-        error = error.__cause__ or error.__context__
-    return error
 
 
 def _proxy(address: str) -> httpx.Proxy | None:

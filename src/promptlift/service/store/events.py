@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import insert
+from sqlalchemy import func, insert, select
 
+from promptlift.service import clock
 from promptlift.service.identifiers import new_id
+from promptlift.service.store import webhooks
 from promptlift.service.store.tables import events
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.events import EventKind
+    from promptlift.service.store.tables import AnyRow
 
 
 _WRITE = insert(events)
@@ -36,6 +39,35 @@ def row(
 
 
 def write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep events."""
+    """Keep events, and put them on their way to those who subscribe to them."""
     if rows:
         connection.execute(_WRITE, list(rows))
+        webhooks.enqueue(connection, rows)
+
+
+def page(
+    connection: Connection, account_id: str, *, kind: EventKind | None, limit: int, offset: int
+) -> tuple[Sequence[AnyRow], int]:
+    """Return events of an account, newest first, and how many there are."""
+    which = [events.c.account_id == account_id]
+    if kind is not None:
+        which.append(events.c.type == kind)
+    total = connection.scalar(select(func.count()).select_from(events).where(*which))
+    found = select(events).where(*which).order_by(events.c.seq.desc()).limit(limit).offset(offset)
+    return connection.execute(found).all(), int(total or 0)
+
+
+def envelope(row: AnyRow) -> dict[str, Any]:
+    """Return an event as the API has it, whether it is listed or delivered.
+
+    Parameters
+    ----------
+    row
+        With ``event_id`` or ``id``, and ``type``, ``data`` and ``created_at`` of the event.
+    """
+    return {
+        "id": getattr(row, "event_id", None) or row.id,
+        "type": row.type,
+        "timestamp": clock.wire(row.created_at),
+        "data": orjson.loads(row.data),
+    }

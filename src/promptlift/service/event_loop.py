@@ -115,5 +115,5 @@ class _Loop(asyncio.SelectorEventLoop):
                 except Exception as error:  # noqa: BLE001 - it belongs to the task that asked
                     found.set_exception(error)
 
-        threading.Thread(target=look_up, name="promptlift-llm-lookup", daemon=True).start()
+        threading.Thread(target=look_up, name="promptlift-lookup", daemon=True).start()
         return await asyncio.wrap_future(found)

@@ -1,0 +1,1 @@
+"""Guarded requests to addresses that users gave: webhooks and websites."""

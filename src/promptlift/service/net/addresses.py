@@ -1,0 +1,111 @@
+"""Which addresses may be asked: an absolute HTTPS URL without a user, and IP addresses that are public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+import httpx
+
+__all__ = ["Target", "UnusableUrl", "is_public", "read_url"]
+
+URL_CHARS: Final = 2_048
+
+# Networks that some supported versions of Python take for global.
+_NOT_PUBLIC: Final = tuple(
+    map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"))
+)
+# Global unicast; nothing else of IPv6 is assigned to anybody on the internet.
+_UNICAST: Final = IPv6Network("2000::/3")
+_NOT_PUBLIC_6: Final = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+_ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
+_LAST_32_BITS: Final = 0xFFFF_FFFF
+
+
+class UnusableUrl(ValueError):
+    """A URL that no request is sent to. The message says why, as the end of a sentence about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes.
+
+    Attributes
+    ----------
+    url
+        The URL as it was understood.
+    host
+        Host name or IP address, in ASCII and without brackets.
+    """
+
+    url: httpx.URL
+    host: str
+    port: int
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """Scheme, host and port: what a connection can be used again for."""
+        return (self.url.scheme, self.host, self.port)
+
+    def at(self, address: str) -> httpx.URL:
+        """Return the URL with an IP address instead of the host."""
+        return self.url.copy_with(host=address)
+
+
+def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
+    """Read a URL that a user gave.
+
+    Raises
+    ------
+    UnusableUrl
+        It is not an absolute URL of one of these schemes, or holds a user name or password.
+    """
+    if len(text) > URL_CHARS:
+        raise UnusableUrl(f"must have at most {URL_CHARS} characters")
+    if not text.isprintable() or any(character.isspace() for character in text):
+        raise UnusableUrl("must not contain spaces or control characters")
+    try:
+        url = httpx.URL(text)
+        host = url.raw_host.decode("ascii").rstrip(".").lower()
+        port = url.port
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        raise UnusableUrl("is not a URL") from None
+    if url.scheme not in schemes:
+        raise UnusableUrl(f"must start with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+    if not host:
+        raise UnusableUrl("has no host")
+    if url.userinfo:
+        raise UnusableUrl("must not contain a user name or password")
+    port = port or {"https": 443, "http": 80}[url.scheme]
+    if not 0 < port < 65_536:
+        raise UnusableUrl("has no usable port")
+    return Target(url.copy_with(fragment=None), host, port)
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the public internet, also when it wraps an IPv4 address.
+
+    Examples
+    --------
+    >>> [is_public(one) for one in ("8.8.8.8", "127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "2606:4700::1111")]
+    [True, False, False, False, True]
+    """
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv4Address):
+        return ip.is_global and not ip.is_multicast and not any(ip in network for network in _NOT_PUBLIC)
+    wrapped = _wrapped(ip)
+    if not all(is_public(str(one)) for one in wrapped):
+        return False
+    if ip.ipv4_mapped is not None or ip in _NAT64:
+        return True
+    return ip in _UNICAST and ip.is_global and not any(ip in network for network in _NOT_PUBLIC_6)
+
+
+def _wrapped(ip: IPv6Address) -> list[IPv4Address]:
+    """Return the IPv4 addresses inside an IPv6 address that some router or kernel would send packets to."""
+    found = [one for one in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if one is not None]
+    if ip in _NAT64 or (int(ip) >> 32) & _LAST_32_BITS in _ISATAP:
+        found.append(IPv4Address(int(ip) & _LAST_32_BITS))
+    return found

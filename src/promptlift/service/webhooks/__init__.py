@@ -1,0 +1,1 @@
+"""Webhooks: endpoints, signing, deliveries and their worker."""

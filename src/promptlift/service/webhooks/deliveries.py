@@ -1,0 +1,151 @@
+"""Send events to one webhook: one after the other, in their order, each until it is accepted or was tried five times."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
+from promptlift.service.net.addresses import UnusableUrl
+from promptlift.service.net.client import NoAnswer, Request
+from promptlift.service.store import events, webhooks
+from promptlift.service.webhooks.schedule import next_attempt
+from promptlift.service.webhooks.signing import signed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.net.client import GuardedClient
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.webhooks.signing import Secrets
+
+__all__ = ["ATTEMPT_SECONDS", "Attempt", "Sender"]
+
+ATTEMPT_SECONDS: Final = 10.0
+# An attempt that took longer makes its webhook a slow one.
+SLOW_SECONDS: Final = 2.0
+# Deliveries that are read at once, and how long one webhook is served before others have their turn.
+_AT_ONCE: Final = 50
+_TURN_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of sending an event once.
+
+    Attributes
+    ----------
+    status_code
+        HTTP status; ``None`` without an answer.
+    problem
+        Why it failed; ``None`` when the receiver accepted it.
+    seconds
+        How long it took.
+    """
+
+    status_code: int | None
+    problem: str | None
+    seconds: float
+
+
+class Sender:
+    """Sends events to webhooks.
+
+    Parameters
+    ----------
+    database
+        Where webhooks and deliveries are kept.
+    net
+        Sends the requests.
+    secrets
+        Secrets of the webhooks.
+    now
+        The clock that retries go by.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        net: GuardedClient,
+        secrets: Secrets,
+        *,
+        now: Callable[[], int] = clock.now,
+    ) -> None:
+        self._database = database
+        self._net = net
+        self._secrets = secrets
+        self._now = now
+
+    def attempt(self, webhook: AnyRow, envelope: Mapping[str, Any]) -> Attempt:
+        """Send an event once. 2xx is success; everything else, a redirect too, is a failure."""
+        # unspecified: what response counts as a success. Any 2xx whose headers came in time; its body is of no interest.
+        body, headers = signed(envelope, self._secrets.secret(webhook.id))
+        request = Request("POST", webhook.url, headers=headers, content=body, seconds=ATTEMPT_SECONDS)
+        begun = time.monotonic()
+        try:
+            status = self._net.send(request).status
+        except NoAnswer as error:
+            return Attempt(None, f"No answer: {error}", time.monotonic() - begun)
+        except UnusableUrl as error:
+            return Attempt(None, f"The URL {error}", time.monotonic() - begun)
+        problem = None if 200 <= status < 300 else f"The receiver answered {status}"
+        if 300 <= status < 400:
+            problem = f"The receiver answered {status}: redirects are not followed"
+        return Attempt(status, problem, time.monotonic() - begun)
+
+    def send_due(self, webhook_id: str, worker: str, *, is_ending: Callable[[], bool]) -> None:
+        """Send what is due to a webhook that this worker has, until nothing is or others have their turn.
+
+        Raises
+        ------
+        LeaseLost
+            The webhook was deleted or taken away, or is not active any more.
+        """
+        turn_ends = time.monotonic() + _TURN_SECONDS
+        while True:
+            with self._database.read() as connection:
+                rows = webhooks.due(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
+            if not rows:
+                return
+            for row in rows:
+                if is_ending() or time.monotonic() > turn_ends:
+                    return
+                self._deliver(webhook_id, worker, row)
+
+    def _deliver(self, webhook_id: str, worker: str, row: AnyRow) -> None:
+        with self._database.read() as connection:
+            webhook = webhooks.of_worker(connection, webhook_id, worker)
+        if webhook is None:
+            raise LeaseLost
+        attempt = self.attempt(webhook, events.envelope(row))
+        with self._database.write() as connection:
+            if webhooks.of_worker(connection, webhook_id, worker, keep=True) is None:
+                # Nobody may write over what another worker does; the receiver knows the event by its id.
+                raise LeaseLost
+            self._record(connection, webhook, row, attempt)
+
+    def _record(self, connection: Connection, webhook: AnyRow, row: AnyRow, attempt: Attempt) -> None:
+        now, attempts = self._now(), row.attempts + 1
+        values: dict[str, Any] = {
+            "attempts": attempts,
+            "attempted_at": now,
+            "status_code": attempt.status_code,
+            "problem": attempt.problem,
+        }
+        slow = attempt.seconds > SLOW_SECONDS
+        if slow != webhook.slow:  # the threads for the others take it from here
+            webhooks.set_slow(connection, webhook.id, slow=slow)
+        if attempt.problem is None:
+            webhooks.record(connection, row.id, status="delivered", delivered_at=now, **values)
+            return
+        due_at = next_attempt(attempts, failed_at=now)
+        if due_at is not None:
+            webhooks.record(connection, row.id, due_at=due_at, **values)
+            return
+        webhooks.record(connection, row.id, status="failed", **values)
+        webhooks.set_status(connection, webhook.id, "failing")

@@ -1,0 +1,105 @@
+"""Secrets of webhooks, and the signed bodies of deliveries.
+
+The secret of a webhook is derived from its id with a key that lies outside the database, so no secret is stored
+anywhere: whoever reads the database, or a copy of it, can sign nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.schema.signature import HEADER, sign
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from promptlift.service.settings import ServiceSettings
+
+__all__ = ["KEY_FILE", "Secrets", "load_secrets", "signed"]
+
+_LOG = logging.getLogger(__name__)
+KEY_FILE: Final = "webhooks.key"
+_PREFIX: Final = "whsec_"
+
+
+class Secrets:
+    """The secrets of all webhooks.
+
+    Parameters
+    ----------
+    key
+        What they are derived from.
+
+    Attributes
+    ----------
+    key_id
+        Tells keys apart, and says nothing about them.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key.encode()
+        self.key_id = self._derive("key id").hex()[:16]
+
+    def secret(self, webhook_id: str) -> str:
+        """Return the secret of a webhook: 256 bits that nobody can derive without the key."""
+        derived = base64.urlsafe_b64encode(self._derive(f"webhook {webhook_id}")).decode().rstrip("=")
+        return _PREFIX + derived
+
+    def _derive(self, what: str) -> bytes:
+        return hmac.new(self._key, f"promptlift {what}".encode(), hashlib.sha256).digest()
+
+
+def load_secrets(settings: ServiceSettings) -> Secrets | None:
+    """Return the secrets of this service; ``None`` where no key is given and none can be kept.
+
+    The key is ``PROMPTLIFT_SECRET_KEY``, else that of a file that only its owner may read: beside an SQLite database,
+    else in the data folder. The file is made when it is not there.
+    """
+    if settings.secret_key is not None:
+        return Secrets(settings.secret_key)
+    database = settings.sqlite_file()
+    folder = settings.data.expanduser() if database is None else database.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Secrets(_read_or_make(folder / KEY_FILE))
+    except OSError as error:
+        _LOG.warning(
+            "webhooks cannot be used: their key cannot be kept in %s (%s); set PROMPTLIFT_SECRET_KEY",
+            folder,
+            error.strerror,
+        )
+        return None
+
+
+def _read_or_make(path: Path) -> str:
+    """Return the key in a file. Of several processes that find none, one makes it."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text(encoding="ascii").strip()
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        # Fails where another process was quicker, and its key counts.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path.read_text(encoding="ascii").strip()
+
+
+def signed(envelope: Mapping[str, Any], secret: str) -> tuple[bytes, dict[str, str]]:
+    """Return the body of a delivery, and its headers with the signature of exactly these bytes."""
+    body = orjson.dumps(envelope)
+    return body, {"Content-Type": "application/json", HEADER: sign(body, secret)}

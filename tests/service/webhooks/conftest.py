@@ -1,0 +1,30 @@
+"""Receivers on loopback with a certificate that is made for the tests."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.tls_receiver import Certificate, Receiver, make_certificate, receiving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def new_receiver(certificate: Certificate) -> Iterator[Callable[[], Receiver]]:
+    """Start receivers that show the certificate; they end with the test."""
+    with ExitStack() as ends:
+        yield lambda: ends.enter_context(receiving(certificate))
+
+
+@pytest.fixture
+def receiver(new_receiver: Callable[[], Receiver]) -> Receiver:
+    return new_receiver()
