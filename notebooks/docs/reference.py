@@ -81,6 +81,7 @@ ROOMS: Final = (
     Room("local", "The embedded service"),
     Room("samples", "The sample conversations"),
     Room("stats", "Statistics"),
+    Room("events", "Receiving webhooks"),
     Room("errors", "Errors"),
     Room("client", "Every endpoint, typed"),
     Room("frames", "Columns of the tables"),
@@ -93,7 +94,7 @@ _ROOMS_WITH_MORE: Final = ("stats",)
 # Characters of a value that fits on a page.
 LONG_VALUE: Final = 120
 # Modules, not names: each has a page.
-_PAGES: Final = {room.module for room in ROOMS if room.module} | {"events"}
+_PAGES: Final = {room.module for room in ROOMS if room.module}
 
 
 def public_names(room: Room) -> list[str]:

@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift._version import __version__
 
 if TYPE_CHECKING:
-    from promptlift import analysis, errors, plots, report, samples, schema, stats, transcripts, widgets
+    from promptlift import (
+        analysis,
+        errors,
+        events,
+        plots,
+        report,
+        samples,
+        schema,
+        stats,
+        transcripts,
+        widgets,
+    )
     from promptlift.local import local
-    from promptlift.schema import events
     from promptlift.workspace import Workspace, connect
 
 __all__ = [
@@ -39,7 +49,6 @@ __all__ = [
 _LAZY: Final[dict[str, tuple[str, str | None]]] = {
     "Workspace": ("promptlift.workspace", "Workspace"),
     "connect": ("promptlift.workspace", "connect"),
-    "events": ("promptlift.schema.events", None),
     **{
         name: (f"promptlift.{name}", None)
         for name in (
@@ -47,6 +56,7 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
             "cli",
             "client",
             "errors",
+            "events",
             "frames",
             "local",
             "plots",

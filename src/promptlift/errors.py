@@ -6,6 +6,9 @@
     ├── ConfigError                 no key, bad address: raised before any request
     │   └── MissingExtra            an optional dependency is not installed; names the extra
     ├── TranscriptError             (also ValueError) content cannot be read; says where
+    │   └── EventError              the body of a delivery is not an event
+    │       ├── InvalidSignature    it was not signed with this secret
+    │       └── ReplayedEvent       .event_id; it is too old, or was received before
     ├── FrameError                  (also ValueError) names the missing and the present columns
     ├── IncompleteError             fewer rows than the service has; carries what was fetched
     ├── ServiceStartError           the embedded service did not start; says why
@@ -34,15 +37,18 @@ __all__ = [
     "ConfigError",
     "ConnectionFailed",
     "ContentTooLarge",
+    "EventError",
     "FrameError",
     "IncompleteError",
     "InvalidApiKey",
+    "InvalidSignature",
     "InvalidState",
     "LimitExceeded",
     "MissingExtra",
     "NotFound",
     "PromptliftError",
     "RateLimited",
+    "ReplayedEvent",
     "ServerError",
     "ServiceStartError",
     "TranscriptError",
@@ -78,6 +84,28 @@ class MissingExtra(ConfigError):
 
 class TranscriptError(PromptliftError, ValueError):
     """A transcript cannot be read. The message says where and why."""
+
+
+class EventError(TranscriptError):
+    """The body of a webhook's delivery cannot be used as an event. The message says why."""
+
+
+class InvalidSignature(EventError):
+    """The signature does not belong to the body and the secret: do not use the body."""
+
+
+class ReplayedEvent(EventError):
+    """The signature is right, but the event was received before, or is too old.
+
+    Attributes
+    ----------
+    event_id
+        The event.
+    """
+
+    def __init__(self, message: str, *, event_id: str) -> None:
+        super().__init__(message)
+        self.event_id = event_id
 
 
 class FrameError(PromptliftError, ValueError):

@@ -44,6 +44,7 @@ SINGLE_MODULES = {
     "_version.py",
     "atomic_write.py",
     "errors.py",
+    "events.py",
     "file_lock.py",
     "retry.py",
 }

@@ -19,6 +19,12 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(help="Manage the API keys of a service.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys_app, name="keys")
+webhooks_app = typer.Typer(
+    help="List the webhooks of an account, and resume those that failed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(webhooks_app, name="webhooks")
 
 
 class Plan(StrEnum):
@@ -146,6 +152,81 @@ def keys_revoke(
     from promptlift.cli.keys import revoke  # noqa: PLC0415
 
     revoke(key, data=data, database=database)
+
+
+@webhooks_app.command("list")
+def webhooks_list(base_url: BaseUrl = None, data: Data = None) -> None:
+    """List the webhooks with their ids and whether they are failing."""
+    from promptlift.cli.target import Target  # noqa: PLC0415
+    from promptlift.cli.webhooks import show  # noqa: PLC0415
+
+    show(Target(base_url=base_url, data=data))
+
+
+@webhooks_app.command("resume")
+def webhooks_resume(
+    webhook: Annotated[str, typer.Argument(help="Id of the webhook, as shown by `webhooks list`.")],
+    base_url: BaseUrl = None,
+    data: Data = None,
+) -> None:
+    """Make a failing webhook active again, and deliver what waited meanwhile."""
+    from promptlift.cli.target import Target  # noqa: PLC0415
+    from promptlift.cli.webhooks import resume  # noqa: PLC0415
+
+    resume(webhook, Target(base_url=base_url, data=data))
+
+
+@app.command()
+def listen(
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8787,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    forward: Annotated[
+        str | None,
+        typer.Option(
+            "--forward", metavar="URL", help="Send every delivery on to this address, byte for byte."
+        ),
+    ] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--secret-file",
+            metavar="FILE",
+            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET; else nothing is checked]",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option("--tolerance", metavar="SECONDS", min=0, help="Refuse events that are older than this."),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Certificate (PEM) to speak HTTPS with."),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Its private key. [default: in the same file]"),
+    ] = None,
+) -> None:
+    """Receive the deliveries of a webhook until Ctrl-C: verify each, print it, and forward it if wanted.
+
+    Webhooks are sent to HTTPS addresses: give a certificate, or put a tunnel or proxy in front.
+    """
+    from promptlift.cli.listening import Listening, run_listener, secret_of  # noqa: PLC0415
+
+    run_listener(
+        Listening(
+            host=host,
+            port=port,
+            secret=secret_of(secret_file),
+            tolerance=tolerance,
+            certificate=certificate,
+            key=key,
+            forward=forward,
+        )
+    )
 
 
 @app.command()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from promptlift.frames.columns import Parts
+from promptlift.frames.events import deliveries_table, events_table, webhooks_table
 from promptlift.frames.layouts import (
     CONTENT,
     CONVERSATIONS,
+    DELIVERIES,
+    EVENTS,
     INSIGHT_VALUES,
     INSIGHTS,
     MESSAGES,
@@ -15,6 +18,7 @@ from promptlift.frames.layouts import (
     SIMULATIONS,
     VARIANTS,
     VERSIONS,
+    WEBHOOKS,
     describe_columns,
 )
 from promptlift.frames.optimizations import (
@@ -38,6 +42,8 @@ from promptlift.frames.variants import facts_of, variants_table
 __all__ = [
     "CONTENT",
     "CONVERSATIONS",
+    "DELIVERIES",
+    "EVENTS",
     "INSIGHTS",
     "INSIGHT_VALUES",
     "MESSAGES",
@@ -47,10 +53,13 @@ __all__ = [
     "SIMULATIONS",
     "VARIANTS",
     "VERSIONS",
+    "WEBHOOKS",
     "Parts",
     "analyser_of",
     "conversations_table",
+    "deliveries_table",
     "describe_columns",
+    "events_table",
     "facts_of",
     "insights_errors",
     "insights_table",
@@ -63,4 +72,5 @@ __all__ = [
     "usage_table",
     "variants_table",
     "versions_table",
+    "webhooks_table",
 ]

@@ -35,6 +35,7 @@ _DTYPES: Final[dict[str, Any]] = {
     "integer": "Int64",
     "texts": "object",
     "records": "object",
+    "record": "object",
 }
 
 
@@ -186,6 +187,7 @@ _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOLEAN: Final[frozenset[type]] = frozenset({bool, type(None)})
 _NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
 _LIST: Final[frozenset[type]] = frozenset({list, type(None)})
+_OBJECT: Final[frozenset[type]] = frozenset({dict, type(None)})
 
 
 def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]:
@@ -258,6 +260,11 @@ def _records(values: list[Any]) -> tuple[Any, int]:
     return _objects(kept), bad
 
 
+def _record(values: list[Any]) -> tuple[Any, int]:
+    kept, bad = _typed(values, _OBJECT)
+    return _objects(kept), bad
+
+
 def _objects(values: list[Any]) -> Any:
     array = np.empty(len(values), dtype=object)
     array[:] = values
@@ -272,4 +279,5 @@ _MAKERS: Final[dict[str, Callable[[list[Any]], tuple[Any, int]]]] = {
     "integer": _integers,
     "texts": _lists_of_texts,
     "records": _records,
+    "record": _record,
 }

@@ -12,6 +12,7 @@ from promptlift.schema.account import BillingPeriod, OptimizationsUsed
 from promptlift.schema.action_log import Action
 from promptlift.schema.columns import TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
+from promptlift.schema.events import EventRecord
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompts import Prompt
@@ -19,6 +20,7 @@ from promptlift.schema.reviews import VariantReview
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.transcript import Message
 from promptlift.schema.versions import PromptVersion
+from promptlift.schema.webhooks import Delivery, Webhook
 
 Columns = tuple[TableColumn, ...]
 
@@ -115,6 +117,28 @@ ACTIONS: Final = table_columns(
         "to_version_id", "note", "undoes", "undone",
     ),
 )  # fmt: skip
+WEBHOOKS: Final = table_columns(Webhook, "webhooks")
+DELIVERIES: Final = table_columns(Delivery, "deliveries")
+EVENTS: Final = table_columns(
+    EventRecord,
+    "events",
+    computed=(
+        TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it concerns."),
+        TableColumn(
+            "conversation_id",
+            "text",
+            meaning="The conversation that it concerns.",
+            path=("data", "conversationId"),
+        ),
+        TableColumn(
+            "optimization_id",
+            "text",
+            meaning="The optimization that it concerns.",
+            path=("data", "optimizationId"),
+        ),
+    ),
+    first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
+)
 REVIEW: Final = table_columns(VariantReview, "review")
 
 # Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
@@ -130,6 +154,9 @@ TABLES: Final[dict[str, Columns]] = {
     "versions": VERSIONS,
     "actions": ACTIONS,
     "review": REVIEW,
+    "events": EVENTS,
+    "webhooks": WEBHOOKS,
+    "deliveries": DELIVERIES,
     "usage": USAGE,
 }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records"]
+Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records", "record"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

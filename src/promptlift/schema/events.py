@@ -8,10 +8,9 @@ import orjson
 from pydantic import Field, TypeAdapter
 from pydantic import ValidationError as PydanticError
 
-from promptlift.errors import TranscriptError
+from promptlift.errors import EventError
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, UtcTime
-from promptlift.schema.signature import verify
 
 EventKind = Literal[
     "prompt.updated",
@@ -248,32 +247,8 @@ class EventRecord(ApiModel):
     """Its kind."""
     timestamp: Annotated[UtcTime, Column(name="happened_at")]
     """When it happened."""
-    data: Annotated[dict[str, Any], Column(kind="records")]
+    data: Annotated[dict[str, Any], Column(kind="record")]
     """Its payload, as webhooks receive it."""
-
-
-def parse(body: bytes, signature: str, secret: str) -> Event:
-    """Verify the signature of a delivery and read its event.
-
-    Parameters
-    ----------
-    body
-        Raw request body, exactly as received.
-    signature
-        Value of the header ``X-Service-Signature``.
-    secret
-        Secret that the create request of the webhook returned.
-
-    Raises
-    ------
-    TranscriptError
-        The signature does not match the body and secret, or the body is not an event. Do not use the body then.
-    """
-    if not verify(body, signature, secret):
-        raise TranscriptError(
-            "The signature does not match the body: check the secret, and pass the raw body"
-        )
-    return read(body)
 
 
 def read(body: bytes | str) -> Event:
@@ -281,10 +256,10 @@ def read(body: bytes | str) -> Event:
 
     Raises
     ------
-    TranscriptError
+    EventError
         The body is not an event of the API.
     """
     try:
         return _EVENT.validate_python(orjson.loads(body))
     except (orjson.JSONDecodeError, PydanticError) as error:
-        raise TranscriptError(f"The body is not an event of the API: {error}") from error
+        raise EventError(f"The body is not an event of the API: {error}") from error

@@ -6,6 +6,7 @@ from typing import Self
 
 from promptlift.client import configure
 from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
@@ -44,7 +45,7 @@ def connect(
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
-class Workspace(ConversationTables, OptimizationTables, Logging, Optimizing, Reviewing):
+class Workspace(ConversationTables, OptimizationTables, EventTables, Logging, Optimizing, Reviewing):
     """The tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests

@@ -10,6 +10,7 @@ from promptlift.client.api.optimizations import Optimizations
 from promptlift.client.api.personas import Personas
 from promptlift.client.api.prompts import Agents, Prompts
 from promptlift.client.api.reviews import Actions, Reviews
+from promptlift.client.api.webhooks import Events, Webhooks
 from promptlift.client.transport import Transport
 from promptlift.schema.naming import SCHEMES
 
@@ -26,7 +27,7 @@ class Client:
         The main resource under the name of the configured scheme.
     agents
         The same under ``/agents``, with the endpoints that only agents have.
-    conversations, optimizations, reviews, actions, personas, settings, account, usage
+    conversations, optimizations, reviews, actions, personas, webhooks, events, settings, account, usage
         The other resources.
     transport
         Sends the requests of all groups.
@@ -43,6 +44,8 @@ class Client:
         self.reviews = Reviews(self.transport, scheme)
         self.actions = Actions(self.transport, scheme)
         self.personas = Personas(self.transport, scheme)
+        self.webhooks = Webhooks(self.transport, scheme)
+        self.events = Events(self.transport, scheme)
         self.settings = SettingsGroup(self.transport, scheme)
         self.account = AccountGroup(self.transport, scheme)
         self.usage = UsageGroup(self.transport, scheme)

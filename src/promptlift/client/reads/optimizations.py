@@ -315,7 +315,10 @@ def read_offered(
 def not_offered(error: NotFound, name: str) -> NotFound:
     """Explain a 404: the service may not offer the endpoint at all, unless it named what is missing."""
     message = error.message
-    if not any(kind in message.lower() for kind in ("optimization", "prompt", "agent", "persona", "version")):
+    if not any(
+        kind in message.lower()
+        for kind in ("optimization", "prompt", "agent", "persona", "version", "webhook")
+    ):
         message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"
     return NotFound(
         message, status=error.status, code=error.code, details=error.details, request=error.request

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from promptlift.errors import TranscriptError
-from promptlift.schema import events
+from promptlift import events
 from promptlift.schema.signature import sign
 
 SECRET = "whsec_0123456789"

@@ -1,0 +1,64 @@
+"""Endpoints of webhooks and of the events that they receive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlift.client.api.group import Group
+from promptlift.client.transport import query
+from promptlift.schema import endpoints
+from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from promptlift.schema.events import EventRecord
+    from promptlift.schema.pages import Done, Page
+
+
+class Webhooks(Group):
+    """Webhooks: where events are sent."""
+
+    def list(self) -> Page[Webhook]:
+        """Return all webhooks."""
+        return self._send(endpoints.WEBHOOKS_LIST)
+
+    def create(self, *, url: str, events: Sequence[str], description: str | None = None) -> Webhook:
+        """Subscribe an HTTPS address to event kinds. The secret is in this answer only: keep it."""
+        values: dict[str, Any] = {"url": url, "events": [*events]}
+        if description is not None:
+            values["description"] = description
+        return self._send(endpoints.WEBHOOKS_CREATE, body=self._body(WebhookCreate, values))
+
+    def delete(self, webhook_id: str) -> Done:
+        """Delete a webhook. What was not delivered to it never will be."""
+        return self._send(endpoints.WEBHOOKS_DELETE, webhook_id)
+
+    def test(self, webhook_id: str) -> WebhookTest:
+        """Send an example of an event that the webhook subscribes to, marked with ``"test": true``, and return what came of it.
+
+        The embedded service offers it; others may not.
+        """
+        return self._send(endpoints.WEBHOOKS_TEST, webhook_id)
+
+    def resume(self, webhook_id: str) -> Webhook:
+        """Make a failing webhook active again; what waited meanwhile is delivered now. The embedded service offers it."""
+        return self._send(endpoints.WEBHOOKS_RESUME, webhook_id)
+
+    def deliveries(
+        self, webhook_id: str, *, limit: int | None = None, offset: int | None = None
+    ) -> Page[Delivery]:
+        """Return one page of the deliveries to a webhook, newest first. The embedded service offers it."""
+        params = query(limit=limit, offset=offset)
+        return self._send(endpoints.WEBHOOKS_DELIVERIES, webhook_id, params=params)
+
+
+class Events(Group):
+    """Events of the account. The embedded service offers them; others may only send them to webhooks."""
+
+    def list(
+        self, *, kind: str | None = None, limit: int | None = None, offset: int | None = None
+    ) -> Page[EventRecord]:
+        """Return one page of events, newest first."""
+        return self._send(endpoints.EVENTS_LIST, params=query(type=kind, limit=limit, offset=offset))

@@ -1,0 +1,186 @@
+"""Tables of events, webhooks and deliveries, and watching events as they happen."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.reads.events import NewEvents, read_events
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.transport import Task
+from promptlift.errors import ConfigError
+from promptlift.schema import endpoints
+from promptlift.schema.events import EVENT_KINDS, EventRecord
+from promptlift.workspace.session import Session, frames, with_read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    Row = dict[str, Any]
+
+_SHOWN_ROWS: Final = 20
+
+
+class EventTables(Session):
+    """Events of the account, and the webhooks that receive them."""
+
+    def events(self, kind: str | None = None, *, newest: int | None = 1_000) -> pd.DataFrame:
+        """Return what happened, one row an event, newest first. Offered by the embedded service.
+
+        Parameters
+        ----------
+        kind
+            Only this kind, such as ``"optimization.completed"``.
+        newest
+            How many to read; ``None`` reads all.
+
+        Returns
+        -------
+        DataFrame
+            event_id, type, happened_at (UTC), prompt_id, conversation_id, optimization_id, data (the payload as webhooks
+            receive it). ``attrs["promptlift"]`` says under ``total`` how many there are.
+
+        Raises
+        ------
+        NotFound
+            When the service does not offer this.
+        """
+        if kind is not None:
+            _check_kinds([kind])
+
+        def read(_: object) -> RowsRead:
+            return read_events(self.client.transport, kind=kind, newest=newest, task=Task())
+
+        return self._table("events", {"kind": kind}, read, frames().events_table)
+
+    def webhooks(self) -> pd.DataFrame:
+        """Return the webhooks of the account, one row each.
+
+        Returns
+        -------
+        DataFrame
+            webhook_id, url, events, description, status (``failing`` after five failed attempts), created_at.
+        """
+
+        def read(_: object) -> RowsRead:
+            rows = [one.to_wire() for one in self.client.webhooks.list().data]
+            return RowsRead(rows, len(rows), 1, complete=True)
+
+        return self._table("webhooks", {}, read, frames().webhooks_table)
+
+    def deliveries(self, webhook_id: str) -> pd.DataFrame:
+        """Return what was sent to a webhook, one row an event, newest first. Offered by the embedded service.
+
+        Parameters
+        ----------
+        webhook_id
+            As :meth:`webhooks` has it.
+
+        Returns
+        -------
+        DataFrame
+            delivery_id, event_id, event_type, status (``pending``, ``delivered``, ``failed``), attempts, next_attempt_at,
+            attempted_at, status_code, problem, delivered_at, created_at.
+
+        Raises
+        ------
+        NotFound
+            When there is no such webhook, or the service does not offer this.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self.client.transport, endpoints.WEBHOOKS_DELIVERIES, webhook_id, task=Task())
+
+        return self._table("deliveries", {"webhook_id": webhook_id}, read, frames().deliveries_table)
+
+    def watch_events(
+        self,
+        kinds: Sequence[str] | None = None,
+        *,
+        seconds: float | None = None,
+        every: float = 2.0,
+        on_event: Callable[[EventRecord], object] | None = None,
+    ) -> pd.DataFrame:
+        """Show events as they happen, in a table below the cell or as lines, until Ctrl-C or the stop button.
+
+        Offered by the embedded service; no webhook is needed.
+
+        Parameters
+        ----------
+        kinds
+            Only these kinds.
+        seconds
+            How long to watch.
+        every
+            Seconds between two requests.
+        on_event
+            Called with each event instead of showing it.
+
+        Returns
+        -------
+        DataFrame
+            What happened meanwhile, newest first, with the columns of :meth:`events`.
+
+        Raises
+        ------
+        NotFound
+            When the service does not offer this.
+        """
+        _check_kinds(kinds or ())
+        begun, rows, task = time.monotonic(), list[dict[str, Any]](), Task()
+        show = _shower() if on_event is None else None
+        new = NewEvents(self.client.transport)
+        try:
+            while True:
+                came = [row for row in new.take(task) if not kinds or row.get("type") in kinds]
+                rows += came
+                if on_event is not None:
+                    for row in came:
+                        on_event(EventRecord.from_wire(row))
+                elif show is not None and (came or task.requests == 1):
+                    show(came, rows)
+                left = every if seconds is None else begun + seconds - time.monotonic()
+                if left <= 0:
+                    break
+                task.stop.wait(min(every, left))
+        except KeyboardInterrupt:
+            pass  # how watching ends
+        frame, warnings = frames().events_table(rows[::-1])
+        read = RowsRead(rows, len(rows), task.requests, complete=True)
+        return with_read_record(frame, "events", {"kinds": kinds}, read, warnings)
+
+
+def _check_kinds(kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        if kind not in EVENT_KINDS:
+            raise ConfigError(f"The kinds of events are {', '.join(EVENT_KINDS)}, not {kind!r}.")
+
+
+def _shower() -> Callable[[list[Row], list[Row]], None]:
+    """Return what shows new events: one table that grows in a notebook, lines elsewhere."""
+    interactive = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return _print_lines
+    display = importlib.import_module("IPython.display").display
+    handle: list[Any] = []
+
+    def update(_came: list[Row], rows: list[Row]) -> None:
+        table = frames().events_table(rows[: -_SHOWN_ROWS - 1 : -1])[0]
+        if handle:
+            handle[0].update(table)
+        else:
+            handle.append(display(table, display_id=True))
+
+    return update
+
+
+def _print_lines(came: list[Row], _rows: list[Row]) -> None:
+    for row in came:
+        sys.stdout.write(f"{row.get('timestamp', '')}  {row.get('type', '')}  {row['id']}\n")
+    sys.stdout.flush()
