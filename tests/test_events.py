@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from promptlift.errors import TranscriptError
 from promptlift import events
+from promptlift.errors import TranscriptError
 from promptlift.schema.signature import sign
 
 SECRET = "whsec_0123456789"

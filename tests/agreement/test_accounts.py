@@ -35,6 +35,7 @@ def theirs_of(wire, prompt_id, conversation):
     optimization = tiny(wire, prompt_id)["id"]
     variant = wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]
     applied = wire.ask("POST", f"/optimizations/{optimization}/apply", {"variantId": variant})
+    webhook = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"]}
     return {
         "prompts": prompt_id,
         "agents": prompt_id,
@@ -42,16 +43,19 @@ def theirs_of(wire, prompt_id, conversation):
         "personas": persona,
         "optimizations": optimization,
         "actions": applied.body["actionId"],
+        "webhooks": wire.ask("POST", "/webhooks", webhook).body["id"],
     }
 
 
 def everything(wire, targets):
     """What an account has behind these ids."""
     return [
-        *(wire.get(f"/{kind}/{one}") for kind, one in targets.items() if kind != "actions"),
+        *(wire.get(f"/{kind}/{one}") for kind, one in targets.items() if kind not in ("actions", "webhooks")),
         wire.get(f"/prompts/{targets['prompts']}/versions"),
         wire.get(f"/optimizations/{targets['optimizations']}/review"),
         wire.get("/actions"),
+        wire.get("/webhooks"),
+        wire.get(f"/webhooks/{targets['webhooks']}/deliveries"),
     ]
 
 

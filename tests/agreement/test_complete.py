@@ -15,6 +15,7 @@ CASES = (
     "test_personas",
     "test_reviews",
     "test_versions",
+    "test_webhooks",
 )
 
 

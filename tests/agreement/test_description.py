@@ -16,6 +16,8 @@ OPTIONAL = {
 }
 WITHOUT = {
     *(f"POST /{segment}/{{id}}/insights/regenerate" for segment in ("prompts", "agents", "conversations")),
+    "POST /webhooks/{id}/test",
+    "POST /webhooks/{id}/resume",
 }
 
 

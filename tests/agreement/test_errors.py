@@ -18,6 +18,7 @@ KINDS = {
     "optimizations": "Optimization",
     "personas": "Persona",
     "actions": "Action",
+    "webhooks": "Webhook",
 }
 
 

@@ -1,0 +1,109 @@
+"""A database with an account whose webhooks subscribe to events, a clock that is handed in, and a scripted network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+
+from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost
+from promptlift.service.identifiers import new_id
+from promptlift.service.net.client import NoAnswer, Reply
+from promptlift.service.store import accounts, events, tables, webhooks, workers
+from promptlift.service.webhooks.deliveries import Sender
+from promptlift.service.webhooks.signing import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.service.net.client import Request
+    from promptlift.service.store.database import Database
+
+START = 1_800_000_000_000
+WORKER = "wrk_test"
+
+
+class ScriptedNet:
+    """Answers what a test says; a text is why there is no answer."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.sent: list[tuple[int, str]] = []
+        self.answer: Callable[[Request], int | str] = lambda _request: 204
+        self._now = now
+
+    def send(self, request: Request) -> Reply:
+        import json
+
+        self.sent.append((self._now(), json.loads(request.content)["id"]))
+        answer = self.answer(request)
+        if isinstance(answer, str):
+            raise NoAnswer(answer)
+        return Reply(answer, {}, b"", whole=True)
+
+
+@dataclass
+class Subscribed:
+    """Events are recorded and sent when a test says so, at a time that it sets."""
+
+    database: Database
+    now: int = START
+    account: str = ""
+    secrets: Secrets = field(default_factory=lambda: Secrets("k" * 32))
+
+    def __post_init__(self) -> None:
+        self.net = ScriptedNet(lambda: self.now)
+        self.sender = Sender(self.database, self.net, self.secrets, now=lambda: self.now)
+        self.leases = webhooks.leases(key_id=self.secrets.key_id, slow=False)
+        with self.database.write() as connection:
+            self.account = accounts.create(connection, name="n", email="e", plan="enterprise")
+            workers.renew(connection, WORKER, seconds=3600)
+
+    def subscribe(self, *kinds: str, account: str | None = None) -> str:
+        webhook_id = new_id("whk")
+        values = {
+            "id": webhook_id,
+            "account_id": account or self.account,
+            "url": "https://hooks.invalid/",
+            "events": list(kinds) or ["prompt.deleted"],
+            "status": "active",
+            "key_id": self.secrets.key_id,
+            "slow": False,
+            "created_at": self.now,
+        }
+        with self.database.write() as connection:
+            webhooks.add(connection, values)
+        return webhook_id
+
+    def record(self, kind: str = "prompt.deleted", *, count: int = 1) -> list[str]:
+        """Record events, and give their ids."""
+        rows = [
+            events.row(kind, self.account, f"prm_{n}", {"promptId": f"prm_{n}"}, now=self.now)
+            for n in range(count)
+        ]
+        with self.database.write() as connection:
+            events.write(connection, rows)
+        return [row["id"] for row in rows]
+
+    def work(self) -> list[str]:
+        """Claim what is due now and send it, as the worker does; gives the ids of the events that were sent."""
+        before = len(self.net.sent)
+        with self.database.write() as connection:
+            ids = self.leases.claim(connection, WORKER, limit=100, now=self.now)
+        for webhook_id in ids:
+            try:
+                self.sender.send_due(webhook_id, WORKER, is_ending=lambda: False)
+            except LeaseLost:
+                continue
+            with self.database.write() as connection:
+                self.leases.release(connection, WORKER, [webhook_id])
+        return [event_id for _, event_id in self.net.sent[before:]]
+
+    def rows(self, table: str) -> list[Any]:
+        found = getattr(tables, table)
+        with self.database.read() as connection:
+            return list(connection.execute(select(found).order_by(found.c.seq)))
+
+    def pass_days(self, days: float) -> None:
+        self.now += round(days * clock.DAY)

@@ -1,0 +1,219 @@
+"""When deliveries are attempted, to the second, by a clock that is handed in; on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.service.errors import ApiException
+from promptlift.service.store import webhooks
+from promptlift.service.store.accounts import Caller
+from promptlift.service.webhooks.endpoints import Webhooks
+from service.webhooks.subscribed import START, Subscribed
+
+# Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
+MOMENTS = (0, 60, 360, 2_160, 9_360)
+
+
+@pytest.fixture
+def world(database):
+    return Subscribed(database)
+
+
+def attempts_until(world, seconds):
+    """Look every second, and give the seconds at which something was sent."""
+    for second in range(seconds):
+        world.now = START + second * 1_000
+        world.work()
+    return [(at - START) / 1_000 for at, _ in world.net.sent]
+
+
+def test_a_dead_receiver_is_asked_at_the_seconds_of_the_retry_policy(world):
+    world.subscribe()
+    world.net.answer = lambda _request: "the connection broke"
+    (event,) = world.record()
+    for moment in MOMENTS:
+        world.now = START + moment * 1_000 - 1
+        assert world.work() == []
+        world.now += 1
+        assert world.work() == [event]
+        assert world.work() == []
+    assert [(at - START) / 1_000 for at, _ in world.net.sent] == list(MOMENTS)
+    (delivery,) = world.rows("deliveries")
+    (webhook,) = world.rows("webhooks")
+    assert (delivery.status, delivery.attempts, delivery.problem) == (
+        "failed",
+        5,
+        "No answer: the connection broke",
+    )
+    assert (webhook.status, webhook.worker) == ("failing", None)
+
+
+def test_no_second_between_is_used(world):
+    world.subscribe()
+    world.net.answer = lambda _request: 500
+    world.record()
+    assert attempts_until(world, 400) == [0, 60, 360]
+
+
+def test_four_failures_and_a_success_leave_the_webhook_active(world):
+    world.subscribe()
+    world.net.answer = lambda _request: 503
+    (event,) = world.record()
+    for moment in MOMENTS:
+        world.now = START + moment * 1_000
+        if moment == MOMENTS[-1]:
+            world.net.answer = lambda _request: 200
+        assert world.work() == [event]
+    (delivery,) = world.rows("deliveries")
+    assert (delivery.status, delivery.attempts, delivery.status_code, delivery.problem) == (
+        "delivered",
+        5,
+        200,
+        None,
+    )
+    assert delivery.delivered_at == world.now
+    assert world.rows("webhooks")[0].status == "active"
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_every_2xx_is_success(world, status):
+    world.subscribe()
+    world.net.answer = lambda _request: status
+    world.record()
+    world.work()
+    assert world.rows("deliveries")[0].status == "delivered"
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])
+def test_everything_else_is_a_failure(world, status):
+    world.subscribe()
+    world.net.answer = lambda _request: status
+    world.record()
+    world.work()
+    (delivery,) = world.rows("deliveries")
+    assert (delivery.status, delivery.attempts, delivery.status_code) == ("pending", 1, status)
+    assert delivery.problem.startswith(f"The receiver answered {status}")
+
+
+def test_events_come_in_their_order_and_a_failed_one_steps_aside(world):
+    world.subscribe()
+    ids = world.record(count=120)
+    world.net.answer = lambda request: 500 if ids[1] in request.content.decode() else 200
+    assert world.work() == ids
+    world.net.answer = lambda _request: 200
+    later = world.record(count=2)
+    world.now += 60_000
+    assert world.work() == [ids[1], *later]
+
+
+def fail(world):
+    world.net.answer = lambda _request: 500
+    for moment in MOMENTS:
+        world.now = START + moment * 1_000
+        world.work()
+
+
+def test_a_failing_webhook_is_paused_until_it_is_resumed_and_loses_nothing(world):
+    webhook_id = world.subscribe()
+    other = world.subscribe("prompt.updated")
+    (first,) = world.record()
+    fail(world)
+    (second,) = world.record()
+    world.net.answer = lambda _request: 200
+    world.pass_days(3)
+    assert world.work() == []
+    shown = Webhooks(world.database, None, world.secrets)
+    caller = Caller(world.account, "enterprise", "key")
+    listed = shown.deliveries(caller, webhook_id, limit=10, offset=0)["data"]
+    assert [(one["status"], one["nextAttemptAt"]) for one in listed] == [("pending", None), ("failed", None)]
+    assert shown.resume(caller, webhook_id)["status"] == "active"
+    with pytest.raises(ApiException, match="Webhook not found"):
+        shown.resume(Caller("acc_other", "enterprise", "key"), webhook_id)
+    world.pass_days(365)  # the resumed ones are due by the real clock, which is behind
+    assert world.work() == [first, second]
+    assert {one.status for one in world.rows("deliveries")} == {"delivered"}
+    assert {one.id: one.status for one in world.rows("webhooks")} == {webhook_id: "active", other: "active"}
+
+
+def test_after_a_resume_there_are_five_attempts_again(world):
+    webhook_id = world.subscribe()
+    (event,) = world.record()
+    fail(world)
+    with world.database.write() as connection:
+        webhooks.resume(connection, webhook_id, now=world.now)
+    begun, sent = world.now, []
+    for moment in MOMENTS:
+        world.now = begun + moment * 1_000
+        sent += world.work()
+    assert sent == [event] * 5
+    assert world.rows("webhooks")[0].status == "failing"
+
+
+def test_a_deleted_and_created_webhook_begins_anew(world):
+    webhook_id = world.subscribe()
+    world.record()
+    fail(world)
+    with world.database.write() as connection:
+        assert webhooks.remove(connection, world.account, webhook_id)
+    assert world.rows("deliveries") == []
+    world.subscribe()
+    world.net.answer = lambda _request: 200
+    assert world.work() == []
+    assert world.work() == []
+    (new,) = world.record()
+    assert world.work() == [new]
+
+
+def test_a_webhook_that_is_deleted_while_it_is_served_receives_nothing_more(world):
+    webhook_id = world.subscribe()
+    first, _ = world.record(count=2)
+
+    def delete(_request):
+        with world.database.write() as connection:
+            webhooks.remove(connection, world.account, webhook_id)
+        return 200
+
+    world.net.answer = delete
+    assert world.work() == [first]
+    assert world.work() == []
+
+
+def test_only_subscribed_kinds_of_the_own_account_are_sent(world):
+    from promptlift.service.store import accounts
+
+    with world.database.write() as connection:
+        stranger = accounts.create(connection, name="s", email="s", plan="enterprise")
+    world.subscribe("prompt.deleted", account=stranger)
+    mine = world.subscribe("prompt.updated", "prompt.deleted")
+    world.record("conversation.created")
+    (updated,), (deleted,) = world.record("prompt.updated"), world.record("prompt.deleted")
+    assert world.work() == [updated, deleted]
+    assert {one.webhook_id for one in world.rows("deliveries")} == {mine}
+
+
+def test_what_another_worker_took_over_is_not_written_over(world):
+    webhook_id = world.subscribe()
+    world.record(count=2)
+
+    def take_over(_request):
+        with world.database.write() as connection:
+            connection.exec_driver_sql("UPDATE webhooks SET worker = 'wrk_other'")
+        return 500
+
+    world.net.answer = take_over
+    assert len(world.work()) == 1
+    assert {(one.attempts, one.status) for one in world.rows("deliveries")} == {(0, "pending")}
+    assert world.rows("webhooks")[0].worker == "wrk_other"
+    assert world.rows("webhooks")[0].id == webhook_id
+
+
+def test_a_process_with_another_key_sends_nothing(world):
+    from promptlift.service.webhooks.signing import Secrets
+
+    world.subscribe()
+    (event,) = world.record()
+    own = world.leases
+    world.leases = webhooks.leases(key_id=Secrets("x" * 32).key_id, slow=False)
+    assert world.work() == []
+    world.leases = own
+    assert world.work() == [event]
