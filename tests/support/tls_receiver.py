@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import socket
 import ssl
 import subprocess
 import threading
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from support.service_process import wait_until
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -68,6 +68,60 @@ class Received:
         return json.loads(self.body)
 
 
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def setup(self) -> None:
+        if self.server.receiver.tls is not None:
+            self.request.settimeout(20)
+            self.request = self.server.receiver.tls.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_POST(self) -> None:
+        receiver = self.server.receiver
+        request = Received(
+            time.monotonic(),
+            self.path,
+            {name.lower(): value for name, value in self.headers.items()},
+            self.rfile.read(int(self.headers.get("content-length", 0))),
+        )
+        receiver.received.append(request)
+        answer = receiver.answer(request, self.connection)
+        if answer is None:
+            self.close_connection = True
+            return
+        status, headers = answer if isinstance(answer, tuple) else (answer, {})
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def handle_error(self, *_: Any) -> None:
+        """Ignore clients that went away, or do not trust the certificate."""
+
+
 class Receiver:
     """What arrives, in order; ``answer`` may be replaced by a test.
 
@@ -84,55 +138,8 @@ class Receiver:
             lambda _request, _connection: 204
         )
         self.ending = threading.Event()
-        receiver = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def setup(self) -> None:
-                if receiver._tls is not None:
-                    self.request.settimeout(20)
-                    self.request = receiver._tls.wrap_socket(self.request, server_side=True)
-                super().setup()
-
-            def finish(self) -> None:
-                super().finish()
-                self.request.close()
-
-            def do_POST(self) -> None:
-                size = int(self.headers.get("content-length", 0))
-                request = Received(
-                    time.monotonic(),
-                    self.path,
-                    {name.lower(): value for name, value in self.headers.items()},
-                    self.rfile.read(size),
-                )
-                receiver.received.append(request)
-                answer = receiver.answer(request, self.connection)
-                if answer is None:
-                    self.close_connection = True
-                    return
-                status, headers = answer if isinstance(answer, tuple) else (answer, {})
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                if status != 204:
-                    self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_GET = do_POST
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            def handle_error(self, *_: Any) -> None:
-                pass  # a client that went away, or refused our certificate
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._tls: ssl.SSLContext | None = None
+        self._server = _Server(self)
+        self.tls: ssl.SSLContext | None = None
         if certificate is not None:
             self.use(certificate)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -154,7 +161,7 @@ class Receiver:
         """Show another certificate from now on."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate.file)
-        self._tls = context
+        self.tls = context
 
     def wait_for(self, count: int, *, seconds: float = 30.0) -> list[Received]:
         """Wait until so many requests came."""

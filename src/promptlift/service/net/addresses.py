@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
@@ -19,6 +20,8 @@ _NOT_PUBLIC: Final = tuple(
 # Global unicast; nothing else of IPv6 is assigned to anybody on the internet.
 _UNICAST: Final = IPv6Network("2000::/3")
 _NOT_PUBLIC_6: Final = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
+# What is left of a name in IDNA, or of an address without brackets.
+_HOST: Final = re.compile(r"[a-z0-9._:-]+")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
 _LAST_32_BITS: Final = 0xFFFF_FFFF
@@ -74,8 +77,10 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
         raise UnusableUrl("is not a URL") from None
     if url.scheme not in schemes:
         raise UnusableUrl(f"must start with {' or '.join(f'{scheme}://' for scheme in schemes)}")
-    if not host:
-        raise UnusableUrl("has no host")
+    if not _HOST.fullmatch(host):
+        raise UnusableUrl(
+            "has no host" if not host else "has a host that is neither a name nor an IP address"
+        )
     if url.userinfo:
         raise UnusableUrl("must not contain a user name or password")
     port = port or {"https": 443, "http": 80}[url.scheme]

@@ -42,7 +42,6 @@ class Deliveries(Kind):
         Whether to deliver to slow receivers, or to the others.
     """
 
-    threads = 24
     watches_leases = True
     grace = 2.0
 
@@ -51,6 +50,8 @@ class Deliveries(Kind):
     ) -> None:
         super().__init__()
         self.name = "slow deliveries" if slow else "deliveries"
+        # They wait for answers most of the time. A receiver that begins to hang has one for ten seconds.
+        self.threads = 32 if slow else 64
         self.leases = webhooks.leases(key_id=secrets.key_id, slow=slow)
         self._database = database
         self._sender = Sender(database, net, secrets)

@@ -1,0 +1,159 @@
+"""Requests to a real TLS server: what it may do, and what becomes of the request."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from promptlift.service.net.client import NoAnswer, Request, TooSlow
+from support.tls_receiver import make_certificate
+
+
+def post(url, **options):
+    return Request("POST", url, content=b'{"a": 1}', **options)
+
+
+def test_a_request_arrives_as_it_was_given(guarded, receiver):
+    reply = guarded(allow_private=True).send(post(receiver.url + "?x=%20y", headers={"X-Own": "1"}))
+    assert (reply.status, reply.content) == (204, b"")
+    (request,) = receiver.received
+    assert (request.path, request.body) == ("/hook?x=%20y", b'{"a": 1}')
+    assert request.headers["x-own"] == "1"
+    assert request.headers["host"] == f"127.0.0.1:{receiver.port}"
+    assert request.headers["user-agent"] == "promptlift"
+
+
+def test_a_name_is_what_tls_verifies(guarded, receiver):
+    async def resolve(_host, _port):
+        return ["127.0.0.1"]
+
+    client = guarded(allow_private=True, resolve=resolve)
+    assert client.send(post(f"https://localhost:{receiver.port}/")).status == 204
+    assert receiver.received[0].headers["host"] == f"localhost:{receiver.port}"
+    with pytest.raises(NoAnswer, match="certificate is not trusted"):
+        client.send(post(f"https://other.test:{receiver.port}/"))
+    assert len(receiver.received) == 1
+
+
+def test_a_certificate_that_nobody_trusts_is_refused(guarded, receiver, tmp_path):
+    client = guarded(allow_private=True)
+    receiver.use(make_certificate(tmp_path, "stranger"))
+    with pytest.raises(NoAnswer, match="certificate is not trusted"):
+        client.send(post(receiver.url))
+    assert receiver.received == []
+
+
+def test_a_certificate_that_changes_to_one_that_is_not_trusted_is_refused(guarded, receiver, tmp_path):
+    receiver.answer = lambda _request, _connection: (200, {"Connection": "close"})
+    client = guarded(allow_private=True)
+    assert client.send(post(receiver.url)).status == 200
+    receiver.use(make_certificate(tmp_path, "changed"))
+    with pytest.raises(NoAnswer, match="certificate is not trusted"):
+        client.send(post(receiver.url))
+
+
+def test_plain_http_at_the_port_is_no_answer(guarded):
+    from support.tls_receiver import receiving
+
+    with receiving(None) as plain, pytest.raises(NoAnswer, match=r"no secure connection|connection broke"):
+        guarded(allow_private=True).send(post(plain.url))
+
+
+@pytest.mark.parametrize("behaviour", ["hang", "drip"])
+def test_the_deadline_counts_for_the_whole_exchange(guarded, receiver, behaviour):
+    receiver.answer = getattr(receiver, behaviour)
+    begun = time.monotonic()
+    with pytest.raises(TooSlow, match="did not answer within 1 seconds"):
+        guarded(allow_private=True).send(post(receiver.url, seconds=1.0))
+    assert time.monotonic() - begun < 20  # the receiver takes 60 and 200
+
+
+def test_a_status_counts_although_its_body_drips(guarded, receiver):
+    def drip_body(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while not receiver.ending.wait(0.1):
+            try:
+                connection.sendall(b"x")
+            except OSError:
+                return
+
+    receiver.answer = drip_body
+    reply = guarded(allow_private=True).send(post(receiver.url, seconds=10))
+    assert (reply.status, reply.whole) == (200, False)
+    with pytest.raises(TooSlow):
+        guarded(allow_private=True).send(post(receiver.url, seconds=1, max_bytes=1_000_000))
+
+
+def test_a_body_is_bounded(guarded, receiver):
+    def endless(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        try:
+            while True:
+                connection.sendall(b"x" * 65_536)
+        except OSError:
+            return
+
+    receiver.answer = endless
+    reply = guarded(allow_private=True).send(post(receiver.url, max_bytes=1_000))
+    assert (len(reply.content), reply.whole) == (1_000, False)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, b"HTTP/1.1 200 OK\r\nX-"]
+)
+def test_what_is_not_http_is_no_answer(guarded, receiver, raw):
+    receiver.answer = lambda _request, connection: connection.sendall(raw)
+    with pytest.raises(NoAnswer):
+        guarded(allow_private=True).send(post(receiver.url))
+
+
+def test_a_connection_is_used_again_and_one_that_was_closed_costs_nothing(guarded, receiver):
+    client = guarded(allow_private=True)
+    ports = []
+    receiver.answer = lambda _request, connection: ports.append(connection.getpeername()[1]) or 204
+    for _ in range(3):
+        client.send(post(receiver.url))
+    assert len(set(ports)) == 1
+    receiver.answer = lambda _request, connection: (
+        ports.append(connection.getpeername()[1])
+        or (
+            200,
+            {"Connection": "close"},
+        )
+    )
+    for _ in range(3):
+        assert client.send(post(receiver.url)).status == 200
+    assert len(receiver.received) == 6
+
+
+def test_answers_do_not_mix_between_threads(guarded, receiver):
+    receiver.answer = lambda request, _connection: (200, {"X-Path": request.path})
+    client = guarded(allow_private=True)
+
+    def ask(number):
+        return client.send(post(f"{receiver.url}/{number}")).headers["x-path"]
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(ask, range(200))) == [f"/hook/{number}" for number in range(200)]
+
+
+def test_closing_ends_what_is_under_way(guarded, receiver):
+    client = guarded(allow_private=True)
+    receiver.answer = receiver.hang
+    ended = []
+
+    def ask():
+        try:
+            client.send(post(receiver.url, seconds=60))
+        except NoAnswer as error:
+            ended.append(str(error))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    receiver.wait_for(1)
+    client.close()
+    thread.join(timeout=20)
+    assert ended == ["the service was stopped"]

@@ -1,0 +1,250 @@
+"""No form of a private, loopback, link-local or reserved address is reached, whoever names it and however."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+
+from promptlift.service.net.addresses import UnusableUrl, is_public, read_url
+from promptlift.service.net.client import NoAnswer, RefusedAddress, Request
+
+# Written so that a resolver understands them, or an address as it is.
+FORMS = (
+    # loopback, in every spelling
+    "127.0.0.1",
+    "127.0.0.2",
+    "127.255.255.254",
+    "127.1",
+    "127.0.1",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.0x0.0x0.0x1",
+    "0x7F.1",
+    "0177.0.0.1",
+    "0177.0.0.01",
+    "017700000001",
+    "127.0.0.1.",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "0",
+    "0.0.0.0",
+    "0.0.0.1",
+    # private, shared, link-local, reserved
+    "10.0.0.1",
+    "10.255.255.255",
+    "167772161",
+    "0xa000001",
+    "012.0.0.1",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.0.1",
+    "0300.0250.0.1",
+    "100.64.0.1",
+    "169.254.169.254",
+    "2852039166",
+    "0xA9FEA9FE",
+    "0251.0376.0251.0376",
+    "192.0.0.1",
+    "192.0.0.192",
+    "192.0.2.1",
+    "192.88.99.1",
+    "198.18.0.1",
+    "198.51.100.1",
+    "203.0.113.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+    # IPv6
+    "[::1]",
+    "[::]",
+    "[0:0:0:0:0:0:0:1]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[::ffff:10.0.0.1]",
+    "[::ffff:169.254.169.254]",
+    "[::127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[64:ff9b::10.0.0.1]",
+    "[64:ff9b:1::7f00:1]",
+    "[2002:7f00:1::]",
+    "[2002:a00:1::1]",
+    "[2001:0:7f00:1::]",
+    "[2001:db8::1]",
+    "[2606:4700::5efe:10.0.0.1]",
+    "[2001:10::1]",
+    "[100::1]",
+    "[fc00::1]",
+    "[fd12:3456:789a::1]",
+    "[fe80::1]",
+    "[fec0::1]",
+    "[ff02::1]",
+    "[4000::1]",
+)
+# Refused before anybody looks a name up.
+NO_URLS = (
+    "http://example.com/",
+    "//example.com/",
+    "example.com",
+    "https:///x",
+    "https://",
+    "ftp://example.com/",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1/",
+    "https://user@example.com/",
+    "https://user:password@example.com/",
+    "https://example.com\\@127.0.0.1/",
+    "https://127.0.0.1#@example.com/ ",
+    "https://exa mple.com/",
+    "https://example.com/\r\nX-Header: 1",
+    "https://example.com\x00.test/",
+    "https://example.com:0x1bb/",
+    "https://example.com:99999/",
+    "https://[::1/",
+    "https://[fe80::1%25eth0]/",
+    "https://%31%32%37.0.0.1/",
+    "https://１２７.０.０.１/",
+    "https://①②⑦.⓪.⓪.①/",
+    "https://exa\u202emple.com/",
+)
+
+
+def test_there_are_at_least_forty_forms():
+    assert len({*FORMS, *NO_URLS}) == len(FORMS) + len(NO_URLS) >= 40
+
+
+@pytest.mark.parametrize("host", FORMS)
+def test_a_form_is_refused_when_it_is_given_and_when_it_is_used(guarded, host):
+    client = guarded()
+    url = f"https://{host}/hook"
+    with pytest.raises((RefusedAddress, UnusableUrl)):
+        client.check(url).result(timeout=20)
+    with pytest.raises((RefusedAddress, UnusableUrl)):
+        client.send(Request("POST", url))
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_what_is_no_https_address_is_refused(guarded, url):
+    with pytest.raises((UnusableUrl, RefusedAddress)):
+        guarded().check(url).result(timeout=20)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"],
+)
+def test_public_addresses_are_not_refused(address):
+    assert is_public(address)
+
+
+def test_a_url_is_asked_as_it_was_understood():
+    target = read_url("https://Example.COM:8443/a%20b?c=d#e")
+    assert (target.host, target.port, str(target.at("1.2.3.4"))) == (
+        "example.com",
+        8443,
+        "https://1.2.3.4:8443/a%20b?c=d",
+    )
+    assert str(read_url("https://example.com/").at("::1")) == "https://[::1]/"
+
+
+class Listener:
+    """A socket on loopback that counts who connects."""
+
+    def __init__(self):
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self.connections = 0
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            connection.close()
+
+    def close(self):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(timeout=10)
+
+
+@pytest.fixture
+def inside():
+    """What must not be reached."""
+    listener = Listener()
+    yield listener
+    assert listener.connections == 0
+    listener.close()
+
+
+def resolver(*answers):
+    """A name server whose answers change from one question to the next; the last one stays."""
+    asked = []
+
+    async def resolve(host, _port):
+        asked.append(host)
+        return answers[min(len(asked), len(answers)) - 1]
+
+    return resolve, asked
+
+
+@pytest.mark.parametrize(
+    "private",
+    ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "0.0.0.0"],
+)
+def test_a_name_with_a_private_address_is_refused(guarded, inside, private):
+    resolve, _ = resolver([private])
+    client = guarded(resolve=resolve)
+    with pytest.raises(RefusedAddress):
+        client.check(f"https://rebinding.test:{inside.port}/").result(timeout=20)
+    with pytest.raises(RefusedAddress):
+        client.send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+
+
+def test_one_private_address_among_public_ones_refuses_all(guarded, inside):
+    resolve, _ = resolver(["93.184.216.34", "127.0.0.1"])
+    with pytest.raises(RefusedAddress):
+        guarded(resolve=resolve).send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+
+
+def test_a_name_that_turns_private_after_it_was_checked_is_refused(guarded, inside):
+    resolve, asked = resolver(["93.184.216.34"], ["127.0.0.1"])
+    client = guarded(resolve=resolve)
+    client.check(f"https://rebinding.test:{inside.port}/").result(timeout=20)
+    with pytest.raises(RefusedAddress):
+        client.send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+    assert len(asked) == 2
+
+
+def test_the_connection_goes_to_the_address_that_was_checked_and_asks_no_more(guarded, inside, monkeypatch):
+    """The name is resolved once a request: its second answer, loopback, is never asked for."""
+    resolve, asked = resolver(["192.0.2.7"], ["127.0.0.1"])
+    connected = []
+    monkeypatch.setattr("promptlift.service.net.client.is_public", lambda address: address == "192.0.2.7")
+
+    async def connect_tcp(_self, host, port, **_options):
+        connected.append((host, port))
+        raise OSError("no route")
+
+    monkeypatch.setattr("httpcore._backends.auto.AutoBackend.connect_tcp", connect_tcp)
+    with pytest.raises(NoAnswer):
+        guarded(resolve=resolve).send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+    assert connected == [("192.0.2.7", inside.port)]
+    assert asked == ["rebinding.test"]
+
+
+def test_a_redirect_to_a_private_address_is_not_followed(guarded, receiver, inside):
+    receiver.answer = lambda _request, _connection: (
+        307,
+        {"Location": f"https://127.0.0.1:{inside.port}/"},
+    )
+    reply = guarded(allow_private=True).send(Request("POST", receiver.url))
+    assert reply.status == 307
+    assert reply.headers["location"].endswith(f":{inside.port}/")
+    assert len(receiver.received) == 1
