@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import hmac
 import json
+import re
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from promptlift import events
-from promptlift.errors import TranscriptError
+from promptlift.errors import EventError, InvalidSignature, ReplayedEvent
+from promptlift.schema.event_samples import SAMPLES
 from promptlift.schema.signature import sign
+from support.source_tree import ROOT
 
 SECRET = "whsec_0123456789"
 WHEN = "2026-01-31T09:30:00.000Z"
@@ -106,14 +114,14 @@ def test_a_confounded_deployment_has_no_reduction():
 def test_a_body_that_was_changed_is_refused():
     body = delivery("prompt.deleted")
     with pytest.raises(
-        TranscriptError, match="does not match the body: check the secret, and pass the raw body"
+        InvalidSignature, match="does not match the body: check the secret, and pass the raw body"
     ):
         events.parse(body + b" ", sign(body, SECRET), SECRET)
 
 
 def test_another_secret_is_refused():
     body = delivery("prompt.deleted")
-    with pytest.raises(TranscriptError, match="signature"):
+    with pytest.raises(InvalidSignature, match="signature"):
         events.parse(body, sign(body, "another"), SECRET)
 
 
@@ -134,5 +142,122 @@ def test_another_secret_is_refused():
     ],
 )
 def test_a_signed_body_that_is_no_event_is_refused(body):
-    with pytest.raises(TranscriptError, match="not an event of the API"):
+    with pytest.raises(EventError, match="not an event of the API"):
         events.parse(body, sign(body, SECRET), SECRET)
+
+
+@pytest.mark.parametrize("vector", events.VECTORS, ids=lambda one: one.shows[:20])
+def test_the_test_vectors_are_signed_as_another_implementation_signs(vector):
+    key = f"hexkey:{vector.secret.encode().hex()}"
+    command = ["openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", key, "-hex"]
+    done = subprocess.run(command, input=vector.body, capture_output=True, check=True, timeout=60)
+    assert done.stdout.decode().split()[-1] == vector.signature
+    event = events.parse(vector.body, vector.signature, vector.secret)
+    assert event.id in vector.text
+
+
+def test_the_documented_test_vectors_are_these():
+    page = (ROOT / "notebooks" / "docs" / "webhooks.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```json\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert json.loads(block) == [
+        {"shows": one.shows, "secret": one.secret, "body": one.text, "signature": one.signature}
+        for one in events.VECTORS
+    ]
+
+
+def test_every_sample_is_an_event_of_its_kind():
+    assert set(SAMPLES) == set(events.EVENT_KINDS)
+    for kind, data in SAMPLES.items():
+        body = json.dumps({"id": "evt_1", "type": kind, "timestamp": WHEN, "data": data}).encode()
+        event = events.read(body)
+        assert not event.data.model_extra
+        assert event.to_wire()["data"] == data
+
+
+def signed(**changes):
+    body = delivery("prompt.deleted", **changes)
+    return body, sign(body, SECRET)
+
+
+NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("seconds", [-600, -1, 0, 1, 600])
+def test_an_event_within_the_tolerance_is_read(seconds):
+    now = NOW + timedelta(seconds=seconds)
+    assert events.parse(*signed(), SECRET, tolerance=600, now=now).id == "evt_1"
+    assert events.parse(*signed(), SECRET, tolerance=timedelta(minutes=10), now=now).id == "evt_1"
+
+
+@pytest.mark.parametrize("seconds", [-601, 601, 100_000_000])
+def test_an_event_outside_the_tolerance_is_refused(seconds):
+    seen = events.SeenIds()
+    with pytest.raises(ReplayedEvent, match=r"more than the tolerance away from now") as refused:
+        events.parse(*signed(), SECRET, tolerance=600, now=NOW + timedelta(seconds=seconds), seen=seen)
+    assert refused.value.event_id == "evt_1"
+    assert "evt_1" not in seen
+    assert events.parse(*signed(), SECRET, now=NOW + timedelta(seconds=seconds)).id == "evt_1"
+
+
+def test_an_event_that_was_received_before_is_refused_until_it_is_forgotten():
+    seen = events.SeenIds()
+    assert events.parse(*signed(), SECRET, seen=seen).id == "evt_1"
+    with pytest.raises(ReplayedEvent, match="was received before"):
+        events.parse(*signed(), SECRET, seen=seen)
+    seen.forget("evt_1")
+    assert events.parse(*signed(), SECRET, seen=seen).id == "evt_1"
+    assert events.parse(*signed(id="evt_2"), SECRET, seen=seen).id == "evt_2"
+
+
+def test_a_forged_body_is_not_remembered():
+    seen = events.SeenIds()
+    body, signature = signed()
+    with pytest.raises(InvalidSignature):
+        events.parse(body, signature, "another", seen=seen)
+    assert "evt_1" not in seen
+
+
+def test_the_memory_of_ids_is_bounded_and_forgets_the_oldest():
+    seen = events.SeenIds(limit=3)
+    assert all(seen.add(f"evt_{n}") for n in range(5))
+    assert [f"evt_{n}" in seen for n in range(5)] == [False, False, True, True, True]
+
+
+def test_threads_share_a_memory_and_one_of_them_has_the_event():
+    seen = events.SeenIds()
+    start = threading.Barrier(8)
+
+    def take(_):
+        start.wait(timeout=30)
+        return [seen.add(f"evt_{n}") for n in range(500)]
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(take, range(8)))
+    assert [sum(column) for column in zip(*taken, strict=True)] == [1] * 500
+
+
+@pytest.mark.parametrize("signature", [None, "", "x", "0" * 64])
+def test_a_missing_or_wrong_signature_is_told_apart_from_a_bad_body(signature):
+    with pytest.raises(InvalidSignature):
+        events.parse(delivery("prompt.deleted"), signature, SECRET)
+
+
+def test_a_decoded_body_is_refused_with_what_to_do():
+    with pytest.raises(EventError, match="Pass the raw body of the request as bytes"):
+        events.parse("{}", "0" * 64, SECRET)
+
+
+def test_the_comparison_takes_no_shortcut(monkeypatch):
+    """Every signature goes through the constant-time comparison, whole."""
+    compared = []
+    real = hmac.compare_digest
+
+    def compare(one, other):
+        compared.append((len(one), len(other)))
+        return real(one, other)
+
+    monkeypatch.setattr("promptlift.schema.signature.hmac.compare_digest", compare)
+    for signature in ("0", "0" * 64, sign(b"x", SECRET)):
+        with pytest.raises(InvalidSignature):
+            events.parse(b"y", signature, SECRET)
+    assert compared == [(64, 1), (64, 64), (64, 64)]

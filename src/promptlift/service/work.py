@@ -123,7 +123,7 @@ class BackgroundWork:
             others = webhooks.count_with_other_keys(connection, self.secrets.key_id if self.secrets else "")
         if others:
             _LOG.warning(
-                "%d webhooks wait: their secrets were made from another key. Set PROMPTLIFT_SECRET_KEY to it, or put its "
+                "the deliveries of some webhooks (%d) wait: their secrets were made from another key. Set PROMPTLIFT_SECRET_KEY to it, or put its "
                 "file webhooks.key back beside the database; else delete them and create them again",
                 others,
             )

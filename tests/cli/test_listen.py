@@ -1,0 +1,205 @@
+"""``promptlift listen`` and ``promptlift webhooks``, run as a user runs them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import ssl
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from promptlift.events import HEADER, VECTORS, sign
+from promptlift.service.store.database import Database
+from support.service_process import clean_environment, wait_until
+from support.tls_receiver import make_certificate, receiving
+from support.wire import Wire
+
+VECTOR = VECTORS[0]
+
+
+class Listening:
+    """One ``promptlift listen``."""
+
+    def __init__(self, process, log):
+        self.process = process
+        self.log = log
+
+    @property
+    def lines(self):
+        return self.log.read_text().splitlines()
+
+    @property
+    def address(self):
+        wait_until(lambda: self.lines, what="it listens")
+        return urlsplit(self.lines[0].removeprefix("promptlift listens at "))
+
+    def post(self, body, headers=None, *, tls=None):
+        address = self.address
+        if tls is None:
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+        else:
+            connection = http.client.HTTPSConnection(address.hostname, address.port, timeout=30, context=tls)
+        try:
+            connection.request("POST", "/any", body, headers or {})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+
+@pytest.fixture
+def listen(tmp_path):
+    @contextmanager
+    def run(*options, **env):
+        log = tmp_path / "listen.log"
+        command = [sys.executable, "-m", "promptlift", "listen", "--port", "0", *map(str, options)]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=clean_environment(env)
+            )
+        try:
+            yield Listening(process, log)
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 130
+
+    return run
+
+
+def test_deliveries_are_verified_and_printed(listen):
+    with listen(PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
+        headers = {HEADER: VECTOR.signature}
+        assert listening.post(VECTOR.body, headers) == 200
+        assert listening.post(VECTOR.body, headers) == 200
+        assert listening.post(VECTOR.body + b" ", headers) == 401
+        assert listening.post(VECTOR.body) == 401
+        assert listening.post(b"{}", {HEADER: sign(b"{}", VECTOR.secret)}) == 400
+        event = "2026-01-31T09:30:00Z  conversation.created  evt_1  signature right"
+        assert listening.lines[1:] == [
+            event,
+            f"{event}, received before",
+            "refused: The signature does not match the body: check the secret, and pass the raw body",
+            f"refused: The request has no signature: a delivery has the header {HEADER}",
+            "refused: the body is not an event of the API",
+        ]
+
+
+def test_without_a_secret_it_says_that_nothing_is_checked(listen):
+    with listen() as listening:
+        assert listening.post(VECTOR.body) == 200
+        assert listening.lines[1] == (
+            "Signatures are not checked: set PROMPTLIFT_WEBHOOK_SECRET, or give --secret-file."
+        )
+        assert listening.lines[2].endswith("evt_1  signature not checked")
+
+
+def test_a_body_moves_no_cursor_of_the_terminal(listen):
+    body = json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}
+    with listen() as listening:
+        assert listening.post(json.dumps(body).encode()) == 200
+        assert listening.lines[-1].endswith("evt�[2J��forged  signature not checked")
+
+
+def test_old_events_are_refused_and_not_sent_again(listen, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(f"{VECTOR.secret}\n", encoding="utf-8")
+    with listen("--secret-file", secret, "--tolerance", 60) as listening:
+        assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 200
+        assert listening.lines[-1].startswith("refused: The event evt_1 is of 2026-01-31T09:30:00+00:00")
+
+
+def test_deliveries_are_forwarded_byte_for_byte_with_the_answer(listen):
+    with receiving(None) as target:
+        forward = f"http://127.0.0.1:{target.port}/hooks?x=1"
+        with listen("--forward", forward, PROMPTLIFT_WEBHOOK_SECRET=VECTORS[1].secret) as listening:
+            headers = {HEADER: VECTORS[1].signature}
+            assert listening.post(VECTORS[1].body, headers) == 204
+            target.answer = lambda _request, _connection: 503
+            assert listening.post(VECTORS[1].body, headers) == 503
+            assert listening.post(b"forged", headers) == 401
+            assert listening.lines[2].endswith("received before, forwarded: 503")
+        assert [(one.path, one.body) for one in target.received] == [("/hooks?x=1", VECTORS[1].body)] * 2
+        assert target.received[0].headers["x-service-signature"] == VECTORS[1].signature
+
+
+def test_a_target_that_is_not_there_has_the_delivery_sent_again(listen):
+    with listen("--forward", "http://127.0.0.1:1/") as listening:
+        assert listening.post(VECTOR.body) == 502
+        assert "could not be forwarded" in listening.lines[-1]
+
+
+def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
+    certificate = make_certificate(tmp_path)
+    running = start_service(env=certificate.trusted)
+    wire = Wire(running.base_url, running.key)
+    with listen("--certificate", certificate.file) as listening:
+        url = listening.address.geturl()
+        assert url.startswith("https://127.0.0.1:")
+        webhook = wire.ask("POST", "/webhooks", {"url": url, "events": ["conversation.created"]}).body
+        assert wire.ask("POST", f"/webhooks/{webhook['id']}/test").body["success"] is True
+        context = ssl.create_default_context(cafile=certificate.file)
+        assert listening.post(VECTOR.body, tls=context) == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--forward", "ftp://x/"], "--forward must be an http:// or https:// address"),
+        (["--certificate", __file__], "cannot be used"),
+        (["--secret-file", "/nothing/here"], "No such file"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(options, message):
+    done = subprocess.run(
+        [sys.executable, "-m", "promptlift", "listen", "--port", "0", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=clean_environment(),
+    )
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path):
+    certificate = make_certificate(tmp_path)
+    running = start_service(env=certificate.trusted)
+    wire = Wire(running.base_url, running.key)
+    env = clean_environment({"PROMPTLIFT_BASE_URL": running.base_url, "PROMPTLIFT_API_KEY": running.key})
+
+    def command(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "promptlift", "webhooks", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=env,
+        )
+
+    assert command("list").stdout == "There are no webhooks.\n"
+    with receiving(certificate) as receiver:
+        body = {"url": receiver.url, "events": ["conversation.created", "prompt.deleted"]}
+        webhook = wire.ask("POST", "/webhooks", body).body["id"]
+        database = Database(f"sqlite:///{running.data / 'promptlift.db'}")
+        with database.write() as connection:
+            connection.exec_driver_sql("UPDATE webhooks SET status = 'failing'")
+        database.close()
+        conversation = wire.log(wire.add_prompt())
+        listed = command("list").stdout
+        assert listed == f"{webhook}  failing  {receiver.url}  conversation.created, prompt.deleted\n"
+        assert receiver.received == []
+        done = command("resume", webhook)
+        assert (done.returncode, done.stdout) == (
+            0,
+            f"The webhook {webhook} is active: what waited is delivered now.\n",
+        )
+        assert receiver.wait_for(1)[0].event["data"]["conversationId"] == conversation
+    missing = command("resume", "whk_none")
+    assert (missing.returncode, "Webhook not found" in missing.stderr) == (1, True)
