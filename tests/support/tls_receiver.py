@@ -88,11 +88,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         receiver = self.server.receiver
+        size = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(size)
+        if len(body) < size:  # the sender was killed
+            self.close_connection = True
+            return
         request = Received(
             time.monotonic(),
             self.path,
             {name.lower(): value for name, value in self.headers.items()},
-            self.rfile.read(int(self.headers.get("content-length", 0))),
+            body,
         )
         receiver.received.append(request)
         answer = receiver.answer(request, self.connection)

@@ -101,7 +101,7 @@ def test_a_killed_service_delivers_every_event(tmp_path, certificate, flaky):
 def test_two_workers_of_which_one_is_always_being_killed_deliver_every_event(
     tmp_path, certificate, flaky, postgres_url
 ):
-    env = {**certificate.trusted, "PROMPTLIFT_SECRET_KEY": "s" * 40, "PROMPTLIFT_LEASE_SECONDS": "2"}
+    env = {**certificate.trusted, "PROMPTLIFT_SECRET_KEY": "s" * 40, "PROMPTLIFT_LEASE_SECONDS": "4"}
     service = ServiceProcess(
         tmp_path / "data", port=free_port(), env=env, database=postgres_url, options=["--no-worker"]
     ).start()

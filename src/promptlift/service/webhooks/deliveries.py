@@ -15,7 +15,7 @@ from promptlift.service.webhooks.schedule import next_attempt
 from promptlift.service.webhooks.signing import signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -32,6 +32,8 @@ SLOW_SECONDS: Final = 2.0
 # Deliveries that are read at once, and how long one webhook is served before others have their turn.
 _AT_ONCE: Final = 50
 _TURN_SECONDS: Final = 10.0
+# What a killed process may send twice: every transaction waits for those that log and judge.
+_KEEP_SECONDS: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +109,43 @@ class Sender:
             The webhook was deleted or taken away, or is not active any more.
         """
         turn_ends = time.monotonic() + _TURN_SECONDS
-        while True:
+        while not is_ending() and time.monotonic() < turn_ends:
             with self._database.read() as connection:
+                webhook = webhooks.of_worker(connection, webhook_id, worker)
                 rows = webhooks.due(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
+            if webhook is None:
+                raise LeaseLost
             if not rows:
                 return
-            for row in rows:
-                if is_ending() or time.monotonic() > turn_ends:
-                    return
-                self._deliver(webhook_id, worker, row)
+            self._send(webhook, worker, rows, is_ending)
 
-    def _deliver(self, webhook_id: str, worker: str, row: AnyRow) -> None:
-        with self._database.read() as connection:
-            webhook = webhooks.of_worker(connection, webhook_id, worker)
-        if webhook is None:
-            raise LeaseLost
-        attempt = self.attempt(webhook, events.envelope(row))
+    def _send(
+        self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow], is_ending: Callable[[], bool]
+    ) -> None:
+        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once."""
+        attempts: list[tuple[AnyRow, Attempt, int]] = []
+        keep_at = time.monotonic() + _KEEP_SECONDS
+        for row in rows:
+            attempt = self.attempt(webhook, events.envelope(row))
+            attempts.append((row, attempt, self._now()))
+            if attempt.problem is not None or time.monotonic() > keep_at or is_ending():
+                break
+            if not self._is_mine(webhook.id, worker):
+                break
         with self._database.write() as connection:
-            if webhooks.of_worker(connection, webhook_id, worker, keep=True) is None:
-                # Nobody may write over what another worker does; the receiver knows the event by its id.
+            if webhooks.of_worker(connection, webhook.id, worker, keep=True) is None:
+                # Nobody may write over what another worker does; the receiver knows the events by their ids.
                 raise LeaseLost
-            self._record(connection, webhook, row, attempt)
+            for row, attempt, ended_at in attempts:
+                self._record(connection, webhook, row, attempt, now=ended_at)
 
-    def _record(self, connection: Connection, webhook: AnyRow, row: AnyRow, attempt: Attempt) -> None:
-        now, attempts = self._now(), row.attempts + 1
+    def _is_mine(self, webhook_id: str, worker: str) -> bool:
+        with self._database.read() as connection:
+            return webhooks.of_worker(connection, webhook_id, worker) is not None
+
+    @staticmethod
+    def _record(connection: Connection, webhook: AnyRow, row: AnyRow, attempt: Attempt, *, now: int) -> None:
+        attempts = row.attempts + 1
         values: dict[str, Any] = {
             "attempts": attempts,
             "attempted_at": now,
