@@ -65,9 +65,9 @@ class Recorder:
         raise Sent
 
 
-def arguments(method: Any) -> dict[str, str]:
+def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
-    given = {"llm_model": "gpt-4o", "content": "User: hi"}
+    given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"]}
     return {
         name: given.get(name, "x1")
         for name, parameter in inspect.signature(method).parameters.items()

@@ -472,7 +472,6 @@ WEBHOOKS_RESUME: Final = Endpoint(
     "POST",
     "/webhooks/{id}/resume",
     Webhook,
-    repeat="always",
     specified=(),
     summary="Make a failing webhook active again and deliver what waits",
     operation="resume_webhook",
