@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlencode
 
@@ -21,7 +21,7 @@ from promptlift.errors import ApiError, ConnectionFailed, RateLimited, Unexpecte
 from promptlift.retry import read_retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from promptlift.client.config import ClientConfig
     from promptlift.schema.endpoint import Endpoint
@@ -96,7 +96,7 @@ class Call:
 
     method: str
     path: str
-    query: Mapping[str, str] | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     repeatable: bool = False
 
@@ -107,11 +107,20 @@ class Call:
         scheme: Scheme,
         identifier: str | None = None,
         *,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
         body: bytes | None = None,
         keyed: bool = False,
     ) -> Self:
-        """Make the call of an endpoint; ``keyed`` if its body has an idempotency key.
+        """Make the call of an endpoint.
+
+        Parameters
+        ----------
+        query
+            Python names of query parameters, and their values; those that are ``None`` are left out.
+        body
+            JSON, encoded.
+        keyed
+            Whether the body has an idempotency key.
 
         Raises
         ------
@@ -119,7 +128,12 @@ class Call:
             When the endpoint needs an identifier and it is missing.
         """
         path = endpoint.path_for(scheme, identifier)
-        return cls(endpoint.method, path, query, body, repeatable=endpoint.is_repeatable(keyed=keyed))
+        params = endpoint.query.to_wire(query, scheme) if endpoint.query and query else {}
+        return cls(endpoint.method, path, params, body, repeatable=endpoint.is_repeatable(keyed=keyed))
+
+    def page(self, limit: int, offset: int) -> Call:
+        """Return the call of one page of a list."""
+        return replace(self, query={**self.query, "limit": str(limit), "offset": str(offset)})
 
     @property
     def label(self) -> str:
@@ -364,20 +378,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if value is not None and 0 <= value < 1e12 else None
-
-
-def query(**values: Any) -> dict[str, str]:
-    """Write query parameters as the API reads them; those that are ``None`` are left out."""
-    return dict(_query(values))
-
-
-def _query(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            yield name, "true" if value else "false"
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield name, ",".join(str(part) for part in value)
-        else:
-            yield name, str(value)

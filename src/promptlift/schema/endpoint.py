@@ -32,8 +32,6 @@ class Endpoint(Generic[Answer]):
         Type of the answer.
     summary
         One line for the description of the API; ``{noun}`` is ``prompt`` or ``agent``, and ``{a_noun}`` has its article.
-    operation
-        Identifier of the operation in the description of the API; may hold ``{noun}``.
     query
         Query parameters, if there are any.
     body
@@ -60,7 +58,6 @@ class Endpoint(Generic[Answer]):
     path: str
     answer: type[Answer]
     summary: str
-    operation: str
     query: type[QueryModel] | None = None
     body: type[RequestModel] | None = None
     body_optional: bool = False
@@ -81,6 +78,13 @@ class Endpoint(Generic[Answer]):
         """Return the schemes under which a service answers it, one for a path that is the same in both."""
         names = self.schemes if "{segment}" in self.path else self.schemes[:1]
         return tuple(SCHEMES[name] for name in names)
+
+    def operation_in(self, scheme: Scheme) -> str:
+        """Return the identifier of the operation in the description of the API, such as ``agents_list``."""
+        name = self.name.removeprefix("prompts.").removeprefix("agents.")
+        if "{segment}" in self.path:
+            name = f"{scheme.segment}.{name}"
+        return name.replace(".", "_")
 
     def path_in(self, scheme: Scheme) -> str:
         """Return the path of a scheme, with ``{id}`` left in place."""

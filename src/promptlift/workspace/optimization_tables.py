@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
-from promptlift.client.transport import Task, query
+from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
@@ -177,7 +177,6 @@ class OptimizationTables(Session):
             When reading ended early; ``.fetched`` is the table of what was read.
         """
         task = Task()
-        params = query(variantId=variant_id, includeContent=content or None)
         about: dict[str, Any] = {}
 
         def read() -> RowsRead:
@@ -189,7 +188,7 @@ class OptimizationTables(Session):
                     self.client.transport,
                     endpoints.OPTIMIZATIONS_SIMULATIONS,
                     optimization_id,
-                    params=params,
+                    filters={"variant_id": variant_id, "include_content": content or None},
                     task=task,
                     progress=move,
                 )

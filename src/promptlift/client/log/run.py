@@ -280,7 +280,7 @@ class LoggingRun:
         return _Done("updated", grown.id, one.status or grown.status)
 
     def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
-        query = {"includeInsights": "false"}
+        query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, connection=connection).data

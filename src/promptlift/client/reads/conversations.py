@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
 from promptlift.client.reads.read_list import ASK_PLAN_FROM, DETAIL_THREADS, RowsRead, ask_plan, read_list
-from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
@@ -82,18 +82,22 @@ class ConversationRead:
         self._progress = progress
         self._on_part = on_part
         self._handed = 0
-        self._filters = query(
-            **{transport.config.scheme.link: prompt_id}, status=status, hasInsights=has_insights
-        )
+        self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
         self._rows: list[Row] = []
         self._total = 0
         self._pending: set[str] = set()
         self._dropped: set[str] = set()
 
-    def params(self) -> dict[str, str]:
-        """Query parameters of the list, without limit and offset."""
-        return self._filters | query(
-            includeInsights=self._wanted.insights or None, includeContent=self._wanted.content or None
+    def call(self, *, with_details: bool = True) -> Call:
+        """Make the call of the list, without limit and offset, and with the details that rows must carry."""
+        details = {
+            "include_insights": self._wanted.insights or None,
+            "include_content": self._wanted.content or None,
+        }
+        return Call.to(
+            endpoints.CONVERSATIONS_LIST,
+            self._transport.config.scheme,
+            query={**self._filters, **(details if with_details else {})},
         )
 
     def run(self) -> RowsRead:
@@ -107,16 +111,15 @@ class ConversationRead:
             When only a part could; carries a :class:`RowsRead` of the rows that are whole.
         """
         try:
-            return self._run(self.params())
+            return self._run(self.call())
         except ValidationError:
-            if self._seen or self.params() == self._filters:
+            if self._seen or self.call() == self.call(with_details=False):
                 raise
         # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
         self._task.stop.clear()
-        return self._run(self._filters)
+        return self._run(self.call(with_details=False))
 
-    def _run(self, params: dict[str, str]) -> RowsRead:
-        path = endpoints.CONVERSATIONS_LIST.path
+    def _run(self, call: Call) -> RowsRead:
         pool: WorkerPool[Row, bool]
         with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
 
@@ -124,7 +127,7 @@ class ConversationRead:
                 self._take(new, total, pool)
 
             try:
-                read = read_list(self._transport, path, params, task=self._task, on_page=on_page)
+                read = read_list(self._transport, call, task=self._task, on_page=on_page)
                 self._collect(pool.results())
             except IncompleteError as error:
                 error.fetched = self._whole(complete=False)

@@ -13,7 +13,7 @@ from promptlift.client.reads.read_list import (
     read_prompts,
 )
 from promptlift.client.reads.splitting import Part, Reach
-from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
@@ -55,7 +55,6 @@ class OptimizationRead:
         self._results = results
         self._task = task or Task()
         self._progress = progress
-        self._path = endpoints.OPTIMIZATIONS_LIST.path
         self._reach = Reach()
         self._found: dict[str, Row] = {}
         self._unproven: list[Part] = []
@@ -82,24 +81,23 @@ class OptimizationRead:
         read.requests = self._task.requests
         return read
 
-    def _params(self, part: Part, limit: int | None, offset: int | None = None) -> dict[str, str]:
-        link = self._transport.config.scheme.link
-        return query(**{link: part.prompt_id}, status=part.status, limit=limit, offset=offset)
+    def _call(self, part: Part, limit: int | None = None, offset: int | None = None) -> Call:
+        filters = {"prompt_id": part.prompt_id, "status": part.status, "limit": limit, "offset": offset}
+        return Call.to(endpoints.OPTIMIZATIONS_LIST, self._transport.config.scheme, query=filters)
 
-    def _ask(self, params: dict[str, str]) -> Any:
-        return self._transport.send(Call("GET", self._path, params, repeatable=True), self._task).data
+    def _ask(self, part: Part, limit: int | None, offset: int | None = None) -> Any:
+        return self._transport.send(self._call(part, limit, offset), self._task).data
 
     def _paged(self) -> RowsRead | None:
         """Read pages where the service has them; ``None`` where it has none."""
         try:
-            data = self._ask(self._params(self._whole, self._reach.limit, 0))
+            data = self._ask(self._whole, self._reach.limit, 0)
         except ValidationError:
             # unspecified: a service may refuse a parameter that it does not know, or a limit of a hundred.
             return None
         pagination = data.get("pagination") if isinstance(data, dict) else None
         if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
-            filters = self._params(self._whole, None)
-            return read_list(self._transport, self._path, filters, task=self._task, first=data)
+            return read_list(self._transport, self._call(self._whole), task=self._task, first=data)
         ids = self._keep(data)
         if not self._reach.took(len(ids)):
             self._first = ids
@@ -144,7 +142,7 @@ class OptimizationRead:
         ids: set[str] = set()
         while True:
             try:
-                ids = self._keep(self._ask(self._params(part, self._reach.limit)))
+                ids = self._keep(self._ask(part, self._reach.limit))
             except ValidationError:
                 if not self._reach.refused():
                     raise
@@ -161,7 +159,7 @@ class OptimizationRead:
         return list(dict.fromkeys(ids))
 
     def _keep(self, data: Any) -> set[str]:
-        rows = _rows(data, f"GET {self._path}")
+        rows = _rows(data, self._call(self._whole).label)
         self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
         if self._progress is not None:
             self._progress(len(self._found), len(self._found))
@@ -281,7 +279,7 @@ def read_offered(
     endpoint: Endpoint[Any],
     identifier: str | None = None,
     *,
-    params: dict[str, str] | None = None,
+    filters: dict[str, Any] | None = None,
     task: Task,
     progress: Progress | None = None,
 ) -> RowsRead:
@@ -292,7 +290,7 @@ def read_offered(
     NotFound
         When the resource is not there, or the service does not offer the list; the message says so.
     """
-    path = endpoint.path_for(transport.config.scheme, identifier)
+    call = Call.to(endpoint, transport.config.scheme, identifier, query=filters)
     rows: list[Row] = []
 
     def on_page(new: list[Row], total: int) -> None:
@@ -301,7 +299,7 @@ def read_offered(
             progress(len(rows), max(total, len(rows)))
 
     try:
-        read = read_list(transport, path, params or {}, task=task, on_page=on_page)
+        read = read_list(transport, call, task=task, on_page=on_page)
     except NotFound as error:
         raise not_offered(error, endpoint.name) from None
     except IncompleteError as error:

@@ -67,8 +67,7 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
 
 def read_list(
     transport: Transport,
-    path: str,
-    params: dict[str, str],
+    call: Call,
     *,
     task: Task,
     on_page: Callable[[list[Row], int], None] | None = None,
@@ -78,6 +77,8 @@ def read_list(
 
     Parameters
     ----------
+    call
+        Asks for the list, without limit and offset.
     on_page
         Takes the new rows of every page and the total; without it they are in the answer.
     first
@@ -93,19 +94,18 @@ def read_list(
     walk = Walk()
     kept: list[Row] = []
     keep = on_page or (lambda new, _total: kept.extend(new))
-    label = f"GET {path}"
     problem: str | None = None
     cause: ApiError | None = None
     try:
-        with PagesAhead(transport, path, params, task) as pages:
+        with PagesAhead(transport, call, task) as pages:
             while not walk.done:
-                asked = pages.asked(walk.limit, walk.offset)
+                asked = call.page(walk.limit, walk.offset)
                 data, first = first, None
                 if data is None:
                     answer = pages.get(walk.limit, walk.offset)
                     pages.ask_ahead(walk.limit, walk.guess())
                     data = answer.data
-                page = list_page(data, label, asked)
+                page = list_page(data, asked)
                 new = walk.take(page.rows, total=page.total, limit=page.limit)
                 keep(new, page.total)
     except ListBroken as error:
@@ -130,5 +130,4 @@ def read_list(
 
 def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
     """Read all prompts of the account."""
-    path = endpoints.PROMPTS_LIST.path_for(transport.config.scheme)
-    return read_list(transport, path, {}, task=task)
+    return read_list(transport, Call.to(endpoints.PROMPTS_LIST, transport.config.scheme), task=task)
