@@ -31,7 +31,7 @@ SEED_MAX: Final = 2**53 - 1
 PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
-class OptimizationSettings(ApiModel):
+class RunSettings(ApiModel):
     """The settings that count for an optimization, as they were when it was asked for. Ours."""
 
     max_iterations: int | None = None
@@ -82,7 +82,7 @@ class Optimization(LinkedModel):
     intent: OptimizationIntent | None = None
     persona_ids: list[str] | None = None
     seed: int | None = None
-    settings: OptimizationSettings | None = None
+    settings: RunSettings | None = None
     failure: str | None = None
     """Why it failed."""
     stop_reason: str | None = None

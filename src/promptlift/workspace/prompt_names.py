@@ -86,6 +86,10 @@ class PromptNames:
             return given if self.is_there(given) else None
         return self._find_listed(given)
 
+    def note_id(self, prompt_id: str) -> None:
+        """Remember an id that the service itself named, so that nobody asks whether it is one."""
+        self._ids.add(prompt_id)
+
     def id_of_filter(self, given: str | None) -> str | None:
         """Return the id to filter by, also of a deleted prompt whose conversations are still there.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from promptlift.client.reads.read_list import RowsRead
     from promptlift.schema.action_log import UndoAnswer
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
 
@@ -112,12 +113,26 @@ class Reviewing(Session):
         """
         prompt_id = self._names.id_of_filter(prompt_id)
         filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
-        store = self._reviews()
+
+        def read() -> RowsRead:
+            if self._review_store is not None:
+                return self._review_store.actions(**filters)
+            # The list itself shows whether the service keeps actions: asking for that costs no request of its own.
+            store = ServiceReviewStore(self.client)
+            try:
+                rows = store.actions(**filters)
+            except ApiError as error:
+                if not _is_not_offered(error):
+                    raise
+                self._review_store = FileReviewStore(self.client)
+                return self._review_store.actions(**filters)
+            self._review_store = store
+            return rows
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *_tables().actions_table(rows), {"kept": store.kept}
+            return *_tables().actions_table(rows), {"kept": self._reviews().kept}
 
-        return self._whole_table("actions", filters, lambda: store.actions(**filters), make)
+        return self._whole_table("actions", filters, read, make)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
         """Bring back the text from before an action, byte for byte.
@@ -206,19 +221,20 @@ class Reviewing(Session):
 
     def _reviews(self) -> ReviewStore:
         if self._review_store is None:
-            self._review_store = (
-                ServiceReviewStore(self.client) if self._offers_actions() else FileReviewStore(self.client)
-            )
+            try:
+                self.client.actions.list(limit=1)
+            except ApiError as error:
+                if not _is_not_offered(error):
+                    raise
+                self._review_store = FileReviewStore(self.client)
+            else:
+                self._review_store = ServiceReviewStore(self.client)
         return self._review_store
 
-    def _offers_actions(self) -> bool:
-        try:
-            self.client.actions.list(limit=1)
-        except ApiError as error:
-            if error.status not in _NO_SUCH_PATH and not isinstance(error, NotFound | UnexpectedResponse):
-                raise
-            return False
-        return True
+
+def _is_not_offered(error: ApiError) -> bool:
+    """Whether an answer of the list of actions shows that the service has none."""
+    return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)
 
 
 def _tables() -> ModuleType:

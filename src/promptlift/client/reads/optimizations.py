@@ -18,6 +18,7 @@ from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
+from promptlift.schema.optimizations import Optimization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -215,7 +216,7 @@ class OptimizationRead:
 
 def read_variants(
     transport: Transport,
-    optimizations: Iterable[str | Row],
+    optimizations: Iterable[str | Optimization | Row],
     *,
     task: Task,
     progress: Progress | None = None,
@@ -225,8 +226,8 @@ def read_variants(
     Parameters
     ----------
     optimizations
-        Rows of the list, or ids of which the optimization is read too. A row that is gone meanwhile is left out; an id
-        that is not there is an error.
+        Ids, of which the optimization is read too; or optimizations; or rows of the list. A row that is gone meanwhile is
+        left out; what was named and is not there is an error.
 
     Returns
     -------
@@ -236,20 +237,17 @@ def read_variants(
     Raises
     ------
     ApiError
-        When nothing could be read, or an id is not there.
+        When nothing could be read, or an optimization that was named is not there.
     IncompleteError
         When only a part could; carries a :class:`RowsRead`.
     """
-    items: list[Row] = [
-        {"id": one, "named": True} if isinstance(one, str) else {"id": one["id"], "optimization": one}
-        for one in optimizations
-    ]
+    items = [_item(one) for one in optimizations]
     if len(items) > ASK_PLAN_FROM:
         ask_plan(transport, task)
 
     def fetch(item: Row, connection: Connection) -> bool:
-        named = "named" in item
-        if named:
+        named = item["named"]
+        if "optimization" not in item:
             item["optimization"] = _object(
                 transport, endpoints.OPTIMIZATIONS_GET, item["id"], task, connection, named=named
             )
@@ -272,6 +270,14 @@ def read_variants(
             fetched=read,
         ) from problem
     return read
+
+
+def _item(optimization: str | Optimization | Row) -> Row:
+    if isinstance(optimization, str):
+        return {"id": optimization, "named": True}
+    if isinstance(optimization, Optimization):
+        return {"id": optimization.id, "named": True, "optimization": optimization.to_wire()}
+    return {"id": optimization["id"], "named": False, "optimization": optimization}
 
 
 def read_offered(
