@@ -20,7 +20,6 @@ CONVERSATIONS_LIMIT_DEFAULT: Final = 20
 OPTIMIZATIONS_LIMIT_DEFAULT: Final = 10
 
 InsightsDays = Literal["7", "30", "90", "all"]
-INSIGHTS_DAYS: Final[tuple[InsightsDays, ...]] = ("7", "30", "90", "all")
 INSIGHTS_DAYS_DEFAULT: Final = "30"
 STEP_FAILURE_DAYS: Final = 30
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -12,17 +12,12 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.texts import LinkText, LongText, not_blank
+from promptlift.schema.versions import TextChange
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
-OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
-    "queued",
-    "running",
-    "completed",
-    "failed",
-    "stopped",
-)
+OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
 OptimizationMode = Literal["exploratory", "validation"]
-OPTIMIZATION_MODES: tuple[OptimizationMode, ...] = ("exploratory", "validation")
+OPTIMIZATION_MODES: Final[tuple[OptimizationMode, ...]] = get_args(OptimizationMode)
 
 # unspecified: how many personas may be named. Far more than a pass can use.
 PERSONAS_MAX: Final = 500
@@ -131,20 +126,12 @@ class StopRequest(RequestModel):
     """Ours: kept with the action in ``GET /actions``; the reason is when it is left out."""
 
 
-class ApplyAnswer(LinkedModel):
+class ApplyAnswer(TextChange):
     """Answer of ``POST /optimizations/:id/apply``."""
 
-    success: bool
     applied_variant_id: str | None = None
-    message: str | None = None
-    version_id: str | None = None
-    """The version that is live now. Our service gives it and what follows, others may not."""
-    previous_version_id: str | None = None
-    """The version that was live before: restoring it undoes the apply."""
     changed: bool | None = None
-    """Whether the text changed; ``False`` when it was live already."""
-    action_id: str | None = None
-    """The action in ``GET /actions``; undoing it brings the text before back."""
+    """Whether the text changed; ``False`` when it was live already. Our service gives it, others may not."""
 
 
 class StopAnswer(ApiModel):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
 PromptStatus = Literal["active", "draft", "archived"]
-PROMPT_STATUSES: tuple[PromptStatus, ...] = ("active", "draft", "archived")
+PROMPT_STATUSES: Final[tuple[PromptStatus, ...]] = get_args(PromptStatus)
 
 
 class Prompt(ApiModel):
@@ -98,12 +98,7 @@ class PromptUpdate(RequestModel):
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
 
-    @field_validator("name", "content", "llm_model", "status", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("must not be null")
-        return value
+    _not_null = field_validator("name", "content", "llm_model", "status", mode="before")(not_null)
 
 
 class StatusMetrics(ApiModel):

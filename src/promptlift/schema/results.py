@@ -6,23 +6,14 @@ leave it out.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
-OptimizationStage = Literal["preparing", "screen", "confirm", "done"]
-OPTIMIZATION_STAGES: tuple[OptimizationStage, ...] = ("preparing", "screen", "confirm", "done")
-EndReason = Literal["threshold", "futility", "budget", "guardrail", "stopped", "failed"]
-END_REASONS: tuple[EndReason, ...] = ("threshold", "futility", "budget", "guardrail", "stopped", "failed")
-Estimand = Literal["population", "panel"]
-ESTIMANDS: tuple[Estimand, ...] = ("population", "panel")
-GuardrailVerdict = Literal["harmed", "ok", "unknown"]
-GUARDRAIL_VERDICTS: tuple[GuardrailVerdict, ...] = ("harmed", "ok", "unknown")
-VariantStage = Literal["screen", "confirm"]
-VARIANT_STAGES: tuple[VariantStage, ...] = ("screen", "confirm")
+VARIANT_STAGES: Final = ("screen", "confirm")
 LIFT_UNIT: Final = "percent of the original's task completion"
 
 
