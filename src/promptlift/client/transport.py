@@ -250,13 +250,11 @@ class Transport:
     def _once(self, call: Call, target: str, connection: Connection) -> Answer | ApiError:
         try:
             raw = connection.exchange(call.method, target, call.body)
-        except ExchangeFailed as failure:
+        except BaseException as failure:
             with self._pace_lock:
                 self.pace.failed()
-            return self._exchange_error(failure, call)
-        except BaseException:
-            with self._pace_lock:
-                self.pace.failed()
+            if isinstance(failure, ExchangeFailed):
+                return self._exchange_error(failure, call)
             raise
         self._reached = True
         outcome = _outcome(raw, call)
@@ -360,16 +358,10 @@ def _rate_headers(headers: Mapping[str, str]) -> tuple[int | None, int | None, f
     limit = headers.get("x-ratelimit-limit")
     if limit is None:
         return None, None, None
-    remaining, reset = (
-        _number(headers.get("x-ratelimit-remaining")),
-        _number(headers.get("x-ratelimit-reset")),
-    )
     rate = _number(limit)
-    return (
-        None if rate is None else int(rate),
-        None if remaining is None else int(remaining),
-        reset,
-    )
+    remaining = _number(headers.get("x-ratelimit-remaining"))
+    reset = _number(headers.get("x-ratelimit-reset"))
+    return None if rate is None else int(rate), None if remaining is None else int(remaining), reset
 
 
 def _number(text: str | None) -> float | None:

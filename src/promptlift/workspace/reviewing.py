@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import (
@@ -15,11 +14,9 @@ from promptlift.errors import (
 from promptlift.schema.reviews import VERDICTS, VariantReview
 from promptlift.workspace.file_review_store import FileReviewStore
 from promptlift.workspace.review_store import ReviewStore, ServiceReviewStore
-from promptlift.workspace.session import Session
+from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas as pd
 
     from promptlift.client.reads.read_list import RowsRead
@@ -130,7 +127,7 @@ class Reviewing(Session):
             return rows
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *_tables().actions_table(rows), {"kept": self._reviews().kept}
+            return *frames().actions_table(rows), {"kept": self._reviews().kept}
 
         return self._whole_table("actions", filters, read, make)
 
@@ -169,7 +166,7 @@ class Reviewing(Session):
         store = self._reviews()
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *_tables().review_table(rows), {"kept": store.kept}
+            return *frames().review_table(rows), {"kept": store.kept}
 
         filters = {"optimization_id": optimization_id}
         return self._whole_table("review", filters, lambda: store.reviews(optimization_id), make)
@@ -235,8 +232,3 @@ class Reviewing(Session):
 def _is_not_offered(error: ApiError) -> bool:
     """Whether an answer of the list of actions shows that the service has none."""
     return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)
-
-
-def _tables() -> ModuleType:
-    """Load the tables on first use, as the others do."""
-    return importlib.import_module("promptlift.frames.action_log")

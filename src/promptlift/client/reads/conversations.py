@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
-from promptlift.client.reads.read_list import ASK_PLAN_FROM, DETAIL_THREADS, RowsRead, ask_plan, read_list
+from promptlift.client.reads.read_list import (
+    ASK_PLAN_FROM,
+    DETAIL_THREADS,
+    RowsRead,
+    ask_plan,
+    no_progress,
+    read_list,
+    stopped_early,
+)
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
@@ -43,9 +51,7 @@ class Wanted:
 
     def lacks(self, row: Row) -> bool:
         """Whether anything must be fetched separately."""
-        return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
-            self.content and "content" not in row
-        )
+        return any(self.missing(row))
 
 
 class ConversationRead:
@@ -79,7 +85,7 @@ class ConversationRead:
         self._transport = transport
         self._wanted = wanted
         self._task = task or Task()
-        self._progress = progress
+        self._progress = progress or no_progress
         self._on_part = on_part
         self._handed = 0
         self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
@@ -136,11 +142,8 @@ class ConversationRead:
                 if not self._seen:
                     raise
                 fetched = self._whole(complete=False)
-                raise IncompleteError(
-                    f"Read {self._handed + len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
-                    "What was read is in the error's .fetched; try again for the rest.",
-                    fetched=fetched,
-                ) from error
+                count = f"{self._handed + len(fetched.rows)} of {self._total} conversations"
+                raise stopped_early(count, error.message, fetched) from error
         self._total = read.total
         whole = self._whole(complete=True)
         whole.facts |= read.facts
@@ -184,8 +187,7 @@ class ConversationRead:
             self._report_progress()
 
     def _report_progress(self) -> None:
-        if self._progress is not None:
-            self._progress(self._seen - len(self._pending), max(self._total, self._seen))
+        self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
     def _fetch(self, row: Row, connection: Connection) -> bool:
         """Fetch what a row lacks; ``False`` when the conversation is gone."""

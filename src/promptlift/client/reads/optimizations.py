@@ -9,8 +9,10 @@ from promptlift.client.reads.read_list import (
     DETAIL_THREADS,
     RowsRead,
     ask_plan,
+    no_progress,
     read_list,
     read_prompts,
+    stopped_early,
 )
 from promptlift.client.reads.splitting import Part, Reach
 from promptlift.client.transport import Call, Task, Transport
@@ -55,7 +57,7 @@ class OptimizationRead:
         self._whole = Part(prompt_id, status)
         self._results = results
         self._task = task or Task()
-        self._progress = progress
+        self._progress = progress or no_progress
         self._reach = Reach()
         self._found: dict[str, Row] = {}
         self._unproven: list[Part] = []
@@ -114,11 +116,8 @@ class OptimizationRead:
         except ApiError as error:
             if not self._found:
                 raise
-            raise IncompleteError(
-                f"Read {len(self._found)} optimizations, then stopped: {error.message}. "
-                "What was read is in the error's .fetched; try again for the rest.",
-                fetched=self._read(complete=False),
-            ) from error
+            count = f"{len(self._found)} optimizations"
+            raise stopped_early(count, error.message, self._read(complete=False)) from error
         return self._read(complete=not self._unproven)
 
     def _look_at(self, part: Part, ids: set[str]) -> None:
@@ -162,8 +161,7 @@ class OptimizationRead:
     def _keep(self, data: Any) -> set[str]:
         rows = _rows(data, self._call(self._whole).label)
         self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
-        if self._progress is not None:
-            self._progress(len(self._found), len(self._found))
+        self._progress(len(self._found), len(self._found))
         return {row["id"] for row in rows}
 
     @staticmethod
@@ -185,7 +183,8 @@ class OptimizationRead:
     def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
         if len(missing) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
-        done = len(read.rows) - len(missing)
+        total = len(read.rows)
+        done = total - len(missing)
 
         def fetch(row: Row, connection: Connection) -> bool:
             detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, connection)
@@ -195,23 +194,16 @@ class OptimizationRead:
             return detail is not None
 
         gone, problem = _side_by_side(
-            self._transport, missing, fetch, self._task, self._moved(done, len(read.rows))
+            self._transport, missing, fetch, self._task, lambda count: self._progress(done + count, total)
         )
         read.rows = [row for row in read.rows if row["id"] not in gone]
         read.dropped += len(gone)
         if problem is not None:
             read.complete = False
             read.requests = self._task.requests
-            raise IncompleteError(
-                f"Read {len(read.rows)} optimizations, but not the results of all, then stopped: {problem.message}. "
-                "What was read is in the error's .fetched; try again for the rest.",
-                fetched=read,
-            ) from problem
+            count = f"{len(read.rows)} optimizations, but not the results of all"
+            raise stopped_early(count, problem.message, read) from problem
         return read
-
-    def _moved(self, done: int, total: int) -> Callable[[int], None]:
-        progress = self._progress
-        return lambda count: None if progress is None else progress(done + count, total)
 
 
 def read_variants(
@@ -219,7 +211,7 @@ def read_variants(
     optimizations: Iterable[str | Optimization | Row],
     *,
     task: Task,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> RowsRead:
     """Read the variants of optimizations.
 
@@ -257,18 +249,14 @@ def read_variants(
         item["variants"] = _rows(data, endpoints.OPTIMIZATIONS_VARIANTS.name)
         return True
 
-    moved = (lambda _count: None) if progress is None else (lambda count: progress(count, len(items)))
-    gone, problem = _side_by_side(transport, items, fetch, task, moved)
+    gone, problem = _side_by_side(transport, items, fetch, task, lambda count: progress(count, len(items)))
     whole = [item for item in items if "variants" in item]
     read = RowsRead(whole, len(items), task.requests, problem is None, len(gone))
     if problem is not None:
         if not whole:
             raise problem
-        raise IncompleteError(
-            f"Read the variants of {len(whole)} of {len(items)} optimizations, then stopped: {problem.message}. "
-            "What was read is in the error's .fetched; try again for the rest.",
-            fetched=read,
-        ) from problem
+        count = f"the variants of {len(whole)} of {len(items)} optimizations"
+        raise stopped_early(count, problem.message, read) from problem
     return read
 
 
@@ -287,7 +275,7 @@ def read_offered(
     *,
     filters: dict[str, Any] | None = None,
     task: Task,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> RowsRead:
     """Read a list that the embedded service offers beyond the specification.
 
@@ -301,8 +289,7 @@ def read_offered(
 
     def on_page(new: list[Row], total: int) -> None:
         rows.extend(new)
-        if progress is not None:
-            progress(len(rows), max(total, len(rows)))
+        progress(len(rows), max(total, len(rows)))
 
     try:
         read = read_list(transport, call, task=task, on_page=on_page)

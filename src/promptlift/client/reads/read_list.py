@@ -10,7 +10,7 @@ from promptlift.client.reads.paging import ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema import endpoints
-from promptlift.schema.limits import PLANS
+from promptlift.schema.limits import request_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 DETAIL_THREADS: Final = 16
 # With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
 ASK_PLAN_FROM: Final = 50
+
+
+def no_progress(_done: int, _total: int) -> None:
+    """Show no progress."""
 
 
 @dataclass(slots=True)
@@ -61,8 +65,16 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
         account = None
     plan = account.get("plan") if isinstance(account, dict) else None
     name = plan.get("name") if isinstance(plan, dict) else None
-    rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
-    transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
+    transport.allow(request_rate(name) if isinstance(name, str) else None)
+
+
+def stopped_early(what: str, problem: str, fetched: RowsRead) -> IncompleteError:
+    """Return the error of a read that ended early; it carries what was read until then."""
+    return IncompleteError(
+        f"Read {what}, then stopped: {problem}. "
+        "What was read is in the error's .fetched; try again for the rest.",
+        fetched=fetched,
+    )
 
 
 def read_list(
@@ -120,11 +132,7 @@ def read_list(
     if problem is None and not read.complete:
         problem = f"the service counts {walk.total} rows, and its pages do not show as many"
     if problem is not None:
-        raise IncompleteError(
-            f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
-            "What was read is in the error's .fetched; try again for the rest.",
-            fetched=read,
-        ) from cause
+        raise stopped_early(f"{len(walk.rows)} of {walk.total} rows", problem, read) from cause
     return read
 
 
