@@ -55,7 +55,7 @@ class RawAnswer:
 
 
 class ConnectionFactory:
-    """What all connections of a client share: headers, TLS context, proxy, timeouts."""
+    """Headers, TLS context, proxy and timeouts, which all connections of a client share."""
 
     def __init__(self, config: ClientConfig) -> None:
         parts = urlsplit(config.base_url)

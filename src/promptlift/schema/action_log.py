@@ -1,4 +1,4 @@
-"""What people did: apply, stop, restore, undo, each with the texts before and after. The endpoints are ours."""
+"""The log of actions: apply, stop, restore, undo, each with the texts before and after. The endpoints are ours."""
 
 from __future__ import annotations
 

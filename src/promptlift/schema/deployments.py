@@ -1,4 +1,4 @@
-"""What became of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
+"""The deployment of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class RunSettings(ApiModel):
 
 
 class OptimizationUsage(ApiModel):
-    """What an optimization has used. Ours."""
+    """Model calls, tokens and conversations of an optimization. Ours."""
 
     model_calls: int | None = None
     tokens: int | None = None
@@ -48,7 +48,7 @@ class OptimizationUsage(ApiModel):
 
 
 class OptimizationIntent(ApiModel):
-    """What an optimization was asked to improve. Ours."""
+    """The improvements that an optimization was asked for. Ours."""
 
     target_improvements: list[str] | None = None
     hypothesis: str | None = None
@@ -87,7 +87,7 @@ class Optimization(LinkedModel):
 
 
 class Intent(RequestModel):
-    """What an optimization is to improve."""
+    """The improvements that an optimization is asked for."""
 
     target_improvements: Annotated[list[LongText], Field(max_length=50)] | None = None
     hypothesis: LongText | None = None
@@ -144,7 +144,7 @@ class StopAnswer(ApiModel):
 
 
 class VariantMetrics(ApiModel):
-    """What was measured of a variant."""
+    """Measurements of a variant."""
 
     task_completion: Annotated[
         float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")

@@ -112,14 +112,14 @@ class StatusMetrics(ApiModel):
 
 
 class MissingReason(ApiModel):
-    """Why conversations have no insights, and how many."""
+    """A reason for missing insights, and the number of conversations that it concerns."""
 
     reason: str
     count: int
 
 
 class InsightCounts(ApiModel):
-    """How far the insights of a prompt's conversations are."""
+    """Counts of a prompt's conversations by the state of their insights."""
 
     ready: int
     waiting: int
@@ -221,7 +221,7 @@ class FleetIntelligence(ApiModel):
 
 
 class BusinessImpact(ApiModel):
-    """What went wrong in the period."""
+    """Failed and abandoned conversations of the period."""
 
     failed_conversations: int
     failed_rate: float | None = None

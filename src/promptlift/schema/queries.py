@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
 
 
 class PageQuery(QueryModel):
-    """Which part of a list is asked for."""
+    """The part of a list that is asked for."""
 
     limit: Limit = limits.LIST_LIMIT_MAX
     """Items of a page"""

@@ -1,4 +1,4 @@
-"""What an optimization found: lift and confidence of the specification, and what our service says beside them.
+"""Results of an optimization: lift and confidence of the specification, and the fields that our service adds.
 
 Everything beyond ``winnerSelected``, ``winningVariantId``, ``lift`` and ``confidence`` is ours; other services may
 leave it out.
@@ -18,7 +18,7 @@ LIFT_UNIT: Final = "percent of the original's task completion"
 
 
 class OptimizationProgress(ApiModel):
-    """How far an optimization is."""
+    """Progress of an optimization."""
 
     stage: str | None = None
     """``preparing``, ``screen``, ``confirm`` or ``done``."""

@@ -50,7 +50,7 @@ class SimulationSettings(ApiModel):
 
 
 class OptimizationSettings(ApiModel):
-    """How optimizations run and what happens with winners."""
+    """Settings of optimizations, and of the deployment of their winners."""
 
     optimization_strategy: OptimizationMode = "exploratory"
     variants_per_generation: int = limits.VARIANTS_DEFAULT

@@ -54,7 +54,7 @@ _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (s
 
 
 class Columns:
-    """Which column of a table is what."""
+    """The columns of a table by their meaning."""
 
     def __init__(self, names: Iterable[str]) -> None:
         by_idea: dict[str, str] = {}

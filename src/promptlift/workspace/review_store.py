@@ -1,4 +1,4 @@
-"""Where reviews and actions are kept: what every store does, and the store of a service that keeps them itself."""
+"""The protocol of stores for reviews and actions, and the store of a service that keeps them itself."""
 
 from __future__ import annotations
 

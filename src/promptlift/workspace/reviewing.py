@@ -1,4 +1,4 @@
-"""What people think of variants, what they did about it, and undoing it; kept by the service or beside the notebook."""
+"""Reviews of variants, and actions on them that can be undone; kept by the service or beside the notebook."""
 
 from __future__ import annotations
 

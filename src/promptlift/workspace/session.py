@@ -1,4 +1,4 @@
-"""What every part of a workspace needs: the client, tables with a record of how they were read, and progress bars."""
+"""The base of every part of a workspace: the client, tables with a record of how they were read, and progress bars."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Present:
 
 @dataclass(slots=True)
 class Presence:
-    """What the service has of the conversations that were asked for."""
+    """The conversations, of those asked for, that the service has."""
 
     by_id: dict[str, Present] = field(default_factory=dict)
     by_source: dict[str, list[Present]] = field(default_factory=dict)

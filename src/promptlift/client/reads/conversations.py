@@ -1,4 +1,4 @@
-"""All conversations of a filter: the list in order, details side by side."""
+"""Read all conversations of a filter: the list in order, details in parallel."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PART_ROWS_WITH_TEXT: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a conversation row must carry."""
+    """The details that a conversation row must carry."""
 
     insights: bool = False
     content: bool = False
