@@ -18,7 +18,7 @@ from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from promptlift.transcripts.sources import Record
@@ -113,14 +113,27 @@ class Collector:
         self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
     ) -> None:
         """Add one conversation for each record; a record that cannot be read becomes a problem."""
-        for record in records:
-            if record.fault is not None:
-                self.problem(record.line, record.fault)
-                continue
+        for record in self.sound(records):
             try:
                 self.add(parse(record, self))
             except (Unreadable, RecursionError) as error:
                 self.problem(record.line, str(error))
+
+    def sound(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records that could be read; the others become problems."""
+        for record in records:
+            if record.fault is None:
+                yield record
+            else:
+                self.problem(record.line, record.fault)
+
+    def objects(self, records: Iterable[Record], what: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield line and value of the records that are objects; the others become problems."""
+        for record in self.sound(records):
+            if isinstance(record.value, dict):
+                yield record.line, record.value
+            else:
+                self.problem(record.line, f"the {what} is not an object")
 
     def note(self, text: str) -> None:
         """Record a note for the user, once."""
