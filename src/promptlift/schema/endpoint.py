@@ -26,8 +26,9 @@ class Endpoint(Generic[Answer]):
     ----------
     name
         Group and action, such as ``prompts.list``.
-    path
-        Template; ``{segment}`` is the path segment of the naming scheme, ``{id}`` an identifier.
+    route
+        Method and path, such as ``GET /{segment}/{id}``: ``{segment}`` is the path segment of the naming scheme, ``{id}``
+        an identifier.
     answer
         Type of the answer.
     summary
@@ -54,8 +55,7 @@ class Endpoint(Generic[Answer]):
     """
 
     name: str
-    method: str
-    path: str
+    route: str
     answer: type[Answer]
     summary: str
     query: type[QueryModel] | None = None
@@ -68,6 +68,16 @@ class Endpoint(Generic[Answer]):
     repeat: Repeat = "never"
     schemes: tuple[SchemeName, ...] = ("prompt", "agent")
     specified: tuple[SchemeName, ...] = ("prompt", "agent")
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path, with ``{segment}`` and ``{id}`` left in place."""
+        return self.route.partition(" ")[2]
 
     @property
     def has_id(self) -> bool:

@@ -59,8 +59,7 @@ from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequ
 
 CONVERSATIONS_CREATE: Final = Endpoint(
     "conversations.create",
-    "POST",
-    "/conversations",
+    "POST /conversations",
     Conversation,
     "Log a conversation",
     body=ConversationCreate,
@@ -72,16 +71,14 @@ CONVERSATIONS_CREATE: Final = Endpoint(
 )
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
-    "GET",
-    "/conversations",
+    "GET /conversations",
     Page[Conversation],
     "List conversations",
     query=ConversationsQuery,
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",
-    "GET",
-    "/conversations/{id}",
+    "GET /conversations/{id}",
     Conversation,
     "Get a conversation",
     query=ConversationQuery,
@@ -89,8 +86,7 @@ CONVERSATIONS_GET: Final = Endpoint(
 # The same content twice is one change.
 CONVERSATIONS_UPDATE: Final = Endpoint(
     "conversations.update",
-    "PATCH",
-    "/conversations/{id}",
+    "PATCH /conversations/{id}",
     Conversation,
     "Replace the content or the status of a conversation",
     body=ConversationUpdate,
@@ -100,8 +96,7 @@ CONVERSATIONS_UPDATE: Final = Endpoint(
 )
 CONVERSATIONS_LOOKUP: Final = Endpoint(
     "conversations.lookup",
-    "POST",
-    "/{segment}/{id}/conversations/lookup",
+    "POST /{segment}/{id}/conversations/lookup",
     LookupAnswer,
     "Find which of these conversations the service has",
     body=ConversationLookup,
@@ -109,54 +104,49 @@ CONVERSATIONS_LOOKUP: Final = Endpoint(
     specified=(),
 )
 CONVERSATIONS_INSIGHTS: Final = Endpoint(
-    "conversations.insights", "GET", "/conversations/{id}/insights", Insights, "Insights of a conversation"
+    "conversations.insights", "GET /conversations/{id}/insights", Insights, "Insights of a conversation"
 )
 CONVERSATIONS_REGENERATE_INSIGHTS: Final = Endpoint(
     "conversations.regenerate_insights",
-    "POST",
-    "/conversations/{id}/insights/regenerate",
+    "POST /conversations/{id}/insights/regenerate",
     RegenerateAnswer,
     "Judge a conversation again",
 )
 
 PROMPTS_LIST: Final = Endpoint(
-    "prompts.list", "GET", "/{segment}", Page[Prompt], "List {noun}s", query=PromptsQuery
+    "prompts.list", "GET /{segment}", Page[Prompt], "List {noun}s", query=PromptsQuery
 )
 PROMPTS_CREATE: Final = Endpoint(
     "prompts.create",
-    "POST",
-    "/{segment}",
+    "POST /{segment}",
     Prompt,
     "Create {a_noun}",
     body=PromptCreate,
     status=201,
     errors=("LIMIT_EXCEEDED",),
 )
-PROMPTS_GET: Final = Endpoint("prompts.get", "GET", "/{segment}/{id}", Prompt, "Get {a_noun}")
+PROMPTS_GET: Final = Endpoint("prompts.get", "GET /{segment}/{id}", Prompt, "Get {a_noun}")
 PROMPTS_UPDATE: Final = Endpoint(
     "prompts.update",
-    "PATCH",
-    "/{segment}/{id}",
+    "PATCH /{segment}/{id}",
     PromptChange,
     "Change {a_noun}",
     body=PromptUpdate,
     errors=("LIMIT_EXCEEDED",),
 )
 PROMPTS_DELETE: Final = Endpoint(
-    "prompts.delete", "DELETE", "/{segment}/{id}", Done, "Delete {a_noun}", specified=("prompt",)
+    "prompts.delete", "DELETE /{segment}/{id}", Done, "Delete {a_noun}", specified=("prompt",)
 )
 PROMPTS_STATUS: Final = Endpoint(
     "prompts.status",
-    "GET",
-    "/{segment}/{id}/status",
+    "GET /{segment}/{id}/status",
     PromptStatusView,
     "Status of {a_noun}",
     specified=("prompt",),
 )
 PROMPTS_INSIGHTS: Final = Endpoint(
     "prompts.insights",
-    "GET",
-    "/{segment}/{id}/insights",
+    "GET /{segment}/{id}/insights",
     PromptInsightsView,
     "Insights of {a_noun}",
     query=InsightsQuery,
@@ -164,8 +154,7 @@ PROMPTS_INSIGHTS: Final = Endpoint(
 )
 AGENTS_INSIGHTS: Final = Endpoint(
     "agents.insights",
-    "GET",
-    "/{segment}/{id}/insights",
+    "GET /{segment}/{id}/insights",
     AgentInsightsView,
     "Insights of {a_noun}",
     query=InsightsQuery,
@@ -173,24 +162,21 @@ AGENTS_INSIGHTS: Final = Endpoint(
 )
 PROMPTS_REGENERATE_INSIGHTS: Final = Endpoint(
     "prompts.regenerate_insights",
-    "POST",
-    "/{segment}/{id}/insights/regenerate",
+    "POST /{segment}/{id}/insights/regenerate",
     RegenerateAnswer,
     "Judge all conversations of {a_noun} again",
     specified=("agent",),
 )
 PROMPTS_STEP_FAILURES: Final = Endpoint(
     "prompts.step_failures",
-    "GET",
-    "/{segment}/{id}/step-failures",
+    "GET /{segment}/{id}/step-failures",
     StepFailures,
     "Failing steps of {a_noun}",
     specified=("agent",),
 )
 PROMPTS_VERSIONS: Final = Endpoint(
     "prompts.versions",
-    "GET",
-    "/{segment}/{id}/versions",
+    "GET /{segment}/{id}/versions",
     Page[PromptVersion],
     "Versions of the text of {a_noun}, newest first",
     query=VersionsQuery,
@@ -198,8 +184,7 @@ PROMPTS_VERSIONS: Final = Endpoint(
 )
 PROMPTS_RESTORE: Final = Endpoint(
     "prompts.restore",
-    "POST",
-    "/{segment}/{id}/restore",
+    "POST /{segment}/{id}/restore",
     RestoreAnswer,
     "Make a former version of {a_noun} current again",
     body=RestoreRequest,
@@ -210,8 +195,7 @@ PROMPTS_RESTORE: Final = Endpoint(
 # Never sent again: an optimization that was triggered twice costs twice.
 OPTIMIZATIONS_CREATE: Final = Endpoint(
     "optimizations.create",
-    "POST",
-    "/optimizations",
+    "POST /optimizations",
     Optimization,
     "Start an optimization",
     body=OptimizationCreate,
@@ -221,26 +205,20 @@ OPTIMIZATIONS_CREATE: Final = Endpoint(
 )
 OPTIMIZATIONS_LIST: Final = Endpoint(
     "optimizations.list",
-    "GET",
-    "/optimizations",
+    "GET /optimizations",
     Page[Optimization],
     "List optimizations",
     query=OptimizationsQuery,
 )
 OPTIMIZATIONS_GET: Final = Endpoint(
-    "optimizations.get", "GET", "/optimizations/{id}", Optimization, "Get an optimization with its results"
+    "optimizations.get", "GET /optimizations/{id}", Optimization, "Get an optimization with its results"
 )
 OPTIMIZATIONS_VARIANTS: Final = Endpoint(
-    "optimizations.variants",
-    "GET",
-    "/optimizations/{id}/variants",
-    Page[Variant],
-    "Variants of an optimization",
+    "optimizations.variants", "GET /optimizations/{id}/variants", Page[Variant], "Variants of an optimization"
 )
 OPTIMIZATIONS_SIMULATIONS: Final = Endpoint(
     "optimizations.simulations",
-    "GET",
-    "/optimizations/{id}/simulations",
+    "GET /optimizations/{id}/simulations",
     Page[Simulation],
     "Simulated conversations of an optimization",
     query=SimulationsQuery,
@@ -248,8 +226,7 @@ OPTIMIZATIONS_SIMULATIONS: Final = Endpoint(
 )
 OPTIMIZATIONS_APPLY: Final = Endpoint(
     "optimizations.apply",
-    "POST",
-    "/optimizations/{id}/apply",
+    "POST /optimizations/{id}/apply",
     ApplyAnswer,
     "Make a variant the current version of its prompt",
     body=ApplyRequest,
@@ -258,8 +235,7 @@ OPTIMIZATIONS_APPLY: Final = Endpoint(
 )
 OPTIMIZATIONS_STOP: Final = Endpoint(
     "optimizations.stop",
-    "POST",
-    "/optimizations/{id}/stop",
+    "POST /optimizations/{id}/stop",
     StopAnswer,
     "Stop an optimization",
     body=StopRequest,
@@ -269,16 +245,14 @@ OPTIMIZATIONS_STOP: Final = Endpoint(
 
 REVIEWS_GET: Final = Endpoint(
     "reviews.get",
-    "GET",
-    "/optimizations/{id}/review",
+    "GET /optimizations/{id}/review",
     Page[VariantReview],
     "Reviews of the variants of an optimization",
     specified=(),
 )
 REVIEWS_UPDATE: Final = Endpoint(
     "reviews.update",
-    "PATCH",
-    "/optimizations/{id}/review",
+    "PATCH /optimizations/{id}/review",
     VariantReview,
     "Update the review of a variant",
     body=ReviewUpdate,
@@ -286,8 +260,7 @@ REVIEWS_UPDATE: Final = Endpoint(
 )
 ACTIONS_LIST: Final = Endpoint(
     "actions.list",
-    "GET",
-    "/actions",
+    "GET /actions",
     Page[Action],
     "What people did, newest first",
     query=ActionsQuery,
@@ -295,8 +268,7 @@ ACTIONS_LIST: Final = Endpoint(
 )
 ACTIONS_UNDO: Final = Endpoint(
     "actions.undo",
-    "POST",
-    "/actions/{id}/undo",
+    "POST /actions/{id}/undo",
     UndoAnswer,
     "Restore the text from before an action",
     body=UndoRequest,
@@ -307,8 +279,7 @@ ACTIONS_UNDO: Final = Endpoint(
 
 PERSONAS_LIST: Final = Endpoint(
     "personas.list",
-    "GET",
-    "/personas",
+    "GET /personas",
     Page[Persona],
     "List personas, the account's own first",
     query=PersonasQuery,
@@ -316,8 +287,7 @@ PERSONAS_LIST: Final = Endpoint(
 )
 PERSONAS_CREATE: Final = Endpoint(
     "personas.create",
-    "POST",
-    "/personas",
+    "POST /personas",
     Persona,
     "Create a persona",
     body=PersonaCreate,
@@ -325,13 +295,10 @@ PERSONAS_CREATE: Final = Endpoint(
     errors=("INVALID_STATE",),
     specified=(),
 )
-PERSONAS_GET: Final = Endpoint(
-    "personas.get", "GET", "/personas/{id}", Persona, "Get a persona", specified=()
-)
+PERSONAS_GET: Final = Endpoint("personas.get", "GET /personas/{id}", Persona, "Get a persona", specified=())
 PERSONAS_UPDATE: Final = Endpoint(
     "personas.update",
-    "PATCH",
-    "/personas/{id}",
+    "PATCH /personas/{id}",
     Persona,
     "Change a persona",
     body=PersonaUpdate,
@@ -340,20 +307,19 @@ PERSONAS_UPDATE: Final = Endpoint(
 )
 PERSONAS_DELETE: Final = Endpoint(
     "personas.delete",
-    "DELETE",
-    "/personas/{id}",
+    "DELETE /personas/{id}",
     Done,
     "Delete a persona",
     errors=("INVALID_STATE",),
     specified=(),
 )
 
-SETTINGS_GET: Final = Endpoint("settings.get", "GET", "/settings", Settings, "All settings")
+SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", Settings, "All settings")
 SETTINGS_UPDATE: Final = Endpoint(
-    "settings.update", "PATCH", "/settings", SettingsAnswer, "Change settings", body=SettingsChange
+    "settings.update", "PATCH /settings", SettingsAnswer, "Change settings", body=SettingsChange
 )
-ACCOUNT_GET: Final = Endpoint("account.get", "GET", "/account", Account, "The account")
-USAGE_GET: Final = Endpoint("usage.get", "GET", "/usage", Usage, "Usage of the billing period")
+ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
+USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
     row.name: row for row in list(globals().values()) if isinstance(row, Endpoint)

@@ -50,8 +50,7 @@ class GreetingQuery(QueryModel):
 # The row.
 GREET = Endpoint(
     "greetings.create",
-    "POST",
-    "/{segment}/{id}/greeting",
+    "POST /{segment}/{id}/greeting",
     Greeting,
     "Greet {a_noun}",
     query=GreetingQuery,

@@ -76,7 +76,7 @@ class Group:
             asked = endpoint.query.model_fields if endpoint.query else {}
             query = {name: fields.pop(name) for name in asked if name in fields}
             values = self._body(endpoint, endpoint.body, fields)
-            body = _encode(values, f"{endpoint.method} {endpoint.path}")
+            body = _encode(values, endpoint.route)
             keyed = bool(values.get("idempotencyKey"))
         call = Call.to(endpoint, self._scheme, identifier, query=query, body=body, keyed=keyed)
         data = self._transport.send(call).data
