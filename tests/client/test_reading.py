@@ -15,7 +15,7 @@ from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.read_list import read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
-from promptlift.client.transport import Call, SystemClock, Task, Transport
+from promptlift.client.transport import Call, Clock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
@@ -191,7 +191,7 @@ def test_the_first_request_fails_with_its_own_error(service):
         client.prompts.get("nobody")
 
 
-class SkippingClock(SystemClock):
+class SkippingClock(Clock):
     """Real time, with waits that are skipped over."""
 
     def __init__(self):

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 import orjson
@@ -28,21 +28,8 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
 
 
-class Clock(Protocol):
-    """Time as the transport needs it; tests hand in their own."""
-
-    def now(self) -> float:
-        """Monotonic seconds."""
-
-    def wall(self) -> float:
-        """Seconds since 1970."""
-
-    def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait, at most until ``stop`` is set; return whether it is."""
-
-
-class SystemClock:
-    """The real time."""
+class Clock:
+    """The time as the transport needs it; tests hand in their own."""
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -189,7 +176,7 @@ class Transport:
         clock: Clock | None = None,
     ) -> None:
         self.config = config
-        self.clock = clock or SystemClock()
+        self.clock = clock or Clock()
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
