@@ -257,15 +257,15 @@ class Transport:
         return outcome
 
     def _exchange_error(self, failure: ExchangeFailed, call: Call) -> ApiError:
-        if failure.too_large:
+        if failure.kind == "too large":
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
-        if failure.too_slow:
+        if failure.kind == "too slow":
             return ConnectionFailed(
                 f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or look at the "
                 "network and at what is between here and the service",
                 request=call.label,
             )
-        if failure.cut_off:
+        if failure.kind == "cut off":
             return UnexpectedResponse(
                 f"The answer of {self.config.base_url} ended before it was complete ({failure.reason})",
                 code=CUT_OFF,
