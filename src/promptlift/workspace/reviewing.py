@@ -112,17 +112,15 @@ class Reviewing(Session):
         filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
 
         def read() -> RowsRead:
-            if self._review_store is not None:
-                return self._review_store.actions(**filters)
             # The list itself shows whether the service keeps actions: asking for that costs no request of its own.
-            store = ServiceReviewStore(self.client)
+            store = self._review_store or ServiceReviewStore(self.client)
             try:
                 rows = store.actions(**filters)
             except ApiError as error:
-                if not _is_not_offered(error):
+                if self._review_store is not None or not _is_not_offered(error):
                     raise
-                self._review_store = FileReviewStore(self.client)
-                return self._review_store.actions(**filters)
+                store = FileReviewStore(self.client)
+                rows = store.actions(**filters)
             self._review_store = store
             return rows
 
