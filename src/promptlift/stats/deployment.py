@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECKPOINTS",
-    "Deployment",
     "DeploymentStatus",
+    "DeploymentVerdict",
     "IssueCounts",
     "IssueResult",
     "Reduction",
@@ -72,7 +72,7 @@ class IssueResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeploymentVerdict:
     """Verdict on a deployed fix.
 
     Attributes
@@ -161,7 +161,7 @@ def deployment_verdict(
     edited: bool = False,
     previously_verified: bool = False,
     deadline_passed: bool = False,
-) -> Deployment:
+) -> DeploymentVerdict:
     """Judge a deployed fix at one of its checks.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
@@ -188,7 +188,7 @@ def deployment_verdict(
     if not issues:
         raise ValueError("a deployment verdict needs at least one issue.")
     if edited:
-        return Deployment("confounded", None, (), None)
+        return DeploymentVerdict("confounded", None, (), None)
     # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
     check = checkpoint(min(counts.after_n for counts in issues))
     at = check or 1
@@ -206,7 +206,7 @@ def deployment_verdict(
         previously_verified=previously_verified,
         deadline_passed=deadline_passed,
     )
-    return Deployment(status, pooled, results, check)
+    return DeploymentVerdict(status, pooled, results, check)
 
 
 def _status(

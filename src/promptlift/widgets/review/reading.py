@@ -100,8 +100,9 @@ def read_review(lift: Workspace, optimization_id: str) -> Review:
         When the optimization or its variants cannot be read. Any other failure is added to ``problems``.
     """
     review = _read_measurements(lift, optimization_id)
-    _try_part(review, "The prompt", lambda: _read_version(lift, review))
+    # The actions first: their list shows whether the service keeps reviews and versions at all.
     _try_part(review, "Notes and actions", lambda: _read_notes(lift, review))
+    _try_part(review, "The prompt", lambda: _read_version(lift, review))
     return review
 
 
@@ -141,11 +142,11 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
     rows: list[Row] = []
     about: Row = {"rehearsal": optimization.rehearsal}
     if optimization.status != "queued":
-        table = lift.variants(optimization_id)
+        table = lift.variants(optimization)
         rows, about = _records(table), dict(table.attrs["promptlift"])
     review = Review(optimization, rows, about)
     try:
-        review.simulations = lift.simulations(optimization_id)
+        review.simulations = lift.simulations(optimization)
     except NotFound:
         review.simulations = None
     except PromptliftError as error:
@@ -159,8 +160,8 @@ def _read_version(lift: Workspace, review: Review) -> None:
 
 
 def _read_notes(lift: Workspace, review: Review) -> None:
-    review.verdicts = {row["variant_id"]: row for row in _records(lift.review(review.optimization.id))}
     _read_actions(lift, review)
+    review.verdicts = {row["variant_id"]: row for row in _records(lift.review(review.optimization.id))}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:
