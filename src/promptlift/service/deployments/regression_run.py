@@ -153,7 +153,7 @@ class RegressionRun(Run):
                 known=[*used, *found],
                 personas=shown,
                 seed=row.seed,
-            ).scenarios
+            )
         except ScenariosFailed as error:
             written = error.scenarios
         found += written

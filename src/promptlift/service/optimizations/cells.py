@@ -142,7 +142,7 @@ class RunCells:
                 personas=personas,
                 seed=self._row.seed + len(used),
             )
-            found += [(scenario, {"pool": len(self._pool)}) for scenario in written.scenarios]
+            found += [(scenario, {"pool": len(self._pool)}) for scenario in written]
         return found
 
 

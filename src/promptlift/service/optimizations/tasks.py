@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from promptlift.service.simulations.tasks import Answer, SimulationTasks
+from promptlift.service.simulations.tasks import SimulationTasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,5 +109,5 @@ class WrittenDrafts(NamedTuple):
 class OptimizationTasks(SimulationTasks, Protocol):
     """Whoever carries out the tasks of one optimization; see ``SimulationTasks``."""
 
-    def write_variants(self, request: VariantsRequest) -> Answer[WrittenDrafts]:
+    def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Write one variant for each strategy."""

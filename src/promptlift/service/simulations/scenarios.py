@@ -33,10 +33,8 @@ __all__ = [
     "TITLE_CHARS",
     "Scenario",
     "ScenariosFailed",
-    "Written",
     "from_conversation",
     "opening_key",
-    "weight_of",
     "weighted_order",
     "write_scenarios",
 ]
@@ -66,15 +64,11 @@ class ScenariosFailed(PromptliftError):
     ----------
     scenarios
         The scenarios that it did write.
-    tokens, calls
-        The cost.
     """
 
-    def __init__(self, message: str, *, scenarios: tuple[Scenario, ...], tokens: int, calls: int) -> None:
+    def __init__(self, message: str, *, scenarios: list[Scenario]) -> None:
         super().__init__(message)
         self.scenarios = scenarios
-        self.tokens = tokens
-        self.calls = calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +91,6 @@ class Scenario:
     opening: str
     goal: str
     source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Scenarios of a model.
-
-    Attributes
-    ----------
-    tokens, calls
-        Their cost; a call is one requested answer.
-    """
-
-    scenarios: tuple[Scenario, ...]
-    tokens: int
-    calls: int
 
 
 def from_conversation(
@@ -166,11 +145,6 @@ def opening_key(opening: str) -> str:
     return plain_words(opening).strip() or opening.strip()
 
 
-def weight_of(insights: Mapping[str, Any] | None) -> float:
-    """Return the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
-    return FAILURE_WEIGHT if insights is not None and insights.get("taskCompleted") is False else 1.0
-
-
 def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) -> list[str]:
     """Put candidates into a random order in which each next one is drawn with a chance in proportion to its weight.
 
@@ -199,7 +173,7 @@ def write_scenarios(
     known: Sequence[Scenario],
     personas: Sequence[Persona],
     seed: int,
-) -> Written:
+) -> list[Scenario]:
     """Ask a model for scenarios, at most ``BATCH`` an answer.
 
     No opening is the same as another one or as one of ``known``, see ``opening_key``. What is missing is asked for
@@ -225,7 +199,7 @@ def write_scenarios(
     """
     written: list[Scenario] = []
     seen = {opening_key(scenario.opening) for scenario in known}
-    tokens = calls = poor = 0
+    calls = poor = 0
     while len(written) < count:
         wanted = min(BATCH, count - len(written))
         request = ScenariosRequest(
@@ -243,11 +217,9 @@ def write_scenarios(
         try:
             answer = tasks.write_scenarios(request)
         except LlmBadAnswer as error:
-            tokens += error.tokens
             reason = str(error)
         else:
-            tokens += answer.tokens
-            fresh = _usable(answer.value, seen)[:wanted]
+            fresh = _usable(answer, seen)[:wanted]
             seen.update(opening_key(scenario.opening) for scenario in fresh)
             written += fresh
         poor = 0 if fresh else poor + 1
@@ -255,11 +227,9 @@ def write_scenarios(
             raise ScenariosFailed(
                 f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row contained "
                 f"nothing new: {reason}. Log conversations with this prompt, or use a larger model.",
-                scenarios=tuple(written),
-                tokens=tokens,
-                calls=calls,
+                scenarios=written,
             )
-    return Written(tuple(written), tokens, calls)
+    return written
 
 
 def _first_sentence(summary: Any) -> str | None:

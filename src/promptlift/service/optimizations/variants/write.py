@@ -35,21 +35,7 @@ ANSWER_CHARS: Final = 24_000
 
 
 class VariantsFailed(PromptliftError):
-    """Not one usable variant was written. The message is the reason.
-
-    Attributes
-    ----------
-    problems
-        Everything that was wrong, in words.
-    tokens, calls
-        The cost.
-    """
-
-    def __init__(self, message: str, *, problems: tuple[str, ...], tokens: int, calls: int) -> None:
-        super().__init__(message)
-        self.problems = problems
-        self.tokens = tokens
-        self.calls = calls
+    """Not one usable variant was written. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +67,10 @@ class Written:
         At least one, at most as many as were asked for.
     problems
         When there are fewer: why the last try of each missing one was not accepted.
-    tokens, calls
-        Their cost; a call is one requested answer.
     """
 
     variants: tuple[VariantText, ...]
     problems: tuple[str, ...]
-    tokens: int
-    calls: int
 
 
 def write_variants(
@@ -150,11 +132,9 @@ def write_variants(
                 answer = tasks.write_variants(request)
             except LlmBadAnswer as error:
                 work.misfit = True
-                work.tokens += error.tokens
                 work.refuse(group, str(error))
             else:
-                work.tokens += answer.tokens
-                work.take(group, answer.value, prompt.content)
+                work.take(group, answer, prompt.content)
     return work.written()
 
 
@@ -171,7 +151,6 @@ class _Place:
 @dataclass(slots=True)
 class _Work:
     places: list[_Place]
-    tokens: int = 0
     calls: int = 0
     misfit: bool = field(default=False)
     said: LoggedWords | None = None
@@ -215,12 +194,9 @@ class _Work:
         if not variants:
             raise VariantsFailed(
                 f"The language model wrote no variant that can be tested, in {self.calls} requests. "
-                f"{problems[0] if problems else ''}",
-                problems=problems,
-                tokens=self.tokens,
-                calls=self.calls,
+                f"{problems[0] if problems else ''}"
             )
-        return Written(variants, problems, self.tokens, self.calls)
+        return Written(variants, problems)
 
 
 def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraft:
