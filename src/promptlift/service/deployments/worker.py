@@ -10,6 +10,7 @@ from promptlift.service import clock
 from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.deployments import regression_end, watch
 from promptlift.service.deployments.regression_run import RegressionRun, measured
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.run import SimulationRuns
 from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
@@ -53,7 +54,7 @@ class RegressionTests(SimulationRuns):
         with self._database.write() as connection:
             if self.leases.held(connection, self._worker, [row_id]):
                 row = deployments.get(connection, row_id)
-                stopped = f"The regression test could not be finished: {reason}".replace("\x00", "")
+                stopped = f"The regression test could not be finished: {storable_text(reason)}"
                 summary = measured(connection, row.optimization_id, stopped=stopped)
                 regression_end.end(connection, row, summary, now=clock.now())
 

@@ -19,7 +19,7 @@ class ModelTasks(ModelSimulationTasks):
 
     def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Ask for variants."""
-        messages, block = variants_messages(request)
+        messages, mark = variants_messages(request)
         answer = self._chat.chat(messages, purpose="variants", schema=VariantsAnswer)
         drafts = [VariantDraft(one.name, one.content, one.rationale) for one in answer.parsed.variants]
-        return WrittenDrafts(drafts, block.mark)
+        return WrittenDrafts(drafts, mark)

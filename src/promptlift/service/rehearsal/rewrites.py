@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.service.llm.hostile_text import one_line
+from promptlift.service.llm.hostile_text import storable_line
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.rehearsal.words import keywords
 
@@ -256,5 +256,5 @@ def _wishes(intent: Mapping[str, Any]) -> list[str]:
 
 
 def _plain(texts: Sequence[str]) -> list[str]:
-    lines = [one_line(text, 120) for text in texts]
+    lines = [storable_line(text, 120) for text in texts]
     return [line for line in lines if _PLAIN.fullmatch(line)][:_LISTED]

@@ -18,6 +18,7 @@ from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.store import simulations
 from promptlift.service.store.errors import SQLAlchemyError
@@ -199,6 +200,6 @@ def _dropped(error: Exception) -> dict[str, Any]:
         "quality": None,
         "turns": 0,
         "ended_by": None,
-        "error": said.replace("\x00", "")[:_ERROR_CHARS],
+        "error": storable_text(said)[:_ERROR_CHARS],
         "content": None,
     }

@@ -14,7 +14,7 @@ from promptlift.service.insights.judge import LEXICON
 from promptlift.service.insights.lexicon.summary import request_of
 from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.hostile_text import one_line, storable_text
+from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.simulations.scenarios_request import BATCH
 from promptlift.service.simulations.tasks import ScenariosRequest
 
@@ -128,7 +128,9 @@ def from_conversation(
     known = insights or {}
     listed = known.get("topics")
     topics = (
-        [one_line(t, 60) for t in listed if isinstance(t, str)] if isinstance(listed, list | tuple) else []
+        [storable_line(t, 60) for t in listed if isinstance(t, str)]
+        if isinstance(listed, list | tuple)
+        else []
     )
     topics = [topic for topic in topics if topic][:TOPICS_NAMED]
     title = topics[0] if topics else opening
@@ -137,7 +139,7 @@ def from_conversation(
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
         asked = read_exclusions(exclusions).clean(asked)
-    return Scenario(one_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
+    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
 def opening_key(opening: str) -> str:
@@ -243,20 +245,20 @@ def _first_sentence(summary: Any) -> str | None:
 def _goal(asked: str | None, topics: Sequence[str]) -> str:
     parts = ["Get what the first message asks for, completely."]
     if asked is not None:
-        parts = [f"Get what this person came for: {one_line(asked, ASKED_CHARS)}"]
+        parts = [f"Get what this person came for: {storable_line(asked, ASKED_CHARS)}"]
     if topics:
         parts.append(f"It is about: {', '.join(topics)}.")
-    return one_line(" ".join(parts), GOAL_CHARS)
+    return storable_line(" ".join(parts), GOAL_CHARS)
 
 
 def _usable(drafts: Sequence[ScenarioDraft], seen: set[str]) -> list[Scenario]:
     found: dict[str, Scenario] = {}
     for draft in drafts:
         opening = storable_text(draft.opening).strip()
-        goal = one_line(draft.goal, GOAL_CHARS)
+        goal = storable_line(draft.goal, GOAL_CHARS)
         key = opening_key(opening)
         if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
             continue
-        title = one_line(draft.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
+        title = storable_line(draft.title, TITLE_CHARS) or storable_line(opening, TITLE_CHARS)
         found.setdefault(key, Scenario(title, opening, goal, "model"))
     return list(found.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.hostile_text import one_line, storable_text
+from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import RejectedDraft, VariantsRequest
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.logged_words import Repeated
@@ -176,7 +176,7 @@ class _Work:
                 self.refuse([place], " ".join((*problems, *words)))
                 place.draft = None if problems else _draft(place.strategy, content, repeated)
                 continue
-            name = self._name(one_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
+            name = self._name(storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
             place.variant = VariantText(
                 name, content, storable_text(answer.rationale, RATIONALE_CHARS).strip()
             )
