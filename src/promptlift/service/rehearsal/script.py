@@ -1,0 +1,13 @@
+"""What the rehearsal says, read from ``script.toml``: lines, rewrites and situations."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Any, Final
+
+__all__ = ["SCRIPT"]
+
+SCRIPT: Final[dict[str, Any]] = tomllib.loads(
+    resources.files(__package__).joinpath("script.toml").read_text(encoding="utf-8")
+)
