@@ -1,4 +1,4 @@
-"""What the service asks of a language model, and what a model knows about the job that asks.
+"""The interface to a language model: what is asked, what is answered, and for which job.
 
 Loads no HTTP library, so callers and tests import it freely.
 """
@@ -39,7 +39,7 @@ ParsedT_co = TypeVar("ParsedT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer(Generic[ParsedT_co]):
-    """What a language model said.
+    """An answer of a language model.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class ChatModel(Protocol):
 
 
 class JobView(Protocol):
-    """What a client needs to know of the job for which it makes requests."""
+    """The job for which a client makes requests."""
 
     @property
     def policy(self) -> RetryPolicy | None:

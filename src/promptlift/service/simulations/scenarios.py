@@ -73,7 +73,7 @@ class ScenariosFailed(PromptliftError):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a person comes with. All texts are hostile.
+    """A situation in which a person comes to the assistant. All texts are hostile.
 
     Attributes
     ----------

@@ -59,14 +59,14 @@ class ScenarioDraft(NamedTuple):
 
 
 class PersonaMessage(NamedTuple):
-    """What a persona says, and whether it ends the conversation; an empty text that does not end it is no message."""
+    """A persona's message, and whether it ends the conversation; an empty text that does not end it is no message."""
 
     text: str
     is_last: bool
 
 
 class SimulationTasks(Protocol):
-    """Whoever carries out the tasks of one run. Called from many threads at once; every text of an answer is hostile.
+    """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
     A task raises ``LlmUnavailable`` or ``LlmRefused`` when the model cannot be asked, ``LlmBadAnswer`` when its answer
     is of no use, and ``Cancelled`` after ``cancel``. Its calls and tokens are counted in any case.
