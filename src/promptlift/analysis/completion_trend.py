@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
-from promptlift.analysis.periods import check_freq, check_zone, zone_name
-from promptlift.analysis.reading import provenance, require
+from promptlift.analysis.periods import check_freq, check_zone
+from promptlift.analysis.reading import require
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -81,18 +81,11 @@ def completion_trend(
     found = count_periods(
         conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
     )
-    result = period_table(found, by, rate_columns(found.counts, level))
-    facts: dict[str, Any] = {
-        "by": by,
-        "level": level,
-        "freq": found.freq,
-        "tz": zone_name(zone),
-        "n_undated": found.n_undated,
-    }
-    if found.freq == "D":
-        facts["trends"] = _trends(found)
-    result.attrs.update(provenance(conversations, "completion_trend", **facts))
-    return result
+    trends = {"trends": _trends(found)} if found.freq == "D" else {}
+    columns_of_rates = rate_columns(found.counts, level)
+    return period_table(
+        found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
+    )
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:

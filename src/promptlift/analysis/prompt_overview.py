@@ -17,8 +17,8 @@ from promptlift.analysis.reading import (
     count_rows,
     group_rows,
     names_of,
-    provenance,
     require,
+    with_provenance,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
 from promptlift.stats.intervals import check_level
@@ -96,10 +96,8 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
     score = score_columns(values["n"], values["mean"], values["sd"], level)
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
-    if groups.names is not None:
-        result.insert(0, str(by), groups.names)
-    result.attrs.update(provenance(conversations, "prompt_overview", by=by, level=level))
-    return result
+    groups.name_rows(result)
+    return with_provenance(result, conversations, "prompt_overview", by=by, level=level)
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:

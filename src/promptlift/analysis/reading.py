@@ -28,13 +28,15 @@ __all__ = [
     "count_by_key",
     "count_rows",
     "distinct",
+    "facts_of",
     "group_rows",
     "instants",
     "is_rehearsal",
     "names_of",
-    "provenance",
     "require",
+    "rows_with",
     "score_parts",
+    "with_provenance",
 ]
 
 TIMES = ("started_at", "created_at")
@@ -71,6 +73,12 @@ class Groups:
     def count(self) -> int:
         """Number of groups; 1 when nothing is compared."""
         return 1 if self.names is None else len(self.names)
+
+    def name_rows(self, table: pd.DataFrame, *, place: int = 0, each: int = 1) -> None:
+        """Insert the column that names the group of each row: one group after the other, ``each`` rows of it."""
+        if self.names is not None:
+            group = np.arange(len(table)) // each % self.count
+            table.insert(place, str(self.names.name), self.names.iloc[group].reset_index(drop=True))
 
 
 def names_of(table: Any) -> list[str]:
@@ -155,6 +163,13 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
         return table[list(columns)]
     frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
     return frame
+
+
+def rows_with(table: Any, column: str, values: Sequence[Any]) -> Any:
+    """Select the rows that have one of these values in a column, where the table lives."""
+    if isinstance(table, pd.DataFrame):
+        return table[table[column].isin(values)]
+    return nw.from_native(table).filter(nw.col(column).is_in(values)).to_native()
 
 
 def distinct(table: Any, column: str) -> list[Any]:
@@ -296,42 +311,35 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
     return pd.DatetimeIndex(column).as_unit("us").asi8
 
 
-def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
-    """Return the attributes of a result: its name, how it was made, and which analyser judged the conversations.
+def facts_of(table: Any) -> dict[str, Any]:
+    """Return what this library wrote into the attributes of a table; empty for any other table."""
+    attrs = getattr(table, "attrs", None)
+    facts = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    return facts if isinstance(facts, dict) else {}
+
+
+def with_provenance(result: pd.DataFrame, source: Any, table: str, **facts: Any) -> pd.DataFrame:
+    """Return a result with its attributes: its name, how it was made, and which analyser judged the conversations.
 
     ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says. ``rehearsal``
     is there, and true, when some of it comes from the built-in stand-in for a language model.
     """
     rehearsal = {"rehearsal": True} if is_rehearsal(source) else {}
-    return {"promptlift": {"table": table, "analyser": _analyser(source), **rehearsal, **facts}}
+    result.attrs["promptlift"] = {"table": table, "analyser": _analyser(source), **rehearsal, **facts}
+    return result
 
 
-def is_rehearsal(*sources: Any) -> bool:
-    """Whether any of the tables comes from a rehearsal, by its attributes or its column ``rehearsal``."""
-    for source in sources:
-        attrs = getattr(source, "attrs", None)
-        said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-        if isinstance(said, dict) and said.get("rehearsal") is True:
-            return True
-        if source is not None and "rehearsal" in names_of(source):
-            native = source
-            if not isinstance(source, pd.DataFrame):
-                native = nw.from_native(source).lazy().select("rehearsal").unique().to_native()
-            if bool(collect(native, ["rehearsal"])["rehearsal"].eq(True).any()):
-                return True
-    return False
+def is_rehearsal(source: Any) -> bool:
+    """Whether a table comes from a rehearsal, by its attributes or its column ``rehearsal``."""
+    if facts_of(source).get("rehearsal") is True:
+        return True
+    return "rehearsal" in names_of(source) and True in distinct(source, "rehearsal")
 
 
 def _analyser(source: Any) -> str | None:
-    attrs = getattr(source, "attrs", None)
-    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    if isinstance(said, dict) and said.get("analyser"):
-        return str(said["analyser"])
+    if known := facts_of(source).get("analyser"):
+        return str(known)
     if "analyser" not in names_of(source):
         return None
-    native = source
-    if not isinstance(source, pd.DataFrame):
-        native = nw.from_native(source).lazy().select("analyser").unique().to_native()
-    found = collect(native, ["analyser"])["analyser"].dropna().unique()
-    kinds = {str(name).partition(":")[0] for name in found}
+    kinds = {str(name).partition(":")[0] for name in distinct(source, "analyser")}
     return None if not kinds else kinds.pop() if len(kinds) == 1 else "mixed"

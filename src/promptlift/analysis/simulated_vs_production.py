@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
-from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
+from promptlift.analysis.reading import collect, is_rehearsal, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import Outcomes, Versions, difference_columns, read_outcomes, read_versions
 from promptlift.stats import analyse_pairs
@@ -110,8 +110,7 @@ def simulated_vs_production(
         "cuts_known": versions is not None,
         **({"rehearsal": True} if is_rehearsal(variants) else {}),
     }
-    table.attrs.update(provenance(conversations, "simulated_vs_production", **facts))
-    return table
+    return with_provenance(table, conversations, "simulated_vs_production", **facts)
 
 
 def _production(
