@@ -98,16 +98,12 @@ def _draw_sentiment(ax: Axes, data: Any) -> None:
 
 
 def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
-    ax.set_xlabel("Frequency, as reported")
+    theme.frame_rows(ax, "Frequency, as reported")
     found = [
         (_at(issue, "issue"), _number(issue, "frequency"), _at(issue, "impact")) for issue in issues[:top]
     ]
     if not found:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No issues")
+        theme.show_empty(ax, "No issues", ticks=False)
         return
     ax.set_ylim(-0.35, len(found) - 0.2)
     ax.set_xlim(0, 1.08 * max([frequency for _, frequency, _ in found if frequency] or [1.0]))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
-from promptlift.analysis.reading import check_prompts, require
+from promptlift.analysis.reading import check_prompts, require, rows_with
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -120,12 +120,8 @@ def _read(source: Any, prompt_id: str | None, top: int) -> Any:
 def _of_prompt(table: Any, prompt_id: str | None) -> Any:
     if prompt_id is None:
         return table
-    import narwhals.stable.v2 as nw  # noqa: PLC0415  (only tables need it)
-
     require(table, ["prompt_id"], hint="Leave prompt_id out to draw all rows.")
-    if isinstance(table, pd.DataFrame):
-        return table[table["prompt_id"] == prompt_id]
-    return nw.from_native(table).filter(nw.col("prompt_id") == prompt_id).to_native()
+    return rows_with(table, "prompt_id", [prompt_id])
 
 
 def _name(source: Any, prompt_id: str | None) -> str:
