@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "ANALYSER_NOTES",
     "TIMES",
     "Counted",
     "Groups",
@@ -31,6 +32,7 @@ __all__ = [
     "facts_of",
     "group_rows",
     "instants",
+    "is_missing",
     "is_rehearsal",
     "names_of",
     "require",
@@ -44,6 +46,10 @@ TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
+ANALYSER_NOTES = {
+    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
+    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
+}
 # How to read each table, for messages about a missing column.
 _CALLS = {
     "conversations": "lift.conversations(prompt_id=…, insights=True)",
@@ -309,6 +315,13 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
             f"Column {column.name} holds {dtype}, not times. Convert it with pandas.to_datetime(…, utc=True)."
         )
     return pd.DatetimeIndex(column).as_unit("us").asi8
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float) and bool(np.isnan(value))
 
 
 def facts_of(table: Any) -> dict[str, Any]:

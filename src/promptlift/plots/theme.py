@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
 from promptlift import analysis
-from promptlift.analysis.reading import facts_of
+from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.user_text import columns_of, distinct_names, plain
 
@@ -80,10 +80,6 @@ _RESULT_COLUMNS = {
 }
 FEW = 5
 MAX_GROUPS = 6
-_ANALYSERS = {
-    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
-    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
-}
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
 )
@@ -280,7 +276,7 @@ def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
     """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
     facts = facts_of(table)
     rehearsal = _REHEARSAL if facts.get("rehearsal") else None
-    return [note for note in (*more, _ANALYSERS.get(str(facts.get("analyser") or "")), rehearsal) if note]
+    return [note for note in (*more, ANALYSER_NOTES.get(str(facts.get("analyser") or "")), rehearsal) if note]
 
 
 def not_counted(kinds: Mapping[str, int]) -> str | None:

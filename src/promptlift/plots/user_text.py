@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+from promptlift.analysis.reading import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,7 @@ def columns_of(text: str) -> int:
 
 
 def _one_line(text: Any) -> str:
-    if text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text)):
+    if is_missing(text):
         return "not given"
     line = " ".join(str(text).split())
     line = "".join(char for char in line if unicodedata.category(char) not in _NOT_SHOWN)

@@ -15,6 +15,7 @@ from promptlift.report.formatting import (
     date_time,
     day,
     interval,
+    omitted,
     percent,
     plain_number,
     points,
@@ -183,7 +184,7 @@ def _example_table(document: Document) -> Table:
         prompt = (one.prompt,) if compared else ()
         named = (number, one.conversation_id, *prompt, one.outcome, one.started_at)
         if has_turns:
-            rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
+            rows += [(*named, turn.role, turn.at, turn.content, omitted(turn.cut)) for turn in one.turns]
         else:
             rows.append(named)
     return Table("examples", "Examples", tuple(columns), tuple(rows))

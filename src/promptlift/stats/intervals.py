@@ -33,7 +33,9 @@ def check_level(level: float) -> float:
 def rate(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
     """Divide counts: fractions, NaN where ``whole`` is 0 or unknown."""
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
-    return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+    quotient: NDArray[np.float64] = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=quotient, where=whole > 0)
+    return quotient
 
 
 def rate_and_interval(

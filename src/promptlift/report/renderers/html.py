@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from promptlift.report.cells import formatted, heading, value_of
-from promptlift.report.formatting import clock_time
+from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _environment() -> Environment:
         "value_of": value_of,
         "scale": _scale,
         "clock": clock_time,
+        "omitted": omitted,
         "data_uri": _data_uri,
     }
     return environment

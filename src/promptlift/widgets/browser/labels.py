@@ -40,6 +40,11 @@ class Label:
     labelled_at: datetime | None = None
 
     @property
+    def completion(self) -> Literal["yes", "no"] | None:
+        """The label of the task completion as `Catalogue.completions` writes it."""
+        return None if self.task_completed is None else "yes" if self.task_completed else "no"
+
+    @property
     def empty(self) -> bool:
         """Whether it has no value at all."""
         return self.task_completed is None and self.sentiment is None

@@ -14,7 +14,7 @@ from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
 from promptlift.widgets.review.cards import REHEARSAL, Card, headline, make_cards
-from promptlift.widgets.review.examples import OUTCOMES, Examples
+from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -25,13 +25,12 @@ from promptlift.widgets.review.reading import (
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from markupsafe import Markup
 
     from promptlift.widgets.commands import Command
     from promptlift.widgets.review.reading import Review
-    from promptlift.widgets.static_html import DiffLine
     from promptlift.workspace import Workspace
 
 __all__ = ["VariantReview"]
@@ -117,7 +116,7 @@ class VariantReview(CommandWidget):
         current = self._current()
         content = self._content(variant_id)
         warnings = [REHEARSAL] if self._review.rehearsal else []
-        if not any("winner" in words for words, _ in card.badges):
+        if not card.winner:
             warnings.append("This variant is not the winner of the optimization.")
         self._confirm(
             {
@@ -271,8 +270,7 @@ class VariantReview(CommandWidget):
         variants = [card for card in self._cards if not card.original]
         if not examples.available or not variants:
             return {"available": examples.available, "variants": []}
-        winner = (card for card in variants if any("winner" in words for words, _ in card.badges))
-        best = next(winner, variants[0])
+        best = next((card for card in variants if card.winner), variants[0])
         first = next((card for card in (best, *variants) if examples.pairs(card.id)), best)
         differ = any(pair.matches("disagree", "", "") for pair in examples.pairs(first.id))
         return self._list_examples(first.id, "disagree" if differ else "")
@@ -305,7 +303,7 @@ class VariantReview(CommandWidget):
         stage, _, cell = target.partition(":")
         if cell.isdecimal() and self._examples.get("variant"):
             opened = self._examples_table.open(self._examples["variant"], stage, int(cell))
-            self._examples = {**self._examples, "opened": opened}
+            self._examples = {**self._examples, "opened": None if opened is None else pair_state(opened)}
 
     def _read_fallback_examples(self) -> list[tuple[str, dict[str, Any]]]:
         """Read a pair where the variant gained and one where it lost, for the page without scripts."""
@@ -336,7 +334,7 @@ class VariantReview(CommandWidget):
                 explanation or optimization.failure or optimization.stop_reason or "", 800
             ),
             "can_stop": optimization.status in _STOPPABLE,
-            "cards": [_card_state(card) for card in self._cards],
+            "cards": [asdict(card) for card in self._cards],
             "actions": self._action_state(),
             "kept": "promptlift-review.json" if self._review.kept_in_file else "",
         }
@@ -371,24 +369,11 @@ class VariantReview(CommandWidget):
         return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
 
 
-def _card_state(card: Card) -> dict[str, Any]:
-    return {
-        **asdict(card),
-        "effect_pieces": [[piece.kind, piece.width] for piece in card.effect_pieces],
-        "confidence_pieces": [[piece.kind, piece.width] for piece in card.confidence_pieces],
-        "diff": _diff_state(card.diff),
-    }
-
-
-def _diff_state(lines: Sequence[DiffLine]) -> list[list[Any]]:
-    return [[line.mark, [list(part) for part in line.parts]] for line in lines]
-
-
 def _comparison(before: tuple[str, str], after: tuple[str, str]) -> dict[str, Any]:
     """Return the part of a dialog that compares two named texts."""
     return {
         "difference": describe_difference(before[1], after[1]),
-        "diff": _diff_state(diff_lines(before[1], after[1])),
+        "diff": diff_lines(before[1], after[1]),
         "texts": [[name, _shortened(text)] for name, text in (before, after)],
     }
 
