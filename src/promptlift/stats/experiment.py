@@ -12,7 +12,7 @@ from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
 from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.pairs import analyse_pairs
-from promptlift.stats.passes import Cell, Outcome, Pass, table_of_columns, table_of_outcomes
+from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
 from promptlift.stats.tally import PairTally
 from promptlift.stats.verdict import Progress, Verdict, dropped_warnings, variant_stats
@@ -205,46 +205,14 @@ class Experiment:
             When the experiment has ended, or an outcome is missing, double, not of this pass, or no outcome.
             Nothing is recorded then.
         """
-        step = self._expected_pass()
-        self._take(*table_of_outcomes(step, outcomes))
-
-    def record_table(
-        self,
-        completed: Sequence[Sequence[bool | None]],
-        *,
-        sentiment: Sequence[Sequence[float | None]] | None = None,
-        quality: Sequence[Sequence[float | None]] | None = None,
-        personas: Sequence[int | str] | None = None,
-    ) -> None:
-        """Record outcomes that are already a table; see `record`.
-
-        Parameters
-        ----------
-        completed, sentiment, quality
-            One row a cell and one column an arm, in the order of the pass.
-        personas
-            Persona of each cell; by default the draws of the cells.
-
-        Raises
-        ------
-        ValueError
-            When the experiment has ended or a shape does not fit. Nothing is recorded then.
-        """
-        step = self._expected_pass()
-        if personas is None:
-            personas = [cell.persona for cell in step.cells]
-        elif len(personas) != len(step.cells):
-            raise ValueError(f"personas must have {len(step.cells)} values, one a cell.")
-        self._take(table_of_columns(step, completed, sentiment, quality), personas)
-
-    def _expected_pass(self) -> Pass:
         step = self.next_pass()
         if step is None:
             raise ValueError(f"the experiment has ended ({self._reason}); nothing more can be recorded.")
-        return step
+        self._take(step.arms, *table_of_outcomes(step, outcomes))
 
-    def _take(self, table: Sequence[Sequence[Measured]], personas: Sequence[int | str]) -> None:
-        arms = self._expected_pass().arms
+    def _take(
+        self, arms: Sequence[int], table: Sequence[Sequence[Measured]], personas: Sequence[int | str]
+    ) -> None:
         screening = self._stage == "screen"
         tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
         for who, row in zip(personas, table, strict=True):
@@ -337,7 +305,6 @@ class Experiment:
             attempt=max(len(self._confirmations), 1),
             n_dropped=last.tally.dropped if last is not None else 0,
             warnings=self._warnings(last, analysis),
-            budget_pairs=self._confirm_passes * self.persona_count * self.scenarios_per_simulation,
         )
 
     def _analysis(self, confirmation: _Confirmation) -> PairAnalysis:
