@@ -14,7 +14,7 @@ from promptlift.analysis.reading import is_missing
 from promptlift.errors import TranscriptError
 from promptlift.report.document import Transcript
 from promptlift.report.formatting import date_time, plural, signed
-from promptlift.report.gather import GROUP
+from promptlift.report.gather import GROUP, records
 from promptlift.schema.inert import one_line
 from promptlift.schema.transcript import parse_content
 from promptlift.schema.turns import Turn
@@ -77,8 +77,7 @@ def _varied(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     places = sorted(range(len(rows)), key=hashed.__getitem__)[: MAX_EXAMPLES * _TRIES]
     seen: set[str] = set()
     later = []
-    for record in rows.iloc[places].to_dict("records"):
-        row = {str(name): value for name, value in record.items()}
+    for row in records(rows.iloc[places]):
         theme = _theme(row)
         if theme in seen:
             later.append(row)
