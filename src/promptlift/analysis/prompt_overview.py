@@ -15,7 +15,9 @@ from promptlift.analysis.reading import (
     collect,
     count_by_key,
     count_rows,
+    first_known,
     group_rows,
+    known_number,
     names_of,
     require,
     with_provenance,
@@ -111,11 +113,10 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
         else table
     )
     frame = nw.from_native(native).lazy()
-    score = nw.col("sentiment_score")
     frame = frame.with_columns(
         _group=nw.col(by) if by else nw.lit(0),
-        _score=nw.when(~score.is_null() & ~score.is_nan()).then(score.cast(nw.Float64())),
-        _at=(nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])) if times else nw.lit(None),
+        _score=known_number("sentiment_score"),
+        _at=first_known(times) if times else nw.lit(None),
     )
     at = nw.col("_at")
     grouped = frame.group_by("_group").agg(

@@ -30,10 +30,12 @@ __all__ = [
     "count_rows",
     "distinct",
     "facts_of",
+    "first_known",
     "group_rows",
     "instants",
     "is_missing",
     "is_rehearsal",
+    "known_number",
     "names_of",
     "require",
     "rows_with",
@@ -239,18 +241,28 @@ def count_rows(
     if times:
         # SQL engines cut hours in the session's time zone, which may be a half-hour one.
         fine = frame.implementation not in _HOUR_SAFE or not whole_hours
-        tick = nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])
-        frame = frame.with_columns(tick.dt.truncate("1m" if fine else "1h").alias(TICK))
+        tick = first_known(times).dt.truncate("1m" if fine else "1h")
+        frame = frame.with_columns(tick.alias(TICK))
         keys.append(TICK)
     sums = []
     if score is not None:
-        value = nw.col(score)
-        value = nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
+        value = known_number(score)
         frame = frame.with_columns(_value=value, _square=value * value)
         sums = [nw.col("_value").count(), nw.col("_value").sum(), nw.col("_square").sum()]
         sums = [total.alias(name) for total, name in zip(sums, _PARTS, strict=True)]
     counted = frame.group_by(*keys).agg(nw.len().alias(ROWS), *sums).collect().to_pandas()
     return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
+
+
+def first_known(columns: Sequence[str]) -> nw.Expr:
+    """Return the first of the columns that is not null."""
+    return nw.coalesce(*columns) if len(columns) > 1 else nw.col(columns[0])
+
+
+def known_number(column: str) -> nw.Expr:
+    """Return a column of numbers as float64, null where it is null or NaN."""
+    value = nw.col(column)
+    return nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
 
 
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ __all__ = [
     "read_versions",
 ]
 
-_OPTIONAL = ("version_id", "number", "origin", "is_live", "optimization_id", "variant_id")
+_OPTIONAL = ("number", "version_id", "origin", "is_live", "optimization_id", "variant_id")
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """When conversations of one prompt began, and the code of the outcome of each."""
+    """The times at which conversations of one prompt began, and the code of the outcome of each."""
 
     began: NDArray[np.int64]
     outcome: NDArray[np.int8]
@@ -111,7 +111,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
     texts = known.table
     table = pd.DataFrame(
         {
-            **{name: texts[name] for name in ("number", *[name for name in _OPTIONAL if name != "number"])},
+            **{name: texts[name] for name in _OPTIONAL},
             "live_from": texts["created_at"],
             "live_until": texts["created_at"].shift(-1),
             **rates,

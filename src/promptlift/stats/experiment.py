@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "Experiment", "Outcome", "Pass"]
 
 _STATE_VERSION: Final = 1
+_SETTINGS: Final = (
+    "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
+    "seed", "estimand", "max_finalists", "prior_sd_points",
+)  # fmt: skip
 # Purposes of the random numbers of one pass, so that none depends on another.
 _ORDER, _TIES = 0, 1
 
@@ -385,18 +389,7 @@ class Experiment:
         """Return the experiment as plain JSON, from which `from_state` continues exactly as this object would."""
         return {
             "version": _STATE_VERSION,
-            "settings": {
-                "variant_count": self.variant_count,
-                "mode": self.mode,
-                "confidence_mode": self.confidence_mode,
-                "persona_count": self.persona_count,
-                "scenarios_per_simulation": self.scenarios_per_simulation,
-                "max_iterations": self.max_iterations,
-                "seed": self.seed,
-                "estimand": self.estimand,
-                "max_finalists": self.max_finalists,
-                "prior_sd_points": self.prior_sd_points,
-            },
+            "settings": {name: getattr(self, name) for name in _SETTINGS},
             "passes": self._passes,
             "conversations": self._conversations,
             "status": self._status,

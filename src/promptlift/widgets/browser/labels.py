@@ -182,8 +182,12 @@ def _from_table(given: Any, name: str) -> dict[str, Label]:
     return found
 
 
+def _is_blank(value: Any) -> bool:
+    return value is None or pd.isna(value) or value == ""
+
+
 def _boolean(value: Any, name: str) -> bool | None:
-    if value is None or pd.isna(value) or value == "":
+    if _is_blank(value):
         return None
     known = _BOOLEANS.get(str(value).strip().lower().removesuffix(".0"))
     if known is None:
@@ -192,7 +196,7 @@ def _boolean(value: Any, name: str) -> bool | None:
 
 
 def _sentiment(value: Any, name: str) -> str | None:
-    if value is None or pd.isna(value) or value == "":
+    if _is_blank(value):
         return None
     if value not in SENTIMENTS:
         raise ConfigError(
@@ -202,9 +206,7 @@ def _sentiment(value: Any, name: str) -> str | None:
 
 
 def _time(value: Any) -> datetime | None:
-    if value is None or pd.isna(value):
-        return None
-    if value == "":
+    if _is_blank(value):
         return None
     time = pd.Timestamp(value)
     aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")

@@ -10,6 +10,8 @@ from promptlift.widgets.interval_bars import Piece, common_axis, confidence_piec
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.widgets.review.reading import Review
     from promptlift.widgets.static_html import DiffLine, Tone
 
@@ -19,6 +21,7 @@ __all__ = [
     "NO_INTERVAL",
     "REHEARSAL",
     "Card",
+    "actions",
     "confidence_in_words",
     "headline",
     "interval_in_words",
@@ -207,6 +210,30 @@ def headline(review: Review) -> list[tuple[str, str]]:
             ("current version", "another text" if current is None else one_line(current["name"], 80))
         )
     return facts
+
+
+def actions(review: Review, cards: Sequence[Card], most: int) -> list[Row]:
+    """Return the newest actions on the prompt as shown, at most ``most``."""
+    names = {card.id: card.name for card in cards}
+    undoable = True
+    shown = []
+    for row in review.actions[:most]:
+        changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
+        when = row["acted_at"]
+        shown.append(
+            {
+                "id": row["action_id"],
+                "kind": row["kind"],
+                "name": names.get(row["variant_id"] or "", ""),
+                "when": "" if when is None else when.strftime("%Y-%m-%d %H:%M UTC"),
+                "note": one_line(row["note"] or "", 400),
+                "undone": bool(row["undone"]),
+                "undo": bool(changed and undoable and not row["undone"]),
+            }
+        )
+        # Only the newest change of the text can be undone.
+        undoable = undoable and not changed
+    return shown
 
 
 def signed(value: float) -> str:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import pieces_html
-from promptlift.widgets.review.cards import REHEARSAL, Card, headline
+from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline
 from promptlift.widgets.static_html import (
     badge,
     badges,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _TEXT_CHARS: Final = 4_000
+_ACTIONS: Final = 8
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
 
@@ -90,17 +91,14 @@ def _stacked(drawing: Markup, words: str) -> Markup:
 
 def _decision(review: Review, cards: Sequence[Card]) -> Markup:
     parts: list[Markup] = [paragraph(element("b", "Decision"))]
-    names = {card.id: card.name for card in cards}
     reviewed = [card for card in cards if card.verdict or card.note]
     for card in reviewed:
         verdict = badge(card.verdict, "good" if card.verdict == "keep" else "bad") if card.verdict else ""
         parts.append(paragraph(element("b", card.name), " ", verdict, " ", one_line(card.note, 2_000)))
-    for row in review.actions[:8]:
-        when = row["acted_at"].strftime("%Y-%m-%d %H:%M UTC") if row["acted_at"] is not None else ""
-        name = names.get(row["variant_id"] or "", "")
-        undone = " (undone later)" if row["undone"] else ""
-        note = f": {one_line(row['note'], 400)}" if row["note"] else ""
-        parts.append(paragraph(f"{when} {_KINDS.get(row['kind'], row['kind'])} {name}{undone}{note}"))
+    for row in actions(review, cards, _ACTIONS):
+        kind, undone = _KINDS.get(row["kind"], row["kind"]), " (undone later)" if row["undone"] else ""
+        note = f": {row['note']}" if row["note"] else ""
+        parts.append(paragraph(f"{row['when']} {kind} {row['name']}{undone}{note}"))
     if not reviewed and not review.actions:
         parts.append(paragraph("No notes, verdicts or actions yet."))
     return element("div", *parts)

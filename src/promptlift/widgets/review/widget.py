@@ -13,7 +13,7 @@ from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
-from promptlift.widgets.review.cards import REHEARSAL, Card, headline, make_cards
+from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline, make_cards
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.reading import (
     CurrentVersion,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["VariantReview"]
 
 _TEXT_CHARS: Final = 60_000
+_ACTIONS: Final = 12
 _FALLBACK_EXAMPLES: Final = ("gained", "lost")
 _STOPPABLE: Final = ("queued", "running")
 
@@ -335,32 +336,9 @@ class VariantReview(CommandWidget):
             ),
             "can_stop": optimization.status in _STOPPABLE,
             "cards": [asdict(card) for card in self._cards],
-            "actions": self._action_state(),
+            "actions": actions(self._review, self._cards, _ACTIONS),
             "kept": "promptlift-review.json" if self._review.kept_in_file else "",
         }
-
-    def _action_state(self) -> list[dict[str, Any]]:
-        names = {card.id: card.name for card in self._cards}
-        undoable = True
-        shown = []
-        for row in self._review.actions[:12]:
-            changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
-            shown.append(
-                {
-                    "id": row["action_id"],
-                    "kind": row["kind"],
-                    "name": names.get(row["variant_id"] or "", ""),
-                    "when": row["acted_at"].strftime("%Y-%m-%d %H:%M UTC")
-                    if row["acted_at"] is not None
-                    else "",
-                    "note": one_line(row["note"] or "", 300),
-                    "undone": bool(row["undone"]),
-                    "undo": bool(changed and undoable and not row["undone"]),
-                }
-            )
-            # Only the newest change of the text can be undone.
-            undoable = undoable and not changed
-        return shown
 
     def _static(self) -> Markup:
         return static_fallback.render(self._review, self._cards, self._fallback_examples)
