@@ -170,12 +170,12 @@ def test_the_analysis_is_that_of_the_confirmation_pairs_alone():
 def test_progress_counts_conversations_and_ends_within_its_maximum():
     run = Experiment(3, "validation", "moderate")
     assert run.verdict().progress.conversations_max == 15 * (4 + 4 + 3 + 3 + 2 * 16) == 690
-    assert run.verdict().progress.fraction == 0.0
+    assert run.verdict().progress.conversations_done == 0
     assert run.verdict().status == "running"
     play(run, same, most=2)
     assert run.verdict().progress.conversations_done == 15 * 8
     progress = play(run, chance([0.7] * 4, 3)).progress
-    assert 0 < progress.fraction <= 1
+    assert 0 < progress.conversations_done <= progress.conversations_max
     assert progress.passes_done <= progress.passes_max == 20
 
 

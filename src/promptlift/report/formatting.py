@@ -77,9 +77,9 @@ def count(number: int) -> str:
     return f"{int(number):,}"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, one: str) -> str:
     """Format a number with its noun."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {one}{'' if number == 1 else 's'}"
 
 
 def omitted(characters: int) -> str:

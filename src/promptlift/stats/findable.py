@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,10 +24,10 @@ __all__ = [
     "smallest",
 ]
 
+_POWER: Final = 0.80
 
-def findable_points_paired(
-    n: int, *, discordance: float, e_threshold: float, alpha: float, power: float = 0.80
-) -> float | None:
+
+def findable_points_paired(n: int, *, discordance: float, e_threshold: float, alpha: float) -> float | None:
     """Compute the smallest difference that ``n`` pairs find when the e-value and the exact McNemar p must both decide.
 
     Exact: summed over the number of discordant pairs, then over who won them.
@@ -40,8 +40,6 @@ def findable_points_paired(
         Share of pairs in which exactly one completes; raised to the difference where it is smaller.
     e_threshold, alpha
         The e-value must reach the first, the two-sided p must be below the second.
-    power
-        Chance to find it.
 
     Returns
     -------
@@ -72,12 +70,10 @@ def findable_points_paired(
         share = max(discordance, difference)
         return chance_to_decide(n, difference, share, *wins_needed(share))
 
-    return smallest(found, 100.0, power)
+    return smallest(found, 100.0, _POWER)
 
 
-def findable_points_unpaired(
-    n1: int, n0: int, *, rate_control: float, alpha: float, power: float = 0.80
-) -> float | None:
+def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: float) -> float | None:
     """Compute the smallest rise above the control's rate that two independent groups find by Fisher's exact test.
 
     By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978). It comes
@@ -91,8 +87,6 @@ def findable_points_unpaired(
         Rate of the control, a fraction.
     alpha
         The two-sided p must be below it.
-    power
-        Chance to find it.
 
     Returns
     -------
@@ -119,10 +113,10 @@ def findable_points_unpaired(
         distance = difference - 0.5 * (1.0 / n1 + 1.0 / n0) - z * under_null
         return float(ndtr(distance / spread)) if spread else float(distance > 0.0)
 
-    return smallest(found, 100.0 * (1.0 - rate_control), power)
+    return smallest(found, 100.0 * (1.0 - rate_control), _POWER)
 
 
-def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -> float | None:
+def findable_mean(standard_error: float, *, alpha: float) -> float | None:
     """Compute the smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
 
     Parameters
@@ -131,8 +125,6 @@ def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -
         Of the difference of the means.
     alpha
         The two-sided p must be below it.
-    power
-        Chance to find it.
 
     Returns
     -------
@@ -143,7 +135,7 @@ def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -
 
     if not standard_error > 0.0:
         return None
-    return float(ndtri(power) - ndtri(alpha / 2.0)) * standard_error
+    return float(ndtri(_POWER) - ndtri(alpha / 2.0)) * standard_error
 
 
 def discordant_counts(n: int, share: float) -> tuple[int, int]:

@@ -101,11 +101,6 @@ class Progress:
     conversations_done: int
     conversations_max: int
 
-    @property
-    def fraction(self) -> float:
-        """Share of the most that can be spent."""
-        return self.conversations_done / self.conversations_max
-
 
 @dataclass(frozen=True, slots=True)
 class WhyNoWinner:
