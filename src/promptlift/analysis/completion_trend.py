@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["completion_trend"]
 
 _ALPHA = 0.05
+_OF_TREND = ("points_per_day", "points_low", "points_high", "p_holm", "n_days", "n", "is_trend")
 # Of more groups at once, Holm leaves nothing to find.
 _MAX_TESTED = 200
 
@@ -102,13 +103,7 @@ def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
             trends.append(
                 {
                     "group": None if found.groups.names is None else found.groups.names.iloc[group],
-                    "points_per_day": test.points_per_day,
-                    "points_low": test.points_low,
-                    "points_high": test.points_high,
-                    "p_holm": test.p_holm,
-                    "n_days": test.n_days,
-                    "n": test.n,
-                    "is_trend": test.is_trend,
+                    **{name: getattr(test, name) for name in _OF_TREND},
                     **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
                 }
             )

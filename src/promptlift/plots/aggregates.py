@@ -93,8 +93,7 @@ def _draw_sentiment(ax: Axes, data: Any) -> None:
         theme.show_empty(ax, "Not reported")
         return
     for place, (label, value) in enumerate(zip(labels, values / values.sum(), strict=True)):
-        color = theme.SENTIMENT_COLORS[label]
-        ax.plot(value, place, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
+        _draw_hollow(ax, value, place, theme.SENTIMENT_COLORS[label])
 
 
 def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
@@ -127,14 +126,11 @@ def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
             1, y + 0.3, numbers, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5
         )
         if frequency is not None:
-            ax.plot(
-                frequency,
-                y,
-                "o",
-                color=theme.palette(ax)[0],
-                markerfacecolor=ax.get_facecolor(),
-                markersize=7,
-            )
+            _draw_hollow(ax, frequency, y, theme.palette(ax)[0])
+
+
+def _draw_hollow(ax: Axes, x: float, y: float, color: Any) -> None:
+    ax.plot(x, y, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
 
 
 def _at(data: Any, *path: str) -> Any:

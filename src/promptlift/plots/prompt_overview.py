@@ -102,10 +102,12 @@ def prompt_overview(
 
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
-    if not (in_notebook() and hasattr(source, "prompt_insights")):
-        return source.conversations(prompt_id=prompt_id, insights=True)
-    view = source.prompt_insights(prompt_id, "all")
-    if view.summary.total_conversations < PREVIEW_FROM:
+    view = (
+        source.prompt_insights(prompt_id, "all")
+        if in_notebook() and hasattr(source, "prompt_insights")
+        else None
+    )
+    if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
 
     def draw() -> Figure:

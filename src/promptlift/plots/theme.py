@@ -33,7 +33,6 @@ __all__ = [
     "columns_of",
     "distinct_names",
     "draw_estimates",
-    "explain",
     "finish",
     "foreground",
     "frame_axes",
@@ -342,7 +341,14 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
         Their width in inches; by default that of the axes before the layout.
     """
     mark_rehearsal(ax, table)
-    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])], width=width)
+    text = " ".join([*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
+    if text:
+        width = inches_wide(ax) if width is None else width
+        ax.annotate(
+            "\n".join(textwrap.wrap(text, max(40, int(width * 21)))),
+            xy=(0, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3), textcoords="offset points",
+            va="top", ha="left", fontsize=7, alpha=0.8, annotation_clip=False,
+        )  # fmt: skip
     return ax
 
 
@@ -356,25 +362,6 @@ def inches_wide(ax: Axes) -> float:
     """Return the width of the axes in inches, as far as it is known before drawing."""
     figure = ax.get_figure(root=True)
     return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
-
-
-def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> None:
-    """Write notes in small print under the axes."""
-    if not notes:
-        return
-    width = inches_wide(ax) if width is None else width
-    ax.annotate(
-        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 21)))),
-        xy=(0, 0),
-        xycoords=("axes fraction", ax.xaxis.label),
-        xytext=(0, -3),
-        textcoords="offset points",
-        va="top",
-        ha="left",
-        fontsize=7,
-        alpha=0.8,
-        annotation_clip=False,
-    )
 
 
 def show_empty(ax: Axes, text: str = "No conversations", *, ticks: bool = True) -> None:

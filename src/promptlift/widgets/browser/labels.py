@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -120,13 +120,10 @@ class Labels:
 
     def table(self) -> pd.DataFrame:
         """Return all labels, one row per conversation, in the order they were given."""
-        columns: dict[str, list[Any]] = {
-            "conversation_id": list(self._by_id),
-            "task_completed": [label.task_completed for label in self._by_id.values()],
-            "sentiment": [label.sentiment for label in self._by_id.values()],
-            "labelled_at": [label.labelled_at for label in self._by_id.values()],
-        }
-        table = pd.DataFrame({name: pd.Series(columns[name], dtype=kind) for name, kind in COLUMNS.items()})
+        rows = [{"conversation_id": name, **asdict(label)} for name, label in self._by_id.items()]
+        table = pd.DataFrame(
+            {name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in COLUMNS.items()}
+        )
         table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
         return table
 
