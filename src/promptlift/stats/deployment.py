@@ -24,7 +24,7 @@ __all__ = [
     "failure_reduction",
 ]
 
-DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
+DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 
 # Conversations after the fix at which it is judged.
 CHECKPOINTS: Final = (30, 60, 120)
@@ -78,9 +78,9 @@ class DeploymentVerdict:
     Attributes
     ----------
     status
-        ``verified``, ``not_fixed``, ``regressed``, ``confounded``, or ``pending``: no event yet.
+        ``verified``, ``not_fixed``, ``regressed``, or ``pending``: no event yet.
     reduction
-        Over all issues together; ``None`` when confounded.
+        Over all issues together.
     issues
         One result an issue.
     check
@@ -88,7 +88,7 @@ class DeploymentVerdict:
     """
 
     status: DeploymentStatus
-    reduction: Reduction | None
+    reduction: Reduction
     issues: tuple[IssueResult, ...]
     check: int | None
 
@@ -158,7 +158,6 @@ def failure_reduction(
 def deployment_verdict(
     issues: Sequence[IssueCounts],
     *,
-    edited: bool = False,
     previously_verified: bool = False,
     deadline_passed: bool = False,
 ) -> DeploymentVerdict:
@@ -173,8 +172,6 @@ def deployment_verdict(
     issues
         Counts of every issue. For a fix that was verified give the conversations on which it was verified as
         "before" and the later ones as "after".
-    edited
-        The prompt was changed independently since: nothing can be said.
     previously_verified
         Ask whether a verified fix is regressing.
     deadline_passed
@@ -187,8 +184,6 @@ def deployment_verdict(
     """
     if not issues:
         raise ValueError("a deployment verdict needs at least one issue.")
-    if edited:
-        return DeploymentVerdict("confounded", None, (), None)
     # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
     check = checkpoint(min(counts.after_n for counts in issues))
     at = check or 1

@@ -26,6 +26,7 @@ __all__ = [
     "read_after_stop",
     "read_current_version",
     "read_review",
+    "records",
 ]
 
 # More than a review shows, so that a change can still be undone after many stops.
@@ -143,7 +144,7 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
     about: Row = {"rehearsal": optimization.rehearsal}
     if optimization.status != "queued":
         table = lift.variants(optimization)
-        rows, about = _records(table), dict(table.attrs["promptlift"])
+        rows, about = records(table), dict(table.attrs["promptlift"])
     review = Review(optimization, rows, about)
     try:
         review.simulations = lift.simulations(optimization)
@@ -161,13 +162,13 @@ def _read_version(lift: Workspace, review: Review) -> None:
 
 def _read_notes(lift: Workspace, review: Review) -> None:
     _read_actions(lift, review)
-    review.verdicts = {row["variant_id"]: row for row in _records(lift.review(review.optimization.id))}
+    review.verdicts = {row["variant_id"]: row for row in records(lift.review(review.optimization.id))}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:
     # All actions on the prompt, because other optimizations may have changed it since.
     with contextlib.suppress(NotFound):  # a deleted prompt on which nothing was done
-        review.actions = _records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
+        review.actions = records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
     review.kept_in_file = not lift.keeps_reviews()
 
 
@@ -178,7 +179,7 @@ def _try_part(review: Review, what: str, read: Callable[[], None]) -> None:
         review.problems.append(f"{what} could not be read: {error}")
 
 
-def _records(table: pd.DataFrame) -> list[Row]:
+def records(table: pd.DataFrame) -> list[Row]:
     """Return the rows as plain values; missing ones are None."""
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return [{str(name): value for name, value in row.items()} for row in rows]
