@@ -131,7 +131,7 @@ class RegressionRun:
             SimulatedConversation(
                 row.number,
                 arm,
-                getattr(row, "pass"),
+                row.pass_number,
                 STAGE,
                 text,
                 Persona(**orjson.loads(row.persona)),
@@ -166,7 +166,7 @@ class RegressionRun:
                 "account_id": row.account_id,
                 "optimization_id": row.id,
                 "number": cell.number,
-                "pass": 1,
+                "pass_number": 1,
                 "stage": STAGE,
                 "persona": orjson.dumps(_document(cell.persona)).decode(),
                 "scenario": orjson.dumps(

@@ -100,7 +100,7 @@ class RunCells:
                 "account_id": self._row.account_id,
                 "optimization_id": self._row.id,
                 "number": cell.number,
-                "pass": step.number,
+                "pass_number": step.number,
                 "stage": step.stage,
                 "persona": orjson.dumps(_document(drawn[cell.persona])).decode(),
                 "scenario": orjson.dumps(scenario).decode(),
@@ -113,7 +113,7 @@ class RunCells:
         for cell, scenario in zip(step.cells, scenarios, strict=True):
             self._take(cell.number, drawn[cell.persona], scenario)
 
-    def _drawn(self, number_of_pass: int, count: int) -> list[Persona]:
+    def _drawn(self, pass_number: int, count: int) -> list[Persona]:
         row = self._row
         with self._database.read() as connection:
             if row.persona_ids is not None:
@@ -121,7 +121,7 @@ class RunCells:
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[one] for one in ids]
             personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
-        return draw(personas, count, random.Random(f"{row.seed} personas {number_of_pass}"))
+        return draw(personas, count, random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
         """Scenarios that were not used yet."""

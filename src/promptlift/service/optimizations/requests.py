@@ -411,7 +411,7 @@ def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
         "variantNumber": row.arm,
         "isOriginal": row.arm == 0,
         "stage": row.stage,
-        "pass": getattr(row, "pass"),
+        "pass": row.pass_number,
         "cell": row.cell,
         "persona": {"id": persona["id"], "name": persona["name"]},
         "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},

@@ -69,7 +69,7 @@ class SimulatedConversation:
 
     cell: int
     arm: int
-    number_of_pass: int
+    pass_number: int
     stage: str
     content: str
     persona: Persona
@@ -261,7 +261,7 @@ def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any])
         "optimization_id": run.optimization_id,
         "cell": conversation.cell,
         "arm": conversation.arm,
-        "pass": conversation.number_of_pass,
+        "pass_number": conversation.pass_number,
         "stage": conversation.stage,
         "created_at": clock.now(),
         **outcome,
