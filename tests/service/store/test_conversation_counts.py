@@ -188,7 +188,7 @@ class History:
         """A text with times, so that everything that is seen from it changes with it."""
         messages = [
             {"role": self.chance.choice(("user", "assistant")), "content": "hello", "timestamp": wire}
-            for wire in sorted(clock.wire(abs(self.a_time())) for _ in range(self.chance.randint(1, 5)))
+            for wire in sorted(clock.iso(abs(self.a_time())) for _ in range(self.chance.randint(1, 5)))
         ]
         return json.dumps({"messages": messages})
 

@@ -11,33 +11,26 @@ from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
+    from promptlift.schema.queries import ActionsQuery
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
 
-def page(
-    database: Database,
-    caller: Caller,
-    *,
-    prompt_id: str | None,
-    optimization_id: str | None,
-    limit: int,
-    offset: int,
-) -> dict[str, Any]:
+def page(database: Database, caller: Caller, query: ActionsQuery) -> dict[str, Any]:
     """Return one page of actions, newest first."""
     with database.read() as connection:
         rows, total = action_log.page(
             connection,
             caller.account_id,
-            prompt_id=prompt_id,
-            optimization_id=optimization_id,
-            limit=limit,
-            offset=offset,
+            prompt_id=query.linked_id,
+            optimization_id=query.optimization_id,
+            limit=query.limit,
+            offset=query.offset,
         )
     return {
         "data": [_wire(row) for row in rows],
-        "pagination": {"total": total, "limit": limit, "offset": offset},
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
     }
 
 
@@ -55,8 +48,8 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "note": row.note,
         "undoes": row.undoes,
         "undoneBy": row.undone_by,
-        "undoneAt": clock.wire(row.undone_at),
-        "createdAt": clock.wire(row.created_at),
+        "undoneAt": clock.iso(row.undone_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -81,7 +74,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         if row is None:
             raise not_found("Action")
         _check(row)
-        live = prompts.live_version(connection, caller.account_id, prompt.id)
+        live = prompts.current_version(connection, caller.account_id, prompt.id)
         transitions.check_version(live, current_version.version_id(row.to_version_seq))
         before = prompts.version(connection, caller.account_id, prompt.id, row.from_version_seq)
         if before is None:
@@ -109,7 +102,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         "actionId": undoing,
         "versionId": current_version.version_id(made),
         "previousVersionId": current_version.version_id(live.seq),
-        "message": "The text from before is live again",
+        "message": "The previous text is current again",
     }
 
 
@@ -123,7 +116,7 @@ def _check(row: AnyRow) -> None:
         raise ApiException(
             "INVALID_STATE",
             "The action was undone already",
-            details={"undoneBy": row.undone_by, "undoneAt": clock.wire(row.undone_at)},
+            details={"undoneBy": row.undone_by, "undoneAt": clock.iso(row.undone_at)},
         )
     if row.from_version_seq == row.to_version_seq:
         raise ApiException(

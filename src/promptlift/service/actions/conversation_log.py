@@ -259,9 +259,7 @@ def _plan_account(
         elif entry.prompt_id not in standing:
             outcomes[i] = not_found(entry.scheme.noun)
         elif limit is not None and used + added >= limit:
-            outcomes[i] = quota(
-                "conversations per month", limit=limit, used=used + added, reset_at=_period_end(now)
-            )
+            outcomes[i] = quota("conversations per month", limit=limit, used=used + added, now=now)
         else:
             logged = _plan_row(entry, batch, now)
             outcomes[i] = logged
@@ -308,7 +306,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
         "conversationId": conversation_id,
         "promptId": entry.prompt_id,
         "status": entry.status,
-        "createdAt": clock.wire(now),
+        "createdAt": clock.iso(now),
     }
     batch.outbox.append(
         events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
@@ -340,10 +338,6 @@ def _hold_keys(
 
 class _KeyTakenError(Exception):
     """Another process took a key after it was looked up."""
-
-
-def _period_end(now: int) -> str:
-    return clock.wire(clock.billing_period(now)[1]) or ""
 
 
 def _refusal_of(error: Exception) -> ApiException:

@@ -101,8 +101,8 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
     return _own(row)
 
 
-def delete(database: Database, caller: Caller, persona_id: str) -> None:
-    """Delete a persona. Its simulated conversations stay.
+def delete(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
+    """Delete a persona, and say so. Its simulated conversations stay.
 
     Raises
     ------
@@ -114,6 +114,7 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
         if personas.find(connection, caller.account_id, persona_id) is None:
             raise not_found("Persona")
         personas.change(connection, caller.account_id, persona_id, {"deleted_at": clock.now()})
+    return {"success": True, "message": "Persona deleted"}
 
 
 def _check_own(persona_id: str) -> None:
@@ -131,7 +132,7 @@ def _own(row: AnyRow) -> dict[str, Any]:
         "name": row.name,
         "description": row.description,
         "builtIn": False,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 

@@ -47,8 +47,8 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
         "maxTokens": row.max_tokens,
         "objective": row.objective,
         "status": row.status,
-        "createdAt": clock.wire(row.created_at),
-        "updatedAt": clock.wire(row.updated_at),
+        "createdAt": clock.iso(row.created_at),
+        "updatedAt": clock.iso(row.updated_at),
     }
     return whole if names is None else {name: whole[name] for name in names}
 
@@ -165,7 +165,7 @@ def update(
                 "promptName": after.name,
                 # unspecified: values of updateType. "manual" is an edit by a person or program over the API.
                 "updateType": "manual",
-                "appliedAt": clock.wire(now),
+                "appliedAt": clock.iso(now),
             }
             events.write(
                 connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
@@ -178,21 +178,23 @@ def update(
 def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
     """Keep a text from a client as a version, before the prompt gets it."""
     _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
-    live = prompts.live_version(connection, prompt.account_id, prompt.id)
+    live = prompts.current_version(connection, prompt.account_id, prompt.id)
     if not live.content_known and count == 1:
         # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
         prompts.fill_version(connection, live.seq, text, live_from=live_from)
         return
     if live_from is not None and live_from < live.created_at:
-        since = clock.wire(live.created_at)
-        raise invalid({"liveFrom": f"must not be before {since}, since when the live text is in use"})
+        since = clock.iso(live.created_at)
+        raise invalid(
+            {"liveFrom": f"must not be before {since}, since when the current text has been in use"}
+        )
     transitions.supersede(connection, prompt.account_id, prompt.id, now)
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, prompt.account_id, prompt.id, text, "updated", now=since_when)
 
 
 def _instant(time: datetime | None) -> int | None:
-    return None if time is None else clock.of(time)
+    return None if time is None else clock.from_datetime(time)
 
 
 def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
@@ -206,7 +208,7 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
         requests.stop_all_of(connection, caller.account_id, prompt_id, now=now)
         transitions.prompt_deleted(connection, caller.account_id, prompt_id, now)
         prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
-        payload = {"promptId": prompt_id, "deletedAt": clock.wire(now)}
+        payload = {"promptId": prompt_id, "deletedAt": clock.iso(now)}
         events.write(
             connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
         )
@@ -219,5 +221,4 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     accounts.lock(connection, caller.account_id)
     used = usage.active_prompts(connection, caller.account_id)
     if used >= limit:
-        reset_at = clock.wire(clock.billing_period(now)[1]) or ""
-        raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
+        raise quota("prompts", limit=limit, used=used, now=now)

@@ -48,7 +48,7 @@ def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
         "variantId": row.variant_id,
         # Every change of the text adds a version.
         "isLive": number == total,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -91,7 +91,7 @@ def restore(
                 "Version not found",
                 details={"versionId": f"is not a version of this {scheme.name}; see its versions"},
             )
-        live = prompts.live_version(connection, caller.account_id, prompt_id)
+        live = prompts.current_version(connection, caller.account_id, prompt_id)
         changed = wanted.content != prompt.content
         if changed:
             transitions.check_version(live, if_version_id)

@@ -70,7 +70,7 @@ def replace(
         "promptName": prompt.name,
         # unspecified: values of updateType. How the text came; "manual" is an edit over the API.
         "updateType": origin,
-        "appliedAt": clock.wire(now),
+        "appliedAt": clock.iso(now),
     }
     if variant_id is not None:
         payload["variantId"] = variant_id

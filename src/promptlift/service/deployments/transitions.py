@@ -108,7 +108,7 @@ def apply(
         prompt = prompts.find(connection, caller.account_id, optimization.prompt_id, lock=True)
         if prompt is None:
             raise not_found(scheme.noun)
-        before = prompts.live_version(connection, caller.account_id, prompt.id)
+        before = prompts.current_version(connection, caller.account_id, prompt.id)
         changed = prompt.content != variant.content
         if changed:
             check_version(before, if_version_id)
@@ -168,12 +168,12 @@ def check_version(live: AnyRow, wanted: str | None) -> None:
     if wanted is not None and live.seq != current_version.version_seq(wanted):
         raise ApiException(
             "INVALID_STATE",
-            "The text was changed by somebody else in the meantime; look at the live one and ask again",
+            "The text was changed by somebody else in the meantime; read the current version and try again",
             details={
-                "ifVersionId": "is not the live version",
+                "ifVersionId": "is not the current version",
                 "liveVersionId": current_version.version_id(live.seq),
                 "liveOrigin": live.origin,
-                "liveSince": clock.wire(live.created_at),
+                "liveSince": clock.iso(live.created_at),
             },
         )
 
@@ -225,7 +225,7 @@ def go_live(
     values
         Other columns of the deployment.
     """
-    before = prompts.live_version(connection, prompt.account_id, prompt.id)
+    before = prompts.current_version(connection, prompt.account_id, prompt.id)
     supersede(
         connection,
         prompt.account_id,
@@ -337,13 +337,13 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
         "state": row.state,
         "origin": row.origin,
         "variantId": row.variant_id,
-        "appliedAt": clock.wire(row.applied_at),
+        "appliedAt": clock.iso(row.applied_at),
         "versionId": current_version.version_id(row.version_seq),
         "previousVersionId": current_version.version_id(row.previous_version_seq),
         "regressionTest": orjson.loads(row.regression) if row.regression else None,
         "production": _production(connection, row),
         "verification": row.verification,
-        "rolledBackAt": clock.wire(row.rolled_back_at),
+        "rolledBackAt": clock.iso(row.rolled_back_at),
         "reason": row.reason,
     }
 

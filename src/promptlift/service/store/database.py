@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
+# What to do when SQLite cannot open a file, by the primary code of its error.
+_PRIMARY_CODE = 0xFF
+_REMEDIES = (
+    (
+        {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT},
+        "The file is damaged: move it away, or choose another data folder",
+    ),
+    (
+        {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR},
+        "The disk is full: free some space, or choose another data folder",
+    ),
+    (
+        {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM},
+        "Correct the permissions of the file and its folder, or choose another data folder",
+    ),
+)
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
@@ -124,10 +140,15 @@ class Database:
             with self.write() as connection:
                 schema.create_or_upgrade(connection)
         except (DBAPIError, sqlite3.Error) as error:
-            reason = getattr(error, "orig", None) or error
-            raise ServiceStartError(
-                f"The database {make_url(self.url).render_as_string(hide_password=True)} cannot be opened: {reason}"
-            ) from error
+            raise self.cannot_open(error) from error
+
+    def cannot_open(self, error: Exception) -> ServiceStartError:
+        """Return the error that ends a start, with what to do about it."""
+        reason = getattr(error, "orig", None) or error
+        code = getattr(reason, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        remedy = next((f". {advice}" for codes, advice in _REMEDIES if code in codes), "")
+        shown = make_url(self.url).render_as_string(hide_password=True)
+        return ServiceStartError(f"The database {shown} cannot be opened: {reason}{remedy}")
 
     def _is_up_to_date(self) -> bool:
         try:

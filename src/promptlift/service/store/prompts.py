@@ -115,8 +115,8 @@ def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], 
     return (prompt_versions.c.account_id == account_id, prompt_versions.c.prompt_id == prompt_id)
 
 
-def live_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
-    """Return the version whose text is live: every change of the text adds one, so it is the newest."""
+def current_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
+    """Return the current version: every change of the text adds one, so it is the newest."""
     return connection.execute(
         select(prompt_versions)
         .where(*_versions_of(account_id, prompt_id))
