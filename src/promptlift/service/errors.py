@@ -1,4 +1,4 @@
-"""How the service says no: one exception, one body, every code with its status."""
+"""Errors that the API answers with: one exception, one body, every code with its status."""
 
 from __future__ import annotations
 

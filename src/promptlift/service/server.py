@@ -39,7 +39,7 @@ SWITCH_SECONDS = 0.001
 
 @dataclass(frozen=True)
 class Ready:
-    """What is known when the service can be used.
+    """The address of a service that is ready, and its first key.
 
     Attributes
     ----------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions import versions
+from promptlift.service.actions.prompts import find
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
@@ -66,9 +68,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         row = action_log.find(connection, caller.account_id, action_id)
         if row is None:
             raise not_found("Action")
-        prompt = prompts.find(connection, caller.account_id, row.prompt_id, lock=True)
-        if prompt is None:
-            raise not_found("Prompt")
+        prompt = find(connection, caller, SCHEMES["prompt"], row.prompt_id, lock=True)
         # Read again: somebody may have undone it while this waited for the prompt.
         row = action_log.find(connection, caller.account_id, action_id)
         if row is None:

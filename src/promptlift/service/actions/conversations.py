@@ -1,4 +1,4 @@
-"""Reading conversations and their insights."""
+"""Reading conversations and their insights, and asking for insights again."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
+from promptlift.service.actions.prompts import find
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import conversation_updates, conversations, prompts
+from promptlift.service.store import conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.naming import Scheme
     from promptlift.schema.queries import ConversationsQuery
+    from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -90,8 +92,7 @@ def lookup(
         ``NOT_FOUND`` for the prompt.
     """
     with database.read() as connection:
-        if prompts.find(connection, caller.account_id, prompt_id) is None:
-            raise not_found(scheme.noun)
+        find(connection, caller, scheme, prompt_id)
         rows = conversation_updates.lookup(
             connection,
             caller.account_id,
@@ -110,6 +111,19 @@ def lookup(
             for row in rows
         ]
     }
+
+
+def ask_again(
+    context: AppContext, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
+) -> int:
+    """Queue conversations to be judged again in the background, and return how many."""
+    with context.database.write() as connection:
+        count = judging.ask_again(
+            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
+        )
+    if count:
+        context.jobs.look()
+    return count
 
 
 def wire(

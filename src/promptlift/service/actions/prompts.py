@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.schema import limits
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import invalid, not_found, quota
@@ -79,7 +80,14 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
-        row = prompts.find(connection, caller.account_id, prompt_id)
+        return find(connection, caller, scheme, prompt_id)
+
+
+def find(
+    connection: Connection, caller: Caller, scheme: Scheme, prompt_id: str, *, lock: bool = False
+) -> AnyRow:
+    """Read the row of a prompt as `get` does, inside a transaction; ``lock`` is that of the store."""
+    row = prompts.find(connection, caller.account_id, prompt_id, lock=lock)
     if row is None:
         raise not_found(scheme.noun)
     return row
@@ -114,10 +122,7 @@ def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
             "updated_at": now,
         }
         prompts.add(connection, values, live_from=_instant(body.live_from))
-        row = prompts.find(connection, caller.account_id, prompt_id)
-    if row is None:
-        raise not_found("Prompt")
-    return row
+        return find(connection, caller, SCHEMES["prompt"], prompt_id)
 
 
 def update(
@@ -146,9 +151,7 @@ def update(
         now = clock.now()
         if "status" in changes:
             accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
-        before = prompts.find(connection, caller.account_id, prompt_id, lock=True)
-        if before is None:
-            raise not_found(scheme.noun)
+        before = find(connection, caller, scheme, prompt_id, lock=True)
         if before.status == "archived" and changes.get("status", "archived") != "archived":
             _check_quota(
                 connection, caller, now
@@ -158,8 +161,8 @@ def update(
         if changed and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
-        after = prompts.find(connection, caller.account_id, prompt_id)
-        if after is not None and changed:
+        after = find(connection, caller, scheme, prompt_id)
+        if changed:
             payload = {
                 "promptId": prompt_id,
                 "promptName": after.name,
@@ -170,8 +173,6 @@ def update(
             events.write(
                 connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
             )
-    if after is None:
-        raise not_found(scheme.noun)
     return after
 
 
@@ -201,8 +202,7 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
     """Delete a prompt. Its conversations stay readable."""
     # unspecified: what becomes of the conversations of a deleted prompt.
     with database.write() as connection:
-        if prompts.find(connection, caller.account_id, prompt_id) is None:
-            raise not_found(scheme.noun)
+        find(connection, caller, scheme, prompt_id)
         now = clock.now()
         accounts.lock(connection, caller.account_id)
         requests.stop_all_of(connection, caller.account_id, prompt_id, now=now)

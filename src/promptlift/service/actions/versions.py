@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
+from promptlift.service.actions.prompts import find
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import ApiException, not_found
+from promptlift.service.errors import ApiException
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def page(
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
-        if prompts.find(connection, caller.account_id, prompt_id) is None:
-            raise not_found(scheme.noun)
+        find(connection, caller, scheme, prompt_id)
         rows, total = prompts.versions(connection, caller.account_id, prompt_id, limit=limit, offset=offset)
     return {
         "data": [_wire(row, number=total - offset - at, total=total) for at, row in enumerate(rows)],
@@ -81,9 +81,7 @@ def restore(
     """
     seq = current_version.version_seq(version_id)
     with database.write() as connection:
-        prompt = prompts.find(connection, caller.account_id, prompt_id, lock=True)
-        if prompt is None:
-            raise not_found(scheme.noun)
+        prompt = find(connection, caller, scheme, prompt_id, lock=True)
         wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
         if wanted is None:
             raise ApiException(

@@ -28,7 +28,7 @@ class LeaseLost(PromptliftError):
 
 
 class Cancellable(Protocol):
-    """What a run works with, and what ends when the run is taken away."""
+    """The tasks of a run, which end when the run is taken away."""
 
     def cancel(self) -> None:
         """End all of it, from any thread."""

@@ -285,11 +285,11 @@ def supersede(
     but
         The deployment that goes live now.
     """
-    for row in deployments.testing(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "testing"):
         if row.id != but:
             why = f"{reason} while the regression test compared the winner with the text before"
             deployments.change(connection, row, now=now, state="rejected", reason=why)
-    for row in deployments.live(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
@@ -309,7 +309,7 @@ def supersede(
 
 def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
     """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
-    for row in deployments.open_of_prompt(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, *deployments.WAITING, "live"):
         state = "superseded" if row.state == "live" else "rejected"
         deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
 

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from promptlift.schema import endpoints, limits
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
-from promptlift.service.actions import conversation_content, conversations, insights
+from promptlift.service.actions import conversation_content, conversations
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
 from promptlift.service.errors import invalid
@@ -55,14 +55,8 @@ class _Conversations:
                 caller=request.caller,
                 scheme=SCHEMES["agent" if link == "agentId" else "prompt"],
                 prompt_id=prompt_id,
-                content=body.content,
+                body=body,
                 shape=shape,
-                # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
-                status=body.status or "completed",
-                llm_model=body.llm_model,
-                company_name=body.company_name,
-                idempotency_key=body.idempotency_key,
-                source_id=body.source_id,
             )
         )
         content = {
@@ -108,7 +102,7 @@ class _Conversations:
 
     def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         row = conversations.get(self._database, request.caller, request.id)
-        count = insights.ask_again(self._context, row.account_id, conversation_id=row.id)
+        count = conversations.ask_again(self._context, row.account_id, conversation_id=row.id)
         return {"success": True, "message": "The conversation will be judged again", "queued": count}
 
 

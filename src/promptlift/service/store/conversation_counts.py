@@ -123,7 +123,7 @@ def issues_of(document: str) -> dict[str, str]:
 
 
 class _Changes:
-    """What is to be added to the counts: by block, and by minute and whatever else a table counts by."""
+    """Changes of the counts: by block, and by minute and whatever else a table counts by."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Any, ...], list[int]] = {}

@@ -90,7 +90,7 @@ def page(
 
 @cache
 def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
-    """How many conversations of a list each block of sequence numbers has, the newest first."""
+    """Count the conversations of a list in each block of sequence numbers, the newest block first."""
     names = [
         name
         for (of_status, with_insights), name in conversation_counts.BLOCK_COLUMNS.items()
