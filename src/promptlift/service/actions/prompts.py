@@ -9,7 +9,7 @@ import orjson
 from promptlift.schema import limits
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
-from promptlift.service.deployments import transitions
+from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import requests
@@ -153,9 +153,8 @@ def update(
             accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
         before = find(connection, caller, scheme, prompt_id, lock=True)
         if before.status == "archived" and changes.get("status", "archived") != "archived":
-            _check_quota(
-                connection, caller, now
-            )  # an archived prompt does not count, so it must fit in again
+            # An archived prompt does not count, so it must fit in again.
+            _check_quota(connection, caller, now)
         text = changes.get("content")
         changed = text is not None and (text != before.content or not before.content_known)
         if changed and text is not None:
@@ -163,16 +162,7 @@ def update(
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = find(connection, caller, scheme, prompt_id)
         if changed:
-            payload = {
-                "promptId": prompt_id,
-                "promptName": after.name,
-                # unspecified: values of updateType. "manual" is an edit by a person or program over the API.
-                "updateType": "manual",
-                "appliedAt": clock.iso(now),
-            }
-            events.write(
-                connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
-            )
+            current_version.record_update(connection, after, "manual", now=now)
     return after
 
 

@@ -229,6 +229,13 @@ insights = Table(
 # Counts of conversations, kept by conversation_counts in the transaction that moves them. They are derived from the
 # rows above, so nothing refers to them, and they refer to nothing: a foreign key would be checked for every count.
 
+# The column of a block that counts a status, without and with insights.
+BLOCK_COLUMNS = {
+    (status, has_insights): f"{status}_with_insights" if has_insights else status
+    for status in ("completed", "abandoned", "in_progress")
+    for has_insights in (False, True)
+}
+
 # Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
 # prompt_id count all prompts of the account.
 conversation_blocks = Table(
@@ -237,11 +244,7 @@ conversation_blocks = Table(
     Column("account_id", _ID, nullable=False),
     Column("prompt_id", _ID, nullable=False),
     Column("block", BigInteger, nullable=False),
-    *(
-        Column(name, Integer, nullable=False)
-        for status in ("completed", "abandoned", "in_progress")
-        for name in (status, f"{status}_with_insights")
-    ),
+    *(Column(name, Integer, nullable=False) for name in BLOCK_COLUMNS.values()),
     PrimaryKeyConstraint("account_id", "prompt_id", "block"),
     sqlite_with_rowid=False,
 )
