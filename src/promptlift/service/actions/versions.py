@@ -64,19 +64,19 @@ def restore(
 ) -> dict[str, Any]:
     """Restore the text of a former version, byte for byte, as a new version.
 
-    A text that is live already stays as it is, without a new version.
+    A text that is current already stays as it is, without a new version.
 
     Parameters
     ----------
     if_version_id
-        Only while this version is live.
+        Only while this is the current version.
     note
         Kept with the action.
 
     Raises
     ------
     ApiException
-        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when another version is live than
+        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when the current version is another than
         ``if_version_id``.
     """
     seq = current_version.version_seq(version_id)

@@ -53,14 +53,14 @@ def _reference(table: str) -> Column[Any]:
     return Column(f"{table.removesuffix('s')}_id", _ID, ForeignKey(f"{table}.id"), nullable=False)
 
 
-def _counts(*names: str) -> list[Column[Any]]:
+def _integers(*names: str) -> list[Column[Any]]:
     return [Column(name, BigInteger, nullable=False) for name in names]
 
 
 def _span_of_prompt() -> list[Column[Any]]:
     """Return what conversations are counted by: their prompt, the length of a span of time, and when it begins."""
     names = ("account_id", "prompt_id")
-    return [*(Column(name, _ID, nullable=False) for name in names), *_counts("span", "start")]
+    return [*(Column(name, _ID, nullable=False) for name in names), *_integers("span", "start")]
 
 
 def _only(condition: str) -> dict[str, Any]:
@@ -111,8 +111,7 @@ prompts = Table(
     Column("max_tokens", Integer),
     Column("objective", Text),
     Column("status", String(20), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *_integers("created_at", "updated_at"),
     Column("deleted_at", BigInteger),
     Index("ix_prompts_account_id_seq", "account_id", "seq"),
 )
@@ -146,9 +145,7 @@ conversations = Table(
     Column("source_id", Text),
     # SHA-256 of the content; only where there is a source id, by which its changes are recognised.
     Column("content_hash", String(64)),
-    Column("created_at", BigInteger, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("ended_at", BigInteger, nullable=False),
+    *_integers("created_at", "started_at", "ended_at"),
     Column("message_count", Integer, nullable=False),
     Column("user_turns", Integer, nullable=False),
     Column("response_seconds", Float),
@@ -254,13 +251,13 @@ conversation_sums = Table(
     "conversation_sums",
     metadata,
     *_span_of_prompt(),
-    *_counts("total", "completed", "abandoned", "messages", "responses"),
+    *_integers("total", "completed", "abandoned", "messages", "responses"),
     # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
-    *_counts("response_seconds", "response_fractions"),
+    *_integers("response_seconds", "response_fractions"),
     # Ended and with insights, and those of them with a completed task.
-    *_counts("judged", "task_completed"),
+    *_integers("judged", "task_completed"),
     # With insights, ended or not. The sum of the scores is in units of FRACTION.
-    *_counts("positive", "neutral", "negative", "sentiment_fractions"),
+    *_integers("positive", "neutral", "negative", "sentiment_fractions"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
     sqlite_with_rowid=False,
 )
@@ -271,7 +268,7 @@ conversation_turns = Table(
     metadata,
     *_span_of_prompt(),
     Column("user_turns", Integer, nullable=False),
-    *_counts("judged", "failed"),
+    *_integers("judged", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "user_turns"),
     sqlite_with_rowid=False,
 )
@@ -284,7 +281,7 @@ conversation_issues = Table(
     *_span_of_prompt(),
     Column("issue", String(32), nullable=False),
     Column("title", LargeBinary, nullable=False),
-    *_counts("high", "medium", "low", "failed"),
+    *_integers("high", "medium", "low", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue"),
     sqlite_with_rowid=False,
 )
@@ -341,8 +338,7 @@ optimizations = Table(
     Column("results", Text),
     Column("failure", Text),
     Column("stop_reason", Text),
-    Column("model_calls", BigInteger, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
+    *_integers("model_calls", "tokens"),
     # The worker that runs it.
     Column("worker", String(100)),
     Column("created_at", BigInteger, nullable=False),
@@ -440,8 +436,7 @@ deployments = Table(
     Column("reason", Text),
     # The worker that runs its regression test.
     Column("worker", String(100)),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *_integers("created_at", "updated_at"),
     Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
     Index("ix_deployments_prompt_id_seq", "prompt_id", "seq"),
     Index("ix_deployments_state", "state"),
