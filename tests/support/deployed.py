@@ -200,7 +200,7 @@ class World:
             told = {
                 "id": row.id,
                 "type": row.type,
-                "timestamp": clock.wire(row.created_at),
+                "timestamp": clock.iso(row.created_at),
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra

@@ -242,9 +242,9 @@ APPLIES = [
         {"variantId": VARIANT_ID, "ifVersionId": "ver_0"},
         409,
         STATE,
-        "The text was changed by somebody else in the meantime; look at the live one and ask again",
+        "The text was changed by somebody else in the meantime; read the current version and try again",
         {
-            "ifVersionId": "is not the live version",
+            "ifVersionId": "is not the current version",
             "liveVersionId": re.compile(r"ver_\d+"),
             "liveOrigin": "created",
             "liveSince": re.compile(r"\d{4}-.+Z"),

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_log import ConversationLog, Entry
@@ -44,17 +45,8 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
     log = ConversationLog(Watched(), jobs)
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
-    entry = Entry(
-        caller,
-        SCHEMES["prompt"],
-        "prm_1",
-        text,
-        conversation_content.accept(text),
-        "completed",
-        None,
-        None,
-        "k1",
-    )
+    body = ConversationCreate(prompt_id="prm_1", content=text, idempotency_key="k1")
+    entry = Entry(caller, SCHEMES["prompt"], "prm_1", body, conversation_content.accept(text))
 
     async def run():
         logged = await log.log(entry)

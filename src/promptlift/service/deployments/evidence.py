@@ -97,7 +97,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
         for start, end, nearest in sides
     )
     return {
-        "since": clock.wire(deployment.applied_at),
+        "since": clock.iso(deployment.applied_at),
         "conversations": after,
         "completedRate": 100.0 * done_after / after if after else None,
         "conversationsBefore": before,
