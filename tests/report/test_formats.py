@@ -225,11 +225,13 @@ except PromptliftError as error:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_names_it_before_anything_is_read(tmp_path):
     said = without(tmp_path, "raise ImportError('no module')")
     assert said == "MissingExtra A report as PDF needs the extra 'pdf': pip install \"promptlift[pdf]\"\n"
 
 
+@pytest.mark.slow
 def test_without_pango_the_error_says_what_to_install(tmp_path):
     said = without(
         tmp_path, "print('advice of its own')\nraise OSError('cannot load library libpango-1.0-0')"

@@ -24,6 +24,8 @@ from support.report_numbers import (
 )
 from support.report_page import clock, conversations
 
+pytestmark = pytest.mark.slow  # every test needs reports in every format, the PDF among them
+
 TITLES = {
     "completion": "Task completion by",
     "issues": "Issues",
@@ -70,7 +72,6 @@ def pdf_can_be_written():
     return True
 
 
-@pytest.mark.slow
 def test_the_exact_numbers_are_those_of_analysis(written):
     table, ids, paths = written
     table = table.assign(prompt=table["prompt_id"])
@@ -111,7 +112,6 @@ def test_the_exact_numbers_are_those_of_analysis(written):
         ]
 
 
-@pytest.mark.slow
 def test_a_workbook_has_the_exact_numbers(written):
     _, _, paths = written
     found = sheets(paths["xlsx"])

@@ -27,6 +27,8 @@ import os
 from promptlift.service.insights.lexicon.process import serve
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 
+pytestmark = pytest.mark.slow  # every test starts a process
+
 
 class Fragile(LexiconJudge):
     def judge(self, transcript, **kwargs):
