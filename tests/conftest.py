@@ -40,6 +40,12 @@ _SLOW_FIXTURES = {
 _SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the slow folders when slow tests are left out."""
+    left_out = config.getoption("markexpr") == "not slow"
+    return True if left_out and collection_path.name in _SLOW_FOLDERS else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what starts a process, a browser or PostgreSQL; what else takes over a second says so itself."""
     for item in items:

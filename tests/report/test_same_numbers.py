@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis, report
-from promptlift.errors import ConfigError
-from promptlift.report.renderers import pdf
 from support.report_numbers import (
     FORMATS,
     NOT_PRINTED,
@@ -18,6 +16,7 @@ from support.report_numbers import (
     html_tables,
     markdown_tables,
     numbers_in,
+    pdf_can_be_written,
     pdf_text,
     sheets,
     squeezed,
@@ -62,14 +61,6 @@ def written(request, tmp_path_factory):
             table, ids if len(ids) > 1 else "p1", folder / f"r.{ending}", clock=clock
         )
     return table, ids, paths
-
-
-def pdf_can_be_written():
-    try:
-        pdf.check()
-    except ConfigError:
-        return False
-    return True
 
 
 def test_the_exact_numbers_are_those_of_analysis(written):
