@@ -122,6 +122,7 @@ def test_another_process_takes_over_from_one_that_died(tmp_path, postgres_url):
         ]
         callers = [Caller(service) for service in services]
         try:
+            callers[0].settings(maxIterations=4, personaCount=3, scenariosPerSimulation=2, maxTurns=1)
             ids = [callers[at % 2].start(callers[0].prompt(), **BODY)["id"] for at in range(4)]
             wait_until(
                 lambda: all(
