@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.drawn import words
 from support.sentences import PLOTS
 
 
@@ -44,11 +45,6 @@ def points(ax):
 
 def whiskers(ax):
     return [c for c in ax.collections if isinstance(c, LineCollection)]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 @pytest.mark.parametrize("value", ["difference", "lift"])

@@ -24,7 +24,8 @@ from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import simulations
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
-from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World, migrated
+from support.databases import migrated
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World
 from support.service_process import wait_until
 from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 

@@ -23,7 +23,7 @@ from promptlift.service.context import AppContext
 from promptlift.service.errors import not_found
 from promptlift.service.settings import API_PATH, ServiceSettings
 from promptlift.service.store import accounts
-from support.deployed import migrated
+from support.databases import migrated
 from support.service_process import wait_until
 
 

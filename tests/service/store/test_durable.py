@@ -22,7 +22,7 @@ def synchronous(connection):
     return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_durable_transaction_is_synced_and_another_is_not(database):
     with database.write(durable=True) as connection:
         assert synchronous(connection) == FULL

@@ -192,6 +192,7 @@ def test_tables_of_another_program_are_left_alone(database_url):
     opened.close()
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
     code = (
         "import sys; from promptlift.service.store.database import Database; Database(sys.argv[1]).migrate()"
