@@ -22,8 +22,10 @@ from promptlift.frames.layouts import (
     describe_columns,
 )
 from promptlift.frames.optimizations import (
+    actions_table,
     optimizations_table,
     personas_table,
+    review_table,
     simulations_table,
     versions_table,
 )
@@ -55,6 +57,7 @@ __all__ = [
     "VERSIONS",
     "WEBHOOKS",
     "Parts",
+    "actions_table",
     "analyser_of",
     "conversations_table",
     "deliveries_table",
@@ -68,6 +71,7 @@ __all__ = [
     "personas_table",
     "prompts_table",
     "records_from",
+    "review_table",
     "simulations_table",
     "usage_table",
     "variants_table",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.api.group import Group
-from promptlift.client.transport import query
+from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
-from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from promptlift.schema.events import EventRecord
     from promptlift.schema.pages import Done, Page
+    from promptlift.schema.webhooks import Delivery, Webhook, WebhookTest
 
 
 class Webhooks(Group):
@@ -26,10 +24,8 @@ class Webhooks(Group):
 
     def create(self, *, url: str, events: Sequence[str], description: str | None = None) -> Webhook:
         """Subscribe an HTTPS address to event kinds. The secret is in this answer only: keep it."""
-        values: dict[str, Any] = {"url": url, "events": [*events]}
-        if description is not None:
-            values["description"] = description
-        return self._send(endpoints.WEBHOOKS_CREATE, body=self._body(WebhookCreate, values))
+        fields = given(url=url, events=[*events], description=description)
+        return self._send(endpoints.WEBHOOKS_CREATE, **fields)
 
     def delete(self, webhook_id: str) -> Done:
         """Delete a webhook. What was not delivered to it never will be."""
@@ -50,8 +46,7 @@ class Webhooks(Group):
         self, webhook_id: str, *, limit: int | None = None, offset: int | None = None
     ) -> Page[Delivery]:
         """Return one page of the deliveries to a webhook, newest first. The embedded service offers it."""
-        params = query(limit=limit, offset=offset)
-        return self._send(endpoints.WEBHOOKS_DELIVERIES, webhook_id, params=params)
+        return self._send(endpoints.WEBHOOKS_DELIVERIES, webhook_id, limit=limit, offset=offset)
 
 
 class Events(Group):
@@ -61,4 +56,4 @@ class Events(Group):
         self, *, kind: str | None = None, limit: int | None = None, offset: int | None = None
     ) -> Page[EventRecord]:
         """Return one page of events, newest first."""
-        return self._send(endpoints.EVENTS_LIST, params=query(type=kind, limit=limit, offset=offset))
+        return self._send(endpoints.EVENTS_LIST, type=kind, limit=limit, offset=offset)

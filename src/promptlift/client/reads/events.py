@@ -88,10 +88,10 @@ class NewEvents:
 
 
 def _page(transport: Transport, kind: str | None, offset: int, task: Task) -> ListPage:
-    params = {"limit": str(_PAGE_ROWS), "offset": str(offset), **({} if kind is None else {"type": kind})}
-    call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=params)
+    query = {"type": kind, "limit": _PAGE_ROWS, "offset": offset}
+    call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=query)
     try:
         data: Any = transport.send(call, task).data
     except NotFound as error:
         raise not_offered(error, endpoints.EVENTS_LIST.name) from None
-    return list_page(data, call.label, params)
+    return list_page(data, call)

@@ -1,4 +1,4 @@
-"""The outbox: events are written in the transaction of the change that they tell of."""
+"""The outbox: events are written in the transaction of the change that they record."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def envelope(row: AnyRow) -> dict[str, Any]:
     return {
         "id": getattr(row, "event_id", None) or row.id,
         "type": row.type,
-        "timestamp": clock.wire(row.created_at),
+        "timestamp": clock.iso(row.created_at),
         "data": orjson.loads(row.data),
     }

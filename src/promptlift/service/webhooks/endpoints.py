@@ -156,7 +156,7 @@ class Webhooks:
         envelope = {
             "id": new_id("evt"),
             "type": kind,
-            "timestamp": clock.wire(clock.now()),
+            "timestamp": clock.iso(clock.now()),
             "data": SAMPLES[kind],
             "test": True,
         }
@@ -208,7 +208,7 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "events": webhooks.subscribed_kinds(row),
         "description": row.description,
         "status": row.status,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -220,10 +220,10 @@ def _delivery(row: AnyRow, *, is_paused: bool) -> dict[str, Any]:
         "eventType": row.type,
         "status": row.status,
         "attempts": row.attempts,
-        "nextAttemptAt": clock.wire(row.due_at) if is_due else None,
-        "attemptedAt": clock.wire(row.attempted_at),
+        "nextAttemptAt": clock.iso(row.due_at) if is_due else None,
+        "attemptedAt": clock.iso(row.attempted_at),
         "statusCode": row.status_code,
         "problem": row.problem,
-        "deliveredAt": clock.wire(row.delivered_at),
-        "createdAt": clock.wire(row.created_at),
+        "deliveredAt": clock.iso(row.delivered_at),
+        "createdAt": clock.iso(row.created_at),
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 
@@ -66,11 +66,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_events_account_id_seq", "events", ["account_id", "seq"])
     op.drop_index("ix_events_account_id", "events")
-
-
-def downgrade() -> None:
-    """Bring the tables back to the version before."""
-    op.create_index("ix_events_account_id", "events", ["account_id"])
-    op.drop_index("ix_events_account_id_seq", "events")
-    op.drop_table("deliveries")
-    op.drop_table("webhooks")
