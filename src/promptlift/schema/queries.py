@@ -225,5 +225,5 @@ class EventsQuery(PageQuery):
 
     limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
     """Items of a page"""
-    type: EventKind | None = None
+    kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""

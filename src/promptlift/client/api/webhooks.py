@@ -56,4 +56,4 @@ class Events(Group):
         self, *, kind: str | None = None, limit: int | None = None, offset: int | None = None
     ) -> Page[EventRecord]:
         """Return one page of events, newest first."""
-        return self._send(endpoints.EVENTS_LIST, type=kind, limit=limit, offset=offset)
+        return self._send(endpoints.EVENTS_LIST, kind=kind, limit=limit, offset=offset)

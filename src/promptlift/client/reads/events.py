@@ -88,7 +88,7 @@ class NewEvents:
 
 
 def _page(transport: Transport, kind: str | None, offset: int, task: Task) -> ListPage:
-    query = {"type": kind, "limit": _PAGE_ROWS, "offset": offset}
+    query = {"kind": kind, "limit": _PAGE_ROWS, "offset": offset}
     call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=query)
     try:
         data: Any = transport.send(call, task).data

@@ -65,5 +65,5 @@ class _Webhooks:
     def events(self, request: ApiRequest[None, EventsQuery]) -> dict[str, Any]:
         query = request.query
         return events.page(
-            self._database, request.caller, kind=query.type, limit=query.limit, offset=query.offset
+            self._database, request.caller, kind=query.kind, limit=query.limit, offset=query.offset
         )
