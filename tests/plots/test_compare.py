@@ -157,3 +157,12 @@ def test_axes_colours_and_bad_values():
         plots.compare(runs(), by="run", value="points")
     with pytest.raises(ValueError, match="by must be"):
         plots.compare(runs())
+
+
+def test_negative_differences_have_a_minus_on_the_axis():
+    ax = plots.compare(runs(), by="run", pair="task", control="a")
+    ax.figure.canvas.draw()
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert any(label.startswith("−") for label in ticks)
+    assert not any("-" in label for label in ticks)
+    plt.close(ax.figure)

@@ -344,3 +344,14 @@ def test_traces_of_several_optimizations_have_a_legend():
     ax = plots.variant_confidence(frame)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["o1 (passes = 2)", "o2 (passes = 3)"]
     assert ax.get_xlim()[1] >= 3
+
+
+def test_a_minus_is_written_alike_on_the_axis_and_in_the_numbers():
+    ax = plots.variant_lift(FULL)
+    ax.figure.canvas.draw()
+    numbers = [text.get_text() for text in ax.figure.findobj(Text) if "pairs" in text.get_text()]
+    assert any("−27.0 % (−52.0 to +8.0)" in text for text in numbers)
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert any(label.startswith("−") for label in ticks)
+    assert not any("-" in text for text in [*ticks, *numbers])
+    plt.close(ax.figure)

@@ -40,7 +40,7 @@ class FileReviewStore:
     client
         Client of the service.
     path
-        The file; ``None`` is ``promptlift-review.json`` in the working directory of the time.
+        The file; ``None`` is ``promptlift-review.json`` in the current working directory.
     """
 
     kept = "file"

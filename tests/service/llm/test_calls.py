@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from promptlift.service.llm import (
     LlmUnavailable,
 )
 from promptlift.service.llm.calls import Budget, Calls
-from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.llm.retry import Circuit, RetryPolicy
 from service.llm.test_client import ASK, Fruit
 from support.service_process import wait_until
@@ -25,29 +23,6 @@ from support.stub_endpoint import Say, completion
 
 QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
 LIMIT = 2.0
-
-
-class Fixed:
-    """A model that knows no jobs."""
-
-    def __init__(self, fail: LlmError | None = None) -> None:
-        self.fail = fail
-        self.most = 0
-        self._now = 0
-        self._lock = threading.Lock()
-        self.open = threading.Event()
-        self.open.set()
-
-    def chat(self, *_: Any, **__: Any) -> ChatAnswer[Any]:
-        with self._lock:
-            self._now += 1
-            self.most = max(self.most, self._now)
-        self.open.wait(20)
-        with self._lock:
-            self._now -= 1
-        if self.fail is not None:
-            raise self.fail
-        return ChatAnswer("fixed", None, 2, 3, "m")
 
 
 def test_calls_and_tokens_are_counted_with_retries_and_second_asks(talk):
@@ -71,10 +46,6 @@ def test_tokens_of_a_call_that_fails_are_counted(talk):
     with pytest.raises(LlmBadAnswer):
         calls.chat(ASK, purpose="judge", schema=Fruit)
     assert (calls.calls, calls.tokens) == (2, 10)
-    calls = Calls(Fixed(LlmBadAnswer("x", tokens=7)), Budget(1))
-    with pytest.raises(LlmBadAnswer):
-        calls.chat(ASK, purpose="judge")
-    assert (calls.calls, calls.tokens) == (1, 7)
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_as_often_as_the_policy_says(talk):
@@ -94,9 +65,7 @@ def test_the_view_of_one_job_counts_nothing_of_another(talk):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("over_network", [True, False])
-def test_no_more_requests_than_the_budget_are_under_way(talk, over_network):
-    model: Any = Fixed()
+def test_no_more_requests_than_the_budget_are_under_way(talk):
     seen = {"now": 0, "most": 0}
     lock = threading.Lock()
 
@@ -109,14 +78,13 @@ def test_no_more_requests_than_the_budget_are_under_way(talk, over_network):
             seen["now"] -= 1
         return completion("x")
 
-    if over_network:
-        _, model = talk(answer)
+    _, model = talk(answer)
     budget = Budget(3)
     jobs = [Calls(model, budget) for _ in range(4)]
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda n: jobs[n % 4].chat(ASK, purpose="agent"), range(80)))
     assert sum(calls.calls for calls in jobs) == 80
-    assert (seen["most"] if over_network else model.most) <= 3
+    assert seen["most"] <= 3
     assert budget.ask(object()).done()  # every place came back
 
 
@@ -143,15 +111,14 @@ def test_a_pause_between_two_tries_holds_no_place(talk):
 
 def test_later_calls_raise_at_once(talk):
     _, client = talk([completion("x")])
-    for model in (client, Fixed()):
-        calls = Calls(model, Budget(1))
-        calls.cancel()
-        calls.cancel()
-        with pytest.raises(Cancelled):
-            calls.chat(ASK, purpose="agent")
-        assert calls.calls == 0
-        assert calls.cancelled
-        assert "cancelled" in repr(calls)
+    calls = Calls(client, Budget(1))
+    calls.cancel()
+    calls.cancel()
+    with pytest.raises(Cancelled):
+        calls.chat(ASK, purpose="agent")
+    assert calls.calls == 0
+    assert calls.cancelled
+    assert "cancelled" in repr(calls)
 
 
 def test_a_dead_endpoint_is_noticed_and_says_why(talk):
@@ -214,11 +181,10 @@ def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
 
 def test_an_unknown_purpose_is_refused_before_any_request(talk):
     _, client = talk([completion("x")])
-    for model in (client, Fixed()):
-        calls = Calls(model, Budget(1))
-        with pytest.raises(ValueError, match="purpose must be one of"):
-            calls.chat(ASK, purpose="fun")  # type: ignore[call-overload]
-        assert calls.calls == 0
+    calls = Calls(client, Budget(1))
+    with pytest.raises(ValueError, match="purpose must be one of"):
+        calls.chat(ASK, purpose="fun")  # type: ignore[call-overload]
+    assert calls.calls == 0
 
 
 def test_a_job_brings_its_own_policy(talk):

@@ -1,4 +1,4 @@
-"""What is known in production of a text that went live: conversations before and after, and what events say of them."""
+"""The production evidence for a deployed text: conversations before and after it, and the events about them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SILENCE_SECONDS: Final = 10.0
 
 
 class Probe(Protocol):
-    """What the watch asks of the endpoint."""
+    """The side of the endpoint that the watch uses."""
 
     def reachable(self) -> bool:
         """Whether the endpoint answers at all; takes a few seconds at most."""

@@ -22,6 +22,7 @@ from promptlift.service.background.kind import Kind
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.insights.judge_watch import JudgeWatch
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
 
 if TYPE_CHECKING:
@@ -56,11 +57,6 @@ JUDGE_TRIES = 3
 
 # While conversations come in, some are claimed and kept once in this time: logging goes first.
 GIVE_WAY_SECONDS = 0.25
-
-
-def _said(error: Exception) -> str:
-    """Return the text of an error that may quote a model: no database keeps a NUL character."""
-    return str(error).replace("\x00", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +282,15 @@ class InsightJobs(Kind):
         after = clock.now() + pause
         with self._database.write() as connection:
             judging.put_back(
-                connection, self._worker, [row.id], after=after, problem=_said(error), counts=alone
+                connection,
+                self._worker,
+                [row.id],
+                after=after,
+                problem=storable_text(str(error)),
+                counts=alone,
             )
             self._count_tokens(connection, row, error.tokens)
-        self._model.unanswered(row.id, _said(error), retry_after=error.retry_after)
+        self._model.unanswered(row.id, storable_text(str(error)), retry_after=error.retry_after)
 
     def _make_trial(self, conversation_id: str | None) -> None:
         self._go_on_with([] if conversation_id is None else [conversation_id])
@@ -305,9 +306,11 @@ class InsightJobs(Kind):
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
                 after = clock.now() + FIRST_PAUSE
-                judging.put_back(connection, self._worker, [row.id], after=after, problem=_said(error))
+                judging.put_back(
+                    connection, self._worker, [row.id], after=after, problem=storable_text(str(error))
+                )
             else:
-                judging.give_up(connection, self._worker, row.id, problem=_said(error))
+                judging.give_up(connection, self._worker, row.id, problem=storable_text(str(error)))
             self._count_tokens(connection, row, getattr(error, "tokens", 0))
 
     @staticmethod

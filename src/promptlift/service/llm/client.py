@@ -234,7 +234,7 @@ class ChatClient:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What one ``chat`` asks beside its messages."""
+    """The options of one ``chat``."""
 
     purpose: Purpose
     model: str | None = None

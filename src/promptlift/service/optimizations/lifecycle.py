@@ -9,6 +9,7 @@ import orjson
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.optimizations.results import results_of, variants_of
 from promptlift.service.store import accounts, events, optimizations
 from promptlift.stats import Experiment
@@ -120,7 +121,7 @@ def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
         row.id,
         {
             "status": "failed",
-            "failure": reason.replace("\x00", ""),
+            "failure": storable_text(reason),
             "completed_at": now,
             "worker": None,
             **_ended(connection, row, failure=reason),
