@@ -298,9 +298,9 @@ def test_old_requests_are_aborted_and_made_again(endpoint):
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(client.chat, say("a"), purpose="agent")
         assert asked.acquire(timeout=10)
-        client.cut_older_than(time.monotonic() - 1000)
+        client.abort_older_than(time.monotonic() - 1000)
         assert not wait([waiting], 0.1).done
-        client.cut_older_than(time.monotonic())
+        client.abort_older_than(time.monotonic())
         assert waiting.result(LIMIT).text == "ok"
     assert gone.wait(LIMIT)
     assert raw.connections == 2

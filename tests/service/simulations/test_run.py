@@ -14,7 +14,8 @@ from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConvers
 from promptlift.service.simulations.scenarios import Scenario
 from promptlift.service.simulations.tasks import PersonaMessage
 from promptlift.service.store import optimizations, simulations
-from support.deployed import World, migrated
+from support.databases import migrated
+from support.deployed import World
 
 
 class Counting(Run):
