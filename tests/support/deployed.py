@@ -14,7 +14,7 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversations, optimizations, prompts
+from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events, insights
@@ -220,6 +220,9 @@ class World:
         status: str = "completed",
         prompt_id: str | None = None,
         answer: str = "answer",
+        quality: float | None = None,
+        response_seconds: float | None = None,
+        messages: int = 2,
     ) -> None:
         """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
         ids = [new_id("cnv") for _ in range(count)]
@@ -238,9 +241,9 @@ class World:
                         "created_at": clock.now(),
                         "started_at": at + n,
                         "ended_at": at + n,
-                        "message_count": 2,
+                        "message_count": messages,
                         "user_turns": 1,
-                        "response_seconds": None,
+                        "response_seconds": response_seconds,
                         "has_insights": True,
                         "judging": "done",
                         "generation": 1,
@@ -257,25 +260,28 @@ class World:
                     for n, one in enumerate(ids)
                 ],
             )
-            connection.execute(
-                insights.insert(),
-                [
-                    {
-                        "conversation_id": one,
-                        "account_id": self.account,
-                        "id": new_id("ins"),
-                        "generation": 1,
-                        "sentiment": "positive",
-                        "sentiment_score": sentiment + 0.001 * (n % 7),
-                        "task_completed": n >= failed,
-                        "document": json.dumps(_document(failed=n < failed, issue=issue)),
-                        "created_at": clock.now(),
-                    }
-                    for n, one in enumerate(ids)
-                ],
-            )
+            with conversation_counts.following(connection, ids):
+                connection.execute(
+                    insights.insert(),
+                    [
+                        {
+                            "conversation_id": one,
+                            "account_id": self.account,
+                            "id": new_id("ins"),
+                            "generation": 1,
+                            "sentiment": "positive",
+                            "sentiment_score": sentiment + 0.001 * (n % 7),
+                            "task_completed": n >= failed,
+                            "document": json.dumps(
+                                _document(failed=n < failed, issue=issue, quality=quality)
+                            ),
+                            "created_at": clock.now(),
+                        }
+                        for n, one in enumerate(ids)
+                    ],
+                )
 
 
-def _document(*, failed: bool, issue: str | None) -> dict[str, Any]:
+def _document(*, failed: bool, issue: str | None, quality: float | None) -> dict[str, Any]:
     issues = [{"title": issue, "severity": "high", "evidence": None}] if failed and issue else []
-    return {"issues": issues, "summary": "s", "topics": []}
+    return {"issues": issues, "summary": "s", "topics": [], "quality": quality}

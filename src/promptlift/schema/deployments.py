@@ -54,6 +54,22 @@ class RegressionTest(ApiModel):
     """How sure it is that the new text is worse over all scenarios, 0 to 1."""
 
 
+class ProductionMetric(ApiModel):
+    """One production metric before the change and after it, as the last look saw it."""
+
+    metric: str
+    """``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time`` or ``length``."""
+    before: float | None = None
+    """Mean: percent for task completion and abandonment, seconds for response time, messages for length."""
+    after: float | None = None
+    """The same, of the latest conversations that differ most from the earlier ones."""
+    conversations_before: int = 0
+    conversations: int = 0
+    """Conversations behind ``after``."""
+    regressed: bool = False
+    """Whether it became worse than chance explains, over all looks at the six metrics."""
+
+
 class ProductionCheck(ApiModel):
     """Logged conversations before and after the change."""
 
@@ -63,6 +79,8 @@ class ProductionCheck(ApiModel):
     completed_rate: float | None = None
     conversations_before: int | None = None
     completed_rate_before: float | None = None
+    metrics: list[ProductionMetric] = Field(default_factory=list)
+    """Every production metric at the last look; empty before the first."""
 
 
 class VariantDeployment(ApiModel):

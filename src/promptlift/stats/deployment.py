@@ -160,23 +160,26 @@ def deployment_verdict(
     *,
     edited: bool = False,
     previously_verified: bool = False,
+    worse_level: float = _WORSE_P,
     deadline_passed: bool = False,
 ) -> Deployment:
     """Judge a deployed fix at one of its checks.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
     above 0. Not fixed: the upper end is below 50 %, or the deadline passed. Regressed, for a fix that was
-    verified: an issue has become more frequent, p below 0.05 after Holm. Otherwise no event yet.
+    verified: an issue has become more frequent, p below ``worse_level`` after Holm. Otherwise no event yet.
 
     Parameters
     ----------
     issues
-        Counts of every issue. For a fix that was verified give the conversations on which it was verified as
-        "before" and the later ones as "after".
+        Counts of every issue. For a fix that was verified give earlier conversations with it as "before" and later
+        ones as "after".
     edited
         The prompt was changed independently since: nothing can be said.
     previously_verified
         Ask whether a verified fix is regressing.
+    worse_level
+        What p must be below for "regressed". Whoever asks again and again divides 0.05 among the times.
     deadline_passed
         No more conversations are waited for.
 
@@ -204,16 +207,23 @@ def deployment_verdict(
         worst=float(adjusted.min()),
         due=check is not None,
         previously_verified=previously_verified,
+        worse_level=worse_level,
         deadline_passed=deadline_passed,
     )
     return Deployment(status, pooled, results, check)
 
 
 def _status(
-    pooled: Reduction, *, worst: float, due: bool, previously_verified: bool, deadline_passed: bool
+    pooled: Reduction,
+    *,
+    worst: float,
+    due: bool,
+    previously_verified: bool,
+    worse_level: float,
+    deadline_passed: bool,
 ) -> DeploymentStatus:
     if previously_verified:
-        return "regressed" if due and worst < _WORSE_P else "verified"
+        return "regressed" if due and worst < worse_level else "verified"
     fell = pooled.estimate is not None and pooled.estimate > _WANTED
     if due and fell and pooled.low is not None and pooled.low > 0.0:
         return "verified"

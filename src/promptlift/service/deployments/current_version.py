@@ -44,8 +44,7 @@ def replace(
     Parameters
     ----------
     origin
-        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``: of the version, and ``updateType`` of the
-        event.
+        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``.
     """
     known = prompts.is_known(connection, prompt, content)
     prompts.change(
@@ -69,7 +68,7 @@ def replace(
         "promptId": prompt.id,
         "promptName": prompt.name,
         # unspecified: values of updateType. How the text came; "manual" is an edit over the API.
-        "updateType": origin,
+        "updateType": "rollback" if origin == "rolled_back" else origin,
         "appliedAt": clock.wire(now),
     }
     if variant_id is not None:

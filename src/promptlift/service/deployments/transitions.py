@@ -352,4 +352,5 @@ def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    return orjson.loads(row.production) if row.production else None
+    document = evidence.kept(row)
+    return {name: value for name, value in document.items() if name != "verifiedAt"} or None

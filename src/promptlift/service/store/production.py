@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
-# Conversations that are looked at on each side, those nearest to the change.
-NEAREST = 1_000
-WATCHED = ("pending", "verified")
+# Conversations that are looked at on each side: the latest with the text before, and the latest with the live one.
+NEAREST = 2_000
 
 
 def last_event(connection: Connection) -> int:
@@ -45,15 +44,14 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
     )
 
 
-def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
-    """Live deployments of all accounts whose last check saw fewer than so many conversations."""
+def watched(connection: Connection) -> Sequence[AnyRow]:
+    """Live deployments of all accounts. The original is none: applying it again changes nothing that could do harm."""
     return connection.execute(
         select(deployments)
         .join(prompts, prompts.c.id == deployments.c.prompt_id)
         .where(
             deployments.c.state == "live",
-            deployments.c.verification.in_(WATCHED),
-            deployments.c.checked < below,
+            deployments.c.verification.is_not(None),
             prompts.c.deleted_at.is_(None),
         )
         .order_by(deployments.c.seq)
@@ -77,12 +75,6 @@ def _of(
     return tuple(wanted)
 
 
-def count(connection: Connection, account_id: str, prompt_id: str, *, since: int, most: int) -> int:
-    """Judged conversations that started at a time or later, counted no further than ``most``."""
-    some = select(conversations.c.id).where(*_of(account_id, prompt_id, since, None)).limit(most).subquery()
-    return int(connection.scalar(select(func.count()).select_from(some)) or 0)
-
-
 def judged(
     connection: Connection,
     account_id: str,
@@ -90,23 +82,25 @@ def judged(
     *,
     since: int | None,
     until: int | None,
-    nearest_to_end: bool,
 ) -> Sequence[AnyRow]:
-    """Judged conversations of a span, those nearest to one end of it first."""
-    order = conversations.c.started_at, conversations.c.seq
-    return connection.execute(
+    """Return the latest judged conversations of a span, oldest first."""
+    rows = connection.execute(
         select(
             conversations.c.id,
+            conversations.c.status,
             conversations.c.started_at,
+            conversations.c.response_seconds,
+            conversations.c.message_count,
             insights.c.task_completed,
             insights.c.sentiment_score,
             insights.c.document,
         )
         .join(insights, insights.c.conversation_id == conversations.c.id)
         .where(*_of(account_id, prompt_id, since, until))
-        .order_by(*(column.desc() if nearest_to_end else column for column in order))
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(NEAREST)
     ).all()
+    return rows[::-1]
 
 
 def figures(
@@ -116,15 +110,13 @@ def figures(
     *,
     since: int | None,
     until: int | None,
-    nearest_to_end: bool,
 ) -> tuple[int, int]:
-    """How many judged conversations a span has, and how many of these completed their task."""
-    order = conversations.c.started_at, conversations.c.seq
+    """Count the latest judged conversations of a span, and those of them that completed their task."""
     some = (
         select(insights.c.task_completed)
         .join(conversations, conversations.c.id == insights.c.conversation_id)
         .where(*_of(account_id, prompt_id, since, until))
-        .order_by(*(column.desc() if nearest_to_end else column for column in order))
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(NEAREST)
         .subquery()
     )
