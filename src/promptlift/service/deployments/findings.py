@@ -4,7 +4,7 @@ Two questions are asked as judged conversations come in, for as long as the text
 
 *Does it do harm?* At every look (`promptlift.stats.production`) six production metrics are compared with those of the
 text before: task completion, sentiment, quality, abandonment, response time and length. Over all looks together a text
-that harms nothing is held to be harmful in at most 2.5 % of cases.
+that harms nothing is held to be harmful in at most 4 % of cases.
 
 *Did it fix what failed?* At 30, 60 and 120 conversations failures are compared with those before, as
 `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later look asks whether failures are
@@ -17,16 +17,19 @@ under "Other failures". So the issues together are all failures, whatever words 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, checkpoint, deployment_verdict
-from promptlift.stats.production import METRIC_NAMES, look_level, look_number, metric_changes, windows
+from promptlift.stats.production import look_level, look_number, metric_changes, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from promptlift.stats.deployment import DeploymentStatus
     from promptlift.stats.production import MetricChange, MetricName
@@ -61,17 +64,15 @@ class Judged(NamedTuple):
     response_seconds: float | None = None
     messages: int | None = None
 
-    def metric(self, name: MetricName) -> float:
-        """Return the value of a production metric; NaN where there is none."""
-        value = {
-            "task_completion": self.completed,
-            "sentiment": self.sentiment,
-            "quality": self.quality,
-            "abandonment": self.abandoned,
-            "response_time": self.response_seconds,
-            "length": self.messages,
-        }[name]
-        return math.nan if value is None else float(value)
+
+_FIELDS: dict[MetricName, str] = {
+    "task_completion": "completed",
+    "sentiment": "sentiment",
+    "quality": "quality",
+    "abandonment": "abandoned",
+    "response_time": "response_seconds",
+    "length": "messages",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,11 @@ def compare_metrics(
     return metric_changes(_values(before), _values(after), look=look)
 
 
-def _values(side: Sequence[Judged]) -> Mapping[MetricName, list[float]]:
-    return {name: [one.metric(name) for one in side] for name in METRIC_NAMES}
+def _values(side: Sequence[Judged]) -> Mapping[MetricName, NDArray[np.float64]]:
+    # What is not known becomes NaN.
+    return {
+        name: np.array([getattr(one, field) for one in side], np.float64) for name, field in _FIELDS.items()
+    }
 
 
 def judge(
