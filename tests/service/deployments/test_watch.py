@@ -366,6 +366,36 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     assert verdicts(world) == ["deployment.confounded"]
 
 
+@pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5}, {"maxTokens": 90}])
+def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto, change):
+    body = PromptUpdate.model_validate(change)
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("live", "confounded")
+    assert verdicts(world) == ["deployment.confounded"]
+    payload = world.events()[-1][1]
+    assert payload["verificationStatus"] == "confounded"
+    assert "reductionPercent" not in payload
+    world.log(60, failed=4, at=later())
+    look(world)
+    assert world.deployment(auto)["verification"] == "confounded"
+    world.log(60, failed=55, at=later(10))
+    look(world)
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("rolled_back", "confounded")
+    assert verdicts(world) == ["deployment.confounded"]
+
+
+def test_an_edit_of_other_fields_confounds_nothing(world, auto):
+    body = PromptUpdate.model_validate(
+        {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
+    )
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    assert world.deployment(auto)["verification"] == "pending"
+    assert verdicts(world) == []
+
+
 @pytest.mark.parametrize("kind", ["deployment.regressed", "prompt.updated"])
 def test_a_roll_back_that_cannot_be_told_does_not_happen(world, auto, kind):
     verified(world)

@@ -307,6 +307,19 @@ def supersede(
             _tell_confounded(connection, row, now=now)
 
 
+def model_changed(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+    """Record that a prompt was given another model or other sampling settings, in the transaction that changes them.
+
+    What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
+    confounded. Its text stays live, and is watched for harm as before.
+    """
+    for row in deployments.live(connection, account_id, prompt_id):
+        if row.verification == "pending":
+            reason = "The model or its settings were changed before the fix was verified"
+            deployments.change(connection, row, now=now, verification="confounded", reason=reason)
+            _tell_confounded(connection, row, now=now)
+
+
 def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
     """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
     for row in deployments.open_of_prompt(connection, account_id, prompt_id):
