@@ -20,7 +20,7 @@ from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events, insights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pytest
@@ -46,6 +46,20 @@ def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterato
         yield opened
     finally:
         opened.close()
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One judged conversation."""
+
+    completed: bool
+    sentiment: float = 0.5
+    quality: float | None = None
+    status: str = "completed"
+    response_seconds: float | None = None
+    messages: int = 2
+    issue: str | None = "No answer"
+    answer: str = "answer"
 
 
 @dataclass
@@ -225,7 +239,29 @@ class World:
         messages: int = 2,
     ) -> None:
         """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
-        ids = [new_id("cnv") for _ in range(count)]
+        self.log_each(
+            [
+                Logged(
+                    completed=n >= failed,
+                    sentiment=sentiment + 0.001 * (n % 7),
+                    quality=quality,
+                    status=status,
+                    response_seconds=response_seconds,
+                    messages=messages,
+                    issue=issue,
+                    answer=f"{answer} {n}",
+                )
+                for n in range(count)
+            ],
+            at=at,
+            prompt_id=prompt_id,
+        )
+
+    def log_each(
+        self, logged: Sequence[Logged], *, at: int, apart: int = 1, prompt_id: str | None = None
+    ) -> None:
+        """Log judged conversations that started at a time, ``apart`` milliseconds apart."""
+        ids = [new_id("cnv") for _ in logged]
         with self.database.write() as connection:
             conversations.add(
                 connection,
@@ -234,30 +270,30 @@ class World:
                         "id": one,
                         "account_id": self.account,
                         "prompt_id": prompt_id or self.prompt_id,
-                        "status": status,
+                        "status": each.status,
                         "llm_model": None,
                         "company_name": None,
                         "idempotency_key": None,
                         "created_at": clock.now(),
-                        "started_at": at + n,
-                        "ended_at": at + n,
-                        "message_count": messages,
+                        "started_at": at + n * apart,
+                        "ended_at": at + n * apart,
+                        "message_count": each.messages,
                         "user_turns": 1,
-                        "response_seconds": response_seconds,
+                        "response_seconds": each.response_seconds,
                         "has_insights": True,
                         "judging": "done",
                         "generation": 1,
                         "judge_after": 0,
                         "judge_attempts": 0,
                     }
-                    for n, one in enumerate(ids)
+                    for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
                 [
                     {
                         "conversation_id": one,
-                        "content": f"User: question {n}\nAssistant: {answer} {n}".encode(),
+                        "content": f"User: question {n}\nAssistant: {each.answer}".encode(),
                     }
-                    for n, one in enumerate(ids)
+                    for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
             )
             with conversation_counts.following(connection, ids):
@@ -270,18 +306,18 @@ class World:
                             "id": new_id("ins"),
                             "generation": 1,
                             "sentiment": "positive",
-                            "sentiment_score": sentiment + 0.001 * (n % 7),
-                            "task_completed": n >= failed,
-                            "document": json.dumps(
-                                _document(failed=n < failed, issue=issue, quality=quality)
-                            ),
+                            "sentiment_score": each.sentiment,
+                            "task_completed": each.completed,
+                            "document": json.dumps(_document(each)),
                             "created_at": clock.now(),
                         }
-                        for n, one in enumerate(ids)
+                        for one, each in zip(ids, logged, strict=True)
                     ],
                 )
 
 
-def _document(*, failed: bool, issue: str | None, quality: float | None) -> dict[str, Any]:
-    issues = [{"title": issue, "severity": "high", "evidence": None}] if failed and issue else []
-    return {"issues": issues, "summary": "s", "topics": [], "quality": quality}
+def _document(logged: Logged) -> dict[str, Any]:
+    issues = []
+    if logged.issue and not logged.completed:
+        issues.append({"title": logged.issue, "severity": "high", "evidence": None})
+    return {"issues": issues, "summary": "s", "topics": [], "quality": logged.quality}
