@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rollback import summary
 
+from benchmarks.rollback import summary
 from promptlift.service.store.database import Database
 from support.production import PHASES, harmed, quiet
 
