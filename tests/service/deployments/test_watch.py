@@ -207,6 +207,19 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
     assert world.events()[-1][1]["updateType"] == "rollback"
 
 
+def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen(world):
+    world.log(100, failed=2, at=world.started)
+    optimization_id = world.optimization(AT_ONCE)
+    world.log(120, at=later())
+    look(world)
+    assert world.deployment(optimization_id)["verification"] == "pending"
+    for number in range(1, 16):
+        world.log(120, at=later(10 * number))
+        look(world)
+    assert world.deployment(optimization_id)["verification"] == "verified"
+    assert verdicts(world) == ["deployment.verified"]
+
+
 def test_without_failures_before_there_is_nothing_to_verify(world):
     world.log(100, at=world.started)
     optimization_id = world.optimization()

@@ -6,8 +6,8 @@ Two questions are asked as judged conversations come in, for as long as the text
 text before: task completion, sentiment, quality, abandonment, response time and length. Over all looks together a text
 that harms nothing is held to be harmful in at most 4 % of cases.
 
-*Did it fix what failed?* At 30, 60 and 120 conversations failures are compared with those before, as
-`promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later look asks whether failures are
+*Did it fix what failed?* At 30, 60 and 120 conversations, and while there is no verdict at every doubling, failures are
+compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later look asks whether failures are
 rising again, compared with the earlier conversations of the same text.
 
 Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, checkpoint, deployment_verdict
+from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, check_number, deployment_verdict
 from promptlift.stats.production import look_level, look_number, metric_changes, windows
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def judge(
             else _still_verified(finding, before, after, look - look_number(verified_at))
         )
     # At the looks between the checks only the metrics are looked at.
-    if verification == "pending" and (checkpoint(count) != checkpoint(last_count) or count > CHECKPOINTS[-1]):
+    if verification == "pending" and check_number(count) > check_number(last_count):
         return _checked(finding, before, after)
     return finding
 
