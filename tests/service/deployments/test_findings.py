@@ -114,6 +114,24 @@ def test_failures_decide_the_verdict(after, failed, status):
     assert finding.reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
 
 
+def test_what_two_judges_say_is_not_compared():
+    """An operator connects a stricter judge: that is no harm of the text. What no judge says is compared on."""
+    before = [one._replace(analyser="lexicon", messages=4) for one in conversations(200, 20)]
+    after = [one._replace(analyser="lexicon", messages=4) for one in conversations(60, 6)]
+    stricter = [
+        one._replace(analyser="llm:strict", messages=4) for one in conversations(60, 50, sentiment=-0.5)
+    ]
+    finding = judge(before, [*after, *stricter])
+    assert (finding.harmed, finding.status) == ((), "pending")
+    longer = [one._replace(messages=12) for one in stricter]
+    assert [change.metric for change in judge(before, [*after, *longer]).harmed] == ["length"]
+    same = [one._replace(analyser="lexicon") for one in stricter]
+    assert {change.metric for change in judge(before, [*after, *same]).harmed} == {
+        "task_completion",
+        "sentiment",
+    }
+
+
 def test_only_a_fix_that_was_verified_can_regress():
     before, after = conversations(200, 80), conversations(60, 55)
     for verification, status in (

@@ -75,6 +75,7 @@ def _judged(row: AnyRow) -> Judged:
         row.status == "abandoned",
         row.response_seconds,
         row.message_count,
+        document.get("analyser"),
     )
 
 

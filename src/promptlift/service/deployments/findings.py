@@ -63,6 +63,7 @@ class Judged(NamedTuple):
     abandoned: bool = False
     response_seconds: float | None = None
     messages: int | None = None
+    analyser: str | None = None
 
 
 _FIELDS: dict[MetricName, str] = {
@@ -73,6 +74,8 @@ _FIELDS: dict[MetricName, str] = {
     "response_time": "response_seconds",
     "length": "messages",
 }
+# What a judge said. Two judges do not say it alike, so it is compared only where the same one judged.
+_BY_JUDGE = ("task_completion", "sentiment", "quality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +138,19 @@ def compare_metrics(
     """Test every production metric; nothing without conversations on both sides."""
     if not before or not after:
         return ()
-    return metric_changes(_values(before), _values(after), look=look)
+    analyser = after[-1].analyser
+    return metric_changes(_values(before, analyser), _values(after, analyser), look=look)
 
 
-def _values(side: Sequence[Judged]) -> Mapping[MetricName, NDArray[np.float64]]:
-    # What is not known becomes NaN.
-    return {
-        name: np.array([getattr(one, field) for one in side], np.float64) for name, field in _FIELDS.items()
-    }
+def _values(side: Sequence[Judged], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
+    other = np.array([one.analyser != analyser for one in side])
+    values: dict[MetricName, NDArray[np.float64]] = {}
+    for name, field in _FIELDS.items():
+        # What is not known becomes NaN.
+        values[name] = np.array([getattr(one, field) for one in side], np.float64)
+        if name in _BY_JUDGE:
+            values[name][other] = np.nan
+    return values
 
 
 def judge(
@@ -176,6 +184,9 @@ def judge(
     if not look or not before:
         return nothing
     finding = replace(nothing, metrics=compare_metrics(before, after, look=look))
+    before, after = (
+        tuple(one for one in side if one.analyser == after[-1].analyser) for side in (before, after)
+    )
     if finding.harmed:
         finding = _with_harm(finding, before, after)
     if verification == "verified":
@@ -192,9 +203,10 @@ def judge(
 
 def _with_harm(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
     """Say which metrics became worse. A verified fix that does harm is regressing."""
-    recent = tuple(after[len(after) - max(change.window for change in finding.harmed) :])
+    window = max(change.window for change in finding.harmed)
+    recent = tuple(after[max(0, len(after) - window) :])
     issues = count_issues(before, recent)
-    words = "; ".join(_said(change, len(after)) for change in finding.harmed)
+    words = "; ".join(_said(change, len(finding.after)) for change in finding.harmed)
     return replace(
         finding,
         status="regressed" if finding.status == "verified" else finding.status,
@@ -214,11 +226,19 @@ def _checked(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]
         deadline_passed=len(after) >= CHECKPOINTS[-1] and any(row.before_fail for row in issues),
     )
     said = {"verified": "Failures fell by more than half", "not_fixed": "Failures did not fall by half"}
-    if finding.harmed or verdict.status not in said:
-        return replace(finding, status=verdict.status)
-    before_, after_ = _failed(issues)
-    words = f"{said[verdict.status]}: {before_} conversations failed before, {after_} after"
-    return replace(finding, status=verdict.status, reason=words)
+    if verdict.status not in said:
+        return finding
+    failed_before, failed_after = _failed(issues)
+    words = f"{said[verdict.status]}: {failed_before} conversations failed before, {failed_after} after"
+    return replace(
+        finding,
+        status=verdict.status,
+        reduction_percent=_percent(issues),
+        issues=issues,
+        # Harm is the graver news.
+        reason=finding.reason or words,
+        after=tuple(after),
+    )
 
 
 def _still_verified(
