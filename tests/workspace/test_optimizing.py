@@ -13,7 +13,7 @@ import warnings
 import pytest
 
 import promptlift
-from promptlift.client.transport import SystemClock
+from promptlift.client.transport import Clock
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
@@ -31,7 +31,7 @@ from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, hang_up
 
 
-class SkippingClock(SystemClock):
+class SkippingClock(Clock):
     """Real time, with waits that are skipped over and remembered."""
 
     def __init__(self):

@@ -16,6 +16,7 @@ from promptlift.errors import ConfigError
 from promptlift.local.folder import DataFolder
 from promptlift.local.samples import InsightsMissing, log_samples, wait_for_insights
 from promptlift.local.service_use import ServiceUse
+from promptlift.schema.limits import PLANS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from promptlift.workspace import Workspace
 
 __all__ = ["DataFolder", "InsightsMissing", "ServiceUse", "local", "log_samples", "wait_for_insights"]
-
-PLANS = ("free", "pro", "enterprise")
 
 
 def local(data: str | Path | None = None, *, plan: str | None = None, progress: bool = True) -> Workspace:

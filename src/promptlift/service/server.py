@@ -23,6 +23,7 @@ from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
+from promptlift.service.store.errors import DBAPIError
 from promptlift.service.throttled_log import ThrottledHandler
 from promptlift.service.work import BackgroundWork
 
@@ -38,7 +39,7 @@ SWITCH_SECONDS = 0.001
 
 @dataclass(frozen=True)
 class Ready:
-    """What is known when the service can be used.
+    """The address of a service that is ready, and its first key.
 
     Attributes
     ----------
@@ -79,7 +80,10 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
                     "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
                 )
             database.migrate()
-            new_key = ensure_key(database, settings)
+            try:
+                new_key = ensure_key(database, settings)
+            except DBAPIError as error:  # the disk is full, say
+                raise database.cannot_open(error) from error
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key)
@@ -96,7 +100,8 @@ def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
             if accounts.is_revoked(connection, settings.api_key):
                 raise ServiceStartError(
                     f"The key in PROMPTLIFT_API_KEY ({shown_prefix(settings.api_key)}…) was revoked: set another one, "
-                    "or none to use the keys that there are"
+                    "or none to use the keys that there are. promptlift.local() takes it from local.key in the data folder: "
+                    "remove that file, and the next start creates a new key"
                 )
             accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
         elif not accounts.keys(connection):

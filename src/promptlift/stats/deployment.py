@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECKPOINTS",
-    "Deployment",
     "DeploymentStatus",
+    "DeploymentVerdict",
     "IssueCounts",
     "IssueResult",
     "Reduction",
@@ -26,7 +26,7 @@ __all__ = [
     "failure_reduction",
 ]
 
-DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
+DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 
 # Conversations after the fix at which it is judged.
 CHECKPOINTS: Final = (30, 60, 120)
@@ -74,15 +74,15 @@ class IssueResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeploymentVerdict:
     """Verdict on a deployed fix.
 
     Attributes
     ----------
     status
-        ``verified``, ``not_fixed``, ``regressed``, ``confounded``, or ``pending``: no event yet.
+        ``verified``, ``not_fixed``, ``regressed``, or ``pending``: no event yet.
     reduction
-        Over all issues together; ``None`` when confounded.
+        Over all issues together.
     issues
         One result an issue.
     check
@@ -90,7 +90,7 @@ class Deployment:
     """
 
     status: DeploymentStatus
-    reduction: Reduction | None
+    reduction: Reduction
     issues: tuple[IssueResult, ...]
     check: int | None
 
@@ -172,11 +172,10 @@ def failure_reduction(
 def deployment_verdict(
     issues: Sequence[IssueCounts],
     *,
-    edited: bool = False,
     previously_verified: bool = False,
     worse_level: float = _WORSE_P,
     deadline_passed: bool = False,
-) -> Deployment:
+) -> DeploymentVerdict:
     """Judge a deployed fix at one of its checks.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
@@ -189,8 +188,6 @@ def deployment_verdict(
     issues
         Counts of every issue. For a fix that was verified give earlier conversations with it as "before" and later
         ones as "after".
-    edited
-        The prompt was changed independently since: nothing can be said.
     previously_verified
         Ask whether a verified fix is regressing.
     worse_level
@@ -205,8 +202,6 @@ def deployment_verdict(
     """
     if not issues:
         raise ValueError("a deployment verdict needs at least one issue.")
-    if edited:
-        return Deployment("confounded", None, (), None)
     # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
     check = checkpoint(min(counts.after_n for counts in issues))
     at = check or 1
@@ -225,7 +220,7 @@ def deployment_verdict(
         worse_level=worse_level,
         deadline_passed=deadline_passed,
     )
-    return Deployment(status, pooled, results, check)
+    return DeploymentVerdict(status, pooled, results, check)
 
 
 def _status(

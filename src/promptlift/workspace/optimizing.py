@@ -139,7 +139,10 @@ class Optimizing(Session):
         optimization_id
             The optimization.
         """
-        return self.client.optimizations.get(optimization_id)
+        found = self.client.optimizations.get(optimization_id)
+        if found.prompt_id:
+            self._names.note_id(found.prompt_id)
+        return found
 
     def restore(
         self,

@@ -33,7 +33,13 @@ _SHARE_OF_PACE: Final = 0.25
 _GIVE_UP_SECONDS: Final = 600.0
 
 
-class OptimizationFailed(PromptliftError):
+class _WaitingEnded(PromptliftError):
+    def __init__(self, message: str, *, optimization: Optimization) -> None:
+        super().__init__(message)
+        self.optimization = optimization
+
+
+class OptimizationFailed(_WaitingEnded):
     """The optimization failed. The message says why.
 
     Attributes
@@ -42,12 +48,8 @@ class OptimizationFailed(PromptliftError):
         With everything that was measured until then.
     """
 
-    def __init__(self, message: str, *, optimization: Optimization) -> None:
-        super().__init__(message)
-        self.optimization = optimization
 
-
-class StillRunning(PromptliftError, TimeoutError):
+class StillRunning(_WaitingEnded, TimeoutError):
     """The time limit of waiting is over; the optimization goes on.
 
     Attributes
@@ -55,10 +57,6 @@ class StillRunning(PromptliftError, TimeoutError):
     optimization
         As it was in the last answer.
     """
-
-    def __init__(self, message: str, *, optimization: Optimization) -> None:
-        super().__init__(message)
-        self.optimization = optimization
 
 
 class OptimizationStopped(UserWarning):

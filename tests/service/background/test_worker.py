@@ -17,7 +17,8 @@ from promptlift.service.background.worker import Worker
 from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import optimizations, workers
 from promptlift.service.store.tables import workers as table
-from support.deployed import World, migrated
+from support.databases import migrated
+from support.deployed import World
 from support.service_process import wait_until
 
 

@@ -374,6 +374,7 @@ def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
     assert everything() == before
 
 
+@pytest.mark.slow
 def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
     code = (
         "import sys, promptlift.service.rehearsal;"
@@ -383,6 +384,7 @@ def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
     assert told == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
     code = (
         "from promptlift.service.rehearsal import Rehearsal as R;"

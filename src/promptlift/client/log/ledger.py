@@ -1,4 +1,4 @@
-"""What was logged before, on this computer.
+"""A ledger of the conversations that were logged from this computer.
 
 The service forgets an idempotency key after 24 hours; an analyst imports the same file again next week. The ledger remembers
 hashes and ids, never content. What it says is compared with what the service has: a service may lose what it had.

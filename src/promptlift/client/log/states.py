@@ -1,4 +1,4 @@
-"""Which of two contents with one source id is the newer one, and whether they are one conversation at all.
+"""Compare two contents with one source id: which is newer, and whether they are one conversation at all.
 
 A conversation grows between two exports, and exports are imported in any order. Nothing here asks the service.
 """

@@ -1,4 +1,4 @@
-"""What logged conversations say about a text that went live: harmful, verified, not fixed, regressed, or nothing yet.
+"""Judge a deployed text by logged conversations: harmful, verified, not fixed, regressed, or nothing yet.
 
 Two questions are asked as judged conversations come in, for as long as the text is live.
 
@@ -80,7 +80,7 @@ _BY_JUDGE = ("task_completion", "sentiment", "quality")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a look found.
+    """The result of a look.
 
     Attributes
     ----------

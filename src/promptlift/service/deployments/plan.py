@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the deployment of a winner begins.
+    """The first state of the deployment of a winner.
 
     Attributes
     ----------

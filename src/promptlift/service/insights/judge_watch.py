@@ -33,12 +33,12 @@ SILENCE_SECONDS: Final = 10.0
 
 
 class Probe(Protocol):
-    """What the watch asks of the endpoint."""
+    """The side of the endpoint that the watch uses."""
 
     def reachable(self) -> bool:
         """Whether the endpoint answers at all; takes a few seconds at most."""
 
-    def cut_older_than(self, moment: float) -> None:
+    def abort_older_than(self, moment: float) -> None:
         """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
 
 
@@ -194,7 +194,7 @@ class JudgeWatch:
                 self._next_look = max(self._next_look, self._clock() + PAUSE_SECONDS)
         elif self._silent_since is not None:
             # It was gone and nothing was answered since: what it was asked before may never be answered.
-            self._probe.cut_older_than(self._silent_since)
+            self._probe.abort_older_than(self._silent_since)
             self._silent_since = None
         if due and (reachable or now - self._last_trial >= TRIAL_ANYWAY_SECONDS):
             self._open_trial()

@@ -1,4 +1,4 @@
-"""What a language model may answer when it judges, and what of it is believed."""
+"""The answer of a language model that judges, and the checks that decide what of it is believed."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class _Judged:
             "summary": judgement.summary,
             "issues": [asdict(issue) for issue in judgement.issues],
             "analyser": analyser,
-            "createdAt": clock.wire(self.at),
+            "createdAt": clock.iso(self.at),
         }
         return {
             "conversation_id": self.source.id,

@@ -130,7 +130,7 @@ class ChatClient:
         """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
         return self._endpoint.reachable("/models", seconds=MODELS_SECONDS)
 
-    def cut_older_than(self, moment: float) -> None:
+    def abort_older_than(self, moment: float) -> None:
         """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
         self._endpoint.abort_older_than(moment)
 
@@ -234,7 +234,7 @@ class ChatClient:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What one ``chat`` asks beside its messages."""
+    """The options of one ``chat``."""
 
     purpose: Purpose
     model: str | None = None

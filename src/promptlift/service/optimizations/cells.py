@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import Run
-    from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
 
@@ -107,7 +107,7 @@ class RunCells:
         for cell, details in chosen:
             self._add(cell, details)
 
-    def _drawn(self, number_of_pass: int, count: int) -> list[Persona]:
+    def _drawn(self, pass_number: int, count: int) -> list[Persona]:
         row = self._row
         with self._run.database.read() as connection:
             if row.persona_ids is not None:
@@ -115,7 +115,7 @@ class RunCells:
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[one] for one in ids]
             personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
-        return draw(personas, count, random.Random(f"{row.seed} personas {number_of_pass}"))
+        return draw(personas, count, random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
         """Choose scenarios that were not used yet: logged ones, then the model's."""

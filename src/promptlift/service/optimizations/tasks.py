@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong in logged conversations.
+    """Something that went wrong in logged conversations.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class WrittenDrafts(NamedTuple):
 
 
 class OptimizationTasks(SimulationTasks, Protocol):
-    """Whoever carries out the tasks of one optimization; see ``SimulationTasks``."""
+    """The tasks of one optimization; see ``SimulationTasks``."""
 
     def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Write one variant for each strategy."""

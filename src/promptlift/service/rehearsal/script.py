@@ -1,4 +1,4 @@
-"""What the rehearsal says, read from ``script.toml``: lines, rewrites and situations."""
+"""The script of the rehearsal: lines, rewrites and situations, read from ``script.toml``."""
 
 from __future__ import annotations
 

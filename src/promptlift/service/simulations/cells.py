@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.scenarios import Scenario, from_conversation, opening_key
+from promptlift.service.simulations.scenarios import from_conversation, opening_key
+from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import conversations
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ class Cell:
 
     Attributes
     ----------
-    number_of_pass, stage
+    pass_number, stage
         The part of the run that the cell belongs to.
     """
 
     number: int
-    number_of_pass: int
+    pass_number: int
     stage: str
     persona: Persona
     scenario: Scenario
@@ -43,7 +44,7 @@ class Cell:
         scenario = orjson.loads(row.scenario)
         return cls(
             row.number,
-            getattr(row, "pass"),
+            row.pass_number,
             row.stage,
             Persona(**orjson.loads(row.persona)),
             Scenario(**{name: scenario[name] for name in Scenario.__slots__}),
@@ -55,7 +56,7 @@ class Cell:
             "account_id": optimization.account_id,
             "optimization_id": optimization.id,
             "number": self.number,
-            "pass": self.number_of_pass,
+            "pass_number": self.pass_number,
             "stage": self.stage,
             "persona": orjson.dumps(asdict(self.persona)).decode(),
             "scenario": orjson.dumps({**asdict(self.scenario), **details}).decode(),

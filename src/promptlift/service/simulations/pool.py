@@ -164,7 +164,7 @@ def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any])
         "optimization_id": run.optimization.id,
         "cell": conversation.cell.number,
         "arm": conversation.arm,
-        "pass": conversation.cell.number_of_pass,
+        "pass_number": conversation.cell.pass_number,
         "stage": conversation.cell.stage,
         "created_at": clock.now(),
         **outcome,

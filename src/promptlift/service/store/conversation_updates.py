@@ -66,15 +66,6 @@ def lookup(
     ).all()
 
 
-def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
-    """Return a conversation with its content, or ``None`` when the account has none of this id."""
-    return connection.execute(
-        select(conversations, conversation_contents.c.content)
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    ).one_or_none()
-
-
 def change(
     connection: Connection, before: AnyRow, values: dict[str, Any], content: bytes | None = None
 ) -> None:
@@ -83,7 +74,7 @@ def change(
     Parameters
     ----------
     before
-        The row as it was: `find`, after it was locked.
+        The row as it was: `conversations.find`, after it was locked.
     values
         New values by column.
     content

@@ -9,14 +9,19 @@ from sqlalchemy import select, true, update
 from promptlift.service.store.tables import workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Table
 
-__all__ = ["Leases"]
+__all__ = ["Leases", "in_batches"]
 
 # Ids of one statement: databases bound the number of its parameters.
 _AT_ONCE = 500
+
+
+def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Split ids into as many as one statement may have."""
+    return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
 
 
 class Leases:
@@ -81,10 +86,7 @@ class Leases:
         mine = (*self._is_claimed(), self._table.c.worker == worker)
         if ids is None:
             return self._set_free(connection, *mine)
-        return sum(
-            self._set_free(connection, *mine, self._table.c.id.in_(ids[at : at + _AT_ONCE]))
-            for at in range(0, len(ids), _AT_ONCE)
-        )
+        return sum(self._set_free(connection, *mine, self._table.c.id.in_(some)) for some in in_batches(ids))
 
     def release_orphans(self, connection: Connection) -> int:
         """Release the rows of workers that do not live any more and return their number."""
@@ -97,9 +99,9 @@ class Leases:
         # In the order in which others lock rows, so that nobody waits in a circle.
         found = select(table.c.id).where(*which).order_by(table.c.seq).with_for_update()
         ids = list(connection.scalars(found))
-        for at in range(0, len(ids), _AT_ONCE):
-            some = table.c.id.in_(ids[at : at + _AT_ONCE])
-            connection.execute(update(table).where(some).values({"worker": None, **self._free}))
+        for some in in_batches(ids):
+            freed = update(table).where(table.c.id.in_(some))
+            connection.execute(freed.values({"worker": None, **self._free}))
         return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:

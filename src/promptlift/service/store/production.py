@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import Integer, cast, func, select, true
 
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -19,7 +19,7 @@ from promptlift.service.store.tables import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from promptlift.service.store.tables import AnyRow
 
@@ -33,7 +33,7 @@ def last_event(connection: Connection) -> int:
 
 
 def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
-    """Prompts with insights that came after an event."""
+    """Return the prompts with insights that came after an event."""
     return set(
         connection.scalars(
             select(conversations.c.prompt_id)
@@ -45,7 +45,10 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
 
 
 def watched(connection: Connection) -> Sequence[AnyRow]:
-    """Live deployments of all accounts. The original is none: applying it again changes nothing that could do harm."""
+    """Return the live deployments of all accounts.
+
+    The original is none: applying it again changes nothing that could do harm.
+    """
     return connection.execute(
         select(deployments)
         .join(prompts, prompts.c.id == deployments.c.prompt_id)
@@ -61,18 +64,15 @@ def watched(connection: Connection) -> Sequence[AnyRow]:
 def _of(
     account_id: str, prompt_id: str, since: int | None, until: int | None
 ) -> tuple[ColumnElement[bool], ...]:
-    """Conversations that have ended and have insights, of a span of time."""
-    wanted: list[ColumnElement[bool]] = [
+    """Return the conditions for conversations of a span of time that have ended and have insights."""
+    return (
         conversations.c.account_id == account_id,
         conversations.c.prompt_id == prompt_id,
         conversations.c.has_insights.is_(True),
         conversations.c.status != "in_progress",
-    ]
-    if since is not None:
-        wanted.append(conversations.c.started_at >= since)
-    if until is not None:
-        wanted.append(conversations.c.started_at < until)
-    return tuple(wanted)
+        true() if since is None else conversations.c.started_at >= since,
+        true() if until is None else conversations.c.started_at < until,
+    )
 
 
 def judged(
@@ -84,23 +84,14 @@ def judged(
     until: int | None,
 ) -> Sequence[AnyRow]:
     """Return the latest judged conversations of a span, oldest first."""
-    rows = connection.execute(
-        select(
-            conversations.c.id,
-            conversations.c.status,
-            conversations.c.started_at,
-            conversations.c.response_seconds,
-            conversations.c.message_count,
-            insights.c.task_completed,
-            insights.c.sentiment_score,
-            insights.c.document,
-        )
-        .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(*_of(account_id, prompt_id, since, until))
-        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
-        .limit(NEAREST)
-    ).all()
-    return rows[::-1]
+    wanted = _of(account_id, prompt_id, since, until)
+    details = (
+        conversations.c.status,
+        conversations.c.response_seconds,
+        conversations.c.message_count,
+        insights.c.document,
+    )
+    return connection.execute(_latest(wanted, *details)).all()[::-1]
 
 
 def figures(
@@ -111,19 +102,28 @@ def figures(
     since: int | None,
     until: int | None,
 ) -> tuple[int, int]:
-    """Count the latest judged conversations of a span, and those of them that completed their task."""
-    some = (
-        select(insights.c.task_completed)
-        .join(conversations, conversations.c.id == insights.c.conversation_id)
-        .where(*_of(account_id, prompt_id, since, until))
-        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
-        .limit(NEAREST)
-        .subquery()
-    )
+    """Count the conversations that `judged` returns, and those of them that completed their task."""
+    some = _latest(_of(account_id, prompt_id, since, until)).subquery()
     row = connection.execute(
         select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
     ).one()
     return int(row[0]), int(row[1] or 0)
+
+
+def _latest(wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any]) -> Select[Any]:
+    return (
+        select(
+            conversations.c.id,
+            conversations.c.started_at,
+            insights.c.task_completed,
+            insights.c.sentiment_score,
+            *columns,
+        )
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*wanted)
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+        .limit(NEAREST)
+    )
 
 
 def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
@@ -144,9 +144,5 @@ def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
 
 def content(connection: Connection, conversation_id: str) -> bytes:
     """Return the transcript of a conversation; empty when there is none."""
-    found = connection.scalar(
-        select(conversation_contents.c.content).where(
-            conversation_contents.c.conversation_id == conversation_id
-        )
-    )
-    return found or b""
+    content = select(conversation_contents.c.content).filter_by(conversation_id=conversation_id)
+    return connection.scalar(content) or b""

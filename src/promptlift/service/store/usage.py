@@ -43,11 +43,7 @@ def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> in
     """Return what was used of one kind in the current period."""
     start, _ = clock.billing_period(now)
     value = connection.scalar(
-        select(usage_counters.c.used).where(
-            usage_counters.c.account_id == account_id,
-            usage_counters.c.period_start == start,
-            usage_counters.c.kind == kind,
-        )
+        select(usage_counters.c.used).filter_by(account_id=account_id, period_start=start, kind=kind)
     )
     return int(value or 0)
 

@@ -71,7 +71,7 @@ _CALLED_SIGNS: Final = ("my name is", "i am called", "this is", "herr", "frau", 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """What a text repeats from logged conversations.
+    """Words that a text repeats from logged conversations.
 
     Attributes
     ----------
