@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import fisher_exact, mannwhitneyu
 
 from promptlift.stats.production import (
-    METRIC_NAMES,
     METRICS,
     look_level,
     look_number,
@@ -76,7 +75,7 @@ def test_the_p_values_are_those_of_scipy(seed):
     adjusted = np.empty(6)
     adjusted[order] = np.minimum(np.maximum.accumulate(np.array(raw)[order] * np.arange(6, 0, -1)), 1.0)
     found = metric_changes(before, after, look=1)
-    assert [change.metric for change in found] == list(METRIC_NAMES)
+    assert [change.metric for change in found] == [metric.name for metric in METRICS]
     assert [change.p for change in found] == pytest.approx(list(adjusted), rel=1e-9)
     assert {change.level for change in found} == {look_level(1)}
 

@@ -40,19 +40,23 @@ class RegressionTest(ApiModel):
     """How sure it is that the new text is worse over all scenarios, 0 to 1."""
 
 
+METRIC_NAMES: Final = ("task_completion", "sentiment", "quality", "abandonment", "response_time", "length")
+
+
 class ProductionMetric(ApiModel):
     """One production metric before the change and after it, as the last look saw it."""
 
-    metric: str
+    metric: Annotated[str, Column(categories=METRIC_NAMES)]
     """``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time`` or ``length``."""
-    before: float | None = None
-    """Mean: percent for task completion and abandonment, seconds for response time, messages for length."""
-    after: float | None = None
+    before: Annotated[float | None, Column()] = None
+    """Mean before: percent for task completion and abandonment, seconds for response time, messages for length."""
+    after: Annotated[float | None, Column()] = None
     """The same, of the latest conversations that differ most from the earlier ones."""
-    conversations_before: int = 0
-    conversations: int = 0
+    conversations_before: Annotated[int, Column()] = 0
+    """Conversations behind ``before``."""
+    conversations: Annotated[int, Column()] = 0
     """Conversations behind ``after``."""
-    regressed: bool = False
+    regressed: Annotated[bool, Column()] = False
     """Whether it became worse than chance explains, over all looks at the six metrics."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FIRST_LOOK",
     "METRICS",
-    "METRIC_NAMES",
     "Metric",
     "MetricChange",
     "MetricName",
@@ -30,7 +29,6 @@ __all__ = [
 ]
 
 MetricName = Literal["task_completion", "sentiment", "quality", "abandonment", "response_time", "length"]
-METRIC_NAMES: Final[tuple[MetricName, ...]] = get_args(MetricName)
 
 FIRST_LOOK: Final = 30
 _LOOK_EVERY: Final = 60
