@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -377,6 +378,39 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     assert world.text == "Mine."
     assert world.deployment(auto)["state"] == "superseded"
     assert verdicts(world) == ["deployment.confounded"]
+
+
+def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
+    world.log(120, failed=48, at=later())
+    look(world)
+    assert world.deployment(auto)["verification"] == "not_fixed"
+    second = world.optimization(AT_ONCE, texts=(TEXTS[1], "Third."))
+    with world.database.write() as connection:
+        # The logs of the test are a little ahead of the clock.
+        connection.exec_driver_sql(
+            f"UPDATE deployments SET applied_at = {later(100)} WHERE optimization_id = '{second}'"
+        )
+    assert world.deployment(auto)["state"] == "superseded"
+    world.log(60, failed=55, at=later(101))
+    look(world)
+    assert world.deployment(second)["state"] == "rolled_back"
+    assert world.text == TEXTS[1]
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("live", "not_fixed")
+    assert found["reason"] == "Live again, because the version after it was rolled back"
+    # What was said with the text in between, and before it, is not held against it.
+    with world.database.write() as connection:
+        production = json.dumps({"liveSince": later(200)})
+        connection.exec_driver_sql(
+            f"UPDATE deployments SET production = '{production}' WHERE optimization_id = '{auto}'"
+        )
+    assert look(world) == 0
+    world.log(60, failed=55, at=later(201))
+    look(world)
+    found = world.deployment(auto)
+    assert found["state"] == "rolled_back"
+    assert found["production"]["conversations"] == 60
+    assert world.text == ORIGINAL
 
 
 @pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5}, {"maxTokens": 90}])

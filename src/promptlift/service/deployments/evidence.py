@@ -44,7 +44,12 @@ class Evidence:
 def count(connection: Connection, deployment: AnyRow) -> int:
     """Count the judged conversations after a change."""
     mine = deployment.account_id, deployment.prompt_id
-    return aggregates.totals(connection, *mine, since=deployment.applied_at).judged
+    return aggregates.totals(connection, *mine, since=live_since(deployment)).judged
+
+
+def live_since(deployment: AnyRow) -> int:
+    """Return since when a text is live; later than its change where another text was live in between."""
+    return int(kept(deployment).get("liveSince", deployment.applied_at))
 
 
 def gather(connection: Connection, deployment: AnyRow) -> Evidence:
@@ -57,7 +62,7 @@ def gather(connection: Connection, deployment: AnyRow) -> Evidence:
                 connection, deployment.account_id, deployment.prompt_id, since=begin, until=end
             )
         )
-        for begin, end in ((start, deployment.applied_at), (deployment.applied_at, None))
+        for begin, end in ((start, deployment.applied_at), (live_since(deployment), None))
     )
     return Evidence(before, after, count(connection, deployment))
 
@@ -109,7 +114,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
     """Return what production says of a deployment: task completion before and after in percent, now."""
     sides = (
         (production.start_of_before(connection, deployment), deployment.applied_at),
-        (deployment.applied_at, None),
+        (live_since(deployment), None),
     )
     (before, done_before), (after, done_after) = (
         production.figures(
@@ -122,7 +127,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
         for start, end in sides
     )
     return {
-        "since": clock.iso(deployment.applied_at),
+        "since": clock.iso(live_since(deployment)),
         "conversations": after,
         "completedRate": 100.0 * done_after / after if after else None,
         "conversationsBefore": before,

@@ -366,4 +366,6 @@ def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
     if row.state == "live":
         return evidence.figures(connection, row)
     document = evidence.kept(row)
-    return {name: value for name, value in document.items() if name != "verifiedAt"} or None
+    return {
+        name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
+    } or None

@@ -114,16 +114,31 @@ def _keep(
 
 
 def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, now: int) -> None:
-    before = prompts.version(
-        connection, deployment.account_id, deployment.prompt_id, deployment.previous_version_seq
+    mine = deployment.account_id, deployment.prompt_id
+    before = prompts.version(connection, *mine, deployment.previous_version_seq)
+    if before is None or before.content == prompt.content:
+        return
+    seq = current_version.replace(
+        connection,
+        prompt,
+        before.content,
+        origin="rolled_back",
+        now=now,
+        optimization_id=deployment.optimization_id,
+        variant_id=deployment.variant_id,
     )
-    if before is not None and before.content != prompt.content:
-        current_version.replace(
+    earlier = deployments.superseded_version(connection, *mine, before.seq)
+    if earlier is not None:
+        # It was deployed itself, and is live again: so it is watched again, by what is said with it from now on.
+        production = orjson.dumps({"liveSince": now}).decode()
+        reason = "Live again, because the version after it was rolled back"
+        deployments.change(
             connection,
-            prompt,
-            before.content,
-            origin="rolled_back",
+            earlier,
             now=now,
-            optimization_id=deployment.optimization_id,
-            variant_id=deployment.variant_id,
+            state="live",
+            version_seq=seq,
+            checked=0,
+            production=production,
+            reason=reason,
         )
