@@ -201,6 +201,12 @@ class World:
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra
+            if row.type.startswith("deployment."):
+                # A number in all kinds but one, which has none.
+                percent = told["data"].get("reductionPercent", "none")
+                assert (
+                    (percent == "none") if row.type == "deployment.confounded" else isinstance(percent, float)
+                )
         return [(row.type, json.loads(row.data)) for row in found]
 
     def kinds(self) -> list[str]:
