@@ -7,8 +7,8 @@ text before: task completion, sentiment, quality, abandonment, response time and
 that harms nothing is held to be harmful in at most 4 % of cases.
 
 *Did it fix what failed?* At 30, 60 and 120 conversations, and while there is no verdict at every doubling, failures are
-compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later look asks whether failures are
-rising again, compared with the earlier conversations of the same text.
+compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later
+look asks whether failures are rising again, compared with the earlier conversations of the same text.
 
 Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
 under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
@@ -181,7 +181,7 @@ def judge(
     look = look_number(count)
     issues = count_issues(before, after)
     nothing = Finding(verification, _percent(issues), issues, None, tuple(after))
-    if not look or not before:
+    if not look or not before or not after:
         return nothing
     finding = replace(nothing, metrics=compare_metrics(before, after, look=look))
     before, after = (
