@@ -307,6 +307,19 @@ def supersede(
             _tell_confounded(connection, row, now=now)
 
 
+def model_changed(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+    """Record that a prompt was given another model or other sampling settings, in the transaction that changes them.
+
+    What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
+    confounded. Its text stays live, and is watched for harm as before.
+    """
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
+        if row.verification == "pending":
+            reason = "The model or its settings were changed before the fix was verified"
+            deployments.change(connection, row, now=now, verification="confounded", reason=reason)
+            _tell_confounded(connection, row, now=now)
+
+
 def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
     """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
     for row in deployments.of_prompt(connection, account_id, prompt_id, *deployments.WAITING, "live"):
@@ -352,4 +365,7 @@ def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    return orjson.loads(row.production) if row.production else None
+    document = evidence.kept(row)
+    return {
+        name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
+    } or None
