@@ -17,6 +17,7 @@ from promptlift.service.routes import (
     conversations,
     health,
     optimizations,
+    otlp,
     personas,
     prompts,
     reviews,
@@ -50,6 +51,7 @@ def create_app(context: AppContext) -> Starlette:
         routes=[
             *_api_routes(context),
             *health.routes(context.database),
+            *otlp.routes(context),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
         middleware=[Middleware(Authentication, database=context.database)],
@@ -82,7 +84,7 @@ def _api_routes(context: AppContext) -> list[Route]:
 
 def _document() -> dict[str, Any]:
     document = openapi_document(ENDPOINTS.values())
-    document["paths"] |= health.description()
+    document["paths"] |= health.description() | otlp.description()
     return document
 
 

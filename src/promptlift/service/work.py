@@ -16,6 +16,7 @@ from promptlift.service.deployments.worker import ProductionWatch, RegressionTes
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.models import Models, choose_judge
 from promptlift.service.optimizations.worker import OptimizationJobs
+from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import conversations
 from promptlift.service.store.database import Database
@@ -73,6 +74,7 @@ class BackgroundWork:
             self.optimizations,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
+            TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),
             SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
         ]
 
@@ -95,9 +97,13 @@ class BackgroundWork:
         self._pool.close()
         self._judge.close()
 
+    def _look_for_insights(self) -> None:
+        self.insights.look()
+
     def _clean_up(self) -> None:
         with self._database.write() as connection:
             conversations.drop_expired_keys(connection, now=clock.now())
+            drop_closed(connection)
 
 
 def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:

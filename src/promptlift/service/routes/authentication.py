@@ -36,6 +36,8 @@ _LOG = logging.getLogger(__name__)
 KEY_MEMORY_SECONDS = 1.0
 _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
+# The API, and what exporters of OpenTelemetry send.
+_WITH_KEY = (f"{API_PATH}/", "/v1/")
 
 
 class KeyCache:
@@ -122,7 +124,7 @@ class Authentication:
             await send(message)
 
         try:
-            if scope["path"].startswith(f"{API_PATH}/"):
+            if scope["path"].startswith(_WITH_KEY):
                 headers.update(await self._admit(scope))
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
