@@ -61,6 +61,7 @@ _NUMBERED: Final = (
     ("gen_ai.prompt", "gen_ai.completion"),
     ("llm.input_messages", "llm.output_messages"),
 )
+_TURNS: Final = ("input", "output")
 _MOST_TOKENS: Final = 10**12
 # Year 10000.
 _END_OF_TIME: Final = 253_402_300_800_000
@@ -105,13 +106,14 @@ class ModelCall:
 
     def dump(self) -> bytes:
         """Write the call as JSON."""
-        return orjson.dumps(asdict(self))
+        turns = {name: [list(turn) for turn in getattr(self, name)] for name in _TURNS}
+        return orjson.dumps({**asdict(self), **turns})
 
     @classmethod
     def load(cls, raw: bytes) -> Self:
         """Read a call that `dump` wrote."""
         values = orjson.loads(raw)
-        for name in ("input", "output"):
+        for name in _TURNS:
             values[name] = tuple(Turn(*turn) for turn in values[name])
         return cls(**{**values, "agents": tuple(values["agents"])})
 
