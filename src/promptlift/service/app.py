@@ -16,6 +16,7 @@ from promptlift.service.routes import (
     account,
     conversations,
     health,
+    metrics,
     optimizations,
     otlp,
     personas,
@@ -43,6 +44,7 @@ ROOMS = [account, conversations, optimizations, personas, prompts, reviews, vers
 def create_app(context: AppContext) -> Starlette:
     """Create the application."""
     document = cache(_document)
+    counts = metrics.Counts()
 
     async def openapi(_request: Request) -> Response:
         return answer(document())
@@ -51,10 +53,14 @@ def create_app(context: AppContext) -> Starlette:
         routes=[
             *_api_routes(context),
             *health.routes(context.database),
+            *metrics.routes(context.database, context.kinds, counts),
             *otlp.routes(context),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
-        middleware=[Middleware(Authentication, database=context.database)],
+        middleware=[
+            Middleware(metrics.RequestCounts, counts=counts),
+            Middleware(Authentication, database=context.database),
+        ],
         exception_handlers={HTTPException: _no_route, ApiException: _refused},
     )
     app.router.redirect_slashes = False
@@ -84,7 +90,7 @@ def _api_routes(context: AppContext) -> list[Route]:
 
 def _document() -> dict[str, Any]:
     document = openapi_document(ENDPOINTS.values())
-    document["paths"] |= health.description() | otlp.description()
+    document["paths"] |= health.description() | metrics.description() | otlp.description()
     return document
 
 

@@ -129,6 +129,7 @@ def _run(
             background.models,
             background.optimizations,
             background.served,
+            background.kinds,
         )
     )
 

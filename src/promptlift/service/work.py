@@ -50,6 +50,8 @@ class BackgroundWork:
         The language model of optimizations.
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
+    kinds
+        All of them.
     """
 
     def __init__(self, database: Database, *, lease_seconds: float) -> None:
@@ -69,7 +71,7 @@ class BackgroundWork:
             probe=self._judge.client,
         )
         self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
-        self._kinds = [
+        self.kinds = [
             self.insights,
             self.optimizations,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
@@ -80,7 +82,7 @@ class BackgroundWork:
 
     def start(self) -> None:
         """Begin to work."""
-        self._worker.start(self._kinds)
+        self._worker.start(self.kinds)
 
     def leave_to_others(self) -> None:
         """Do not work; read what the workers of other processes say."""

@@ -14,6 +14,7 @@ from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.errors import ApiException, unavailable
 from promptlift.service.identifiers import key_hash
+from promptlift.service.routes import metrics
 from promptlift.service.routes.http import refuse
 from promptlift.service.routes.rate_limit import Pace
 from promptlift.service.settings import API_PATH
@@ -124,7 +125,7 @@ class Authentication:
             await send(message)
 
         try:
-            if scope["path"].startswith(_WITH_KEY):
+            if _needs_key(scope):
                 headers.update(await self._admit(scope))
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
@@ -165,6 +166,11 @@ class Authentication:
             return refuse(unavailable(error))
         _LOG.error("a request failed", exc_info=error)
         return refuse(ApiException("INTERNAL_ERROR", "The service failed; its log says why"))
+
+
+def _needs_key(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path.startswith(_WITH_KEY) or (path == metrics.PATH and not metrics.is_local(scope))
 
 
 def _refuse_hidden_slashes(scope: Scope) -> None:
