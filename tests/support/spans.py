@@ -10,20 +10,13 @@ START = 1_790_000_000_000
 
 def value(content: Any) -> dict[str, Any]:
     """A value as JSON of protobuf writes it."""
-    match content:
-        case bool():
-            return {"boolValue": content}
-        case int():
-            return {"intValue": str(content)}
-        case float():
-            return {"doubleValue": content}
-        case str():
-            return {"stringValue": content}
-        case list() | tuple():
-            return {"arrayValue": {"values": [value(one) for one in content]}}
-        case dict():
-            return {"kvlistValue": {"values": attributes(content)}}
-    return {}
+    if isinstance(content, list | tuple):
+        return {"arrayValue": {"values": [value(one) for one in content]}}
+    if isinstance(content, dict):
+        return {"kvlistValue": {"values": attributes(content)}}
+    names = {bool: "boolValue", int: "intValue", float: "doubleValue", str: "stringValue"}
+    kind = type(content)
+    return {names[kind]: str(content) if kind is int else content} if kind in names else {}
 
 
 def attributes(known: dict[str, Any]) -> list[dict[str, Any]]:
@@ -66,7 +59,9 @@ def chat(
     """A call of a model in the form of the newest conventions."""
     said: dict[str, Any] = {"gen_ai.input.messages": json.dumps([message(*one) for one in history])}
     if answer is not None:
-        said["gen_ai.output.messages"] = json.dumps([{**message("assistant", answer), "finish_reason": "stop"}])
+        said["gen_ai.output.messages"] = json.dumps(
+            [{**message("assistant", answer), "finish_reason": "stop"}]
+        )
     if system is not None:
         said["gen_ai.system_instructions"] = json.dumps([{"type": "text", "content": system}])
     about = {

@@ -100,7 +100,10 @@ def test_a_history_that_is_cut_adds_only_what_is_new(world):
     known = {"gen_ai.conversation.id": "c-1"}
     send(world, chat(1, [HI], "Hello", **known))
     send(world, chat(2, [("assistant", "Hello"), WHO], "A bot.", **known))
-    send(world, chat(3, [("user", "A summary of it all"), ("assistant", "A bot."), ("user", "Bye")], "Bye!", **known))
+    send(
+        world,
+        chat(3, [("user", "A summary of it all"), ("assistant", "A bot."), ("user", "Bye")], "Bye!", **known),
+    )
     close(world)
     ((_, document),) = logged(world)
     assert words(document) == ["Hi", "Hello", "Who are you?", "A bot.", "Bye", "Bye!"]

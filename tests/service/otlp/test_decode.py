@@ -13,7 +13,14 @@ from promptlift.service.errors import ApiException
 from promptlift.service.otlp.decode import decompress, read_json, read_protobuf
 from support.spans import START, as_json, as_protobuf, chat, request, span
 
-KNOWN = {"text": "ü", "number": -7, "part": 0.5, "yes": True, "list": ["a", 1], "map": {"in": {"ner": [False]}}}
+KNOWN = {
+    "text": "ü",
+    "number": -7,
+    "part": 0.5,
+    "yes": True,
+    "list": ["a", 1],
+    "map": {"in": {"ner": [False]}},
+}
 
 
 def test_json_and_protobuf_say_the_same():
@@ -47,7 +54,9 @@ def test_a_request_without_spans_is_none():
         json.dumps(request({**span(1, {}), "spanId": None})).encode(),
         json.dumps(request({**span(1, {}), "startTimeUnixNano": "soon"})).encode(),
         json.dumps(request({**span(1, {}), "attributes": [{"value": {}}]})).encode(),
-        json.dumps(request({**span(1, {}), "attributes": [{"key": "k", "value": {"intValue": "x"}}]})).encode(),
+        json.dumps(
+            request({**span(1, {}), "attributes": [{"key": "k", "value": {"intValue": "x"}}]})
+        ).encode(),
         b"[" * 10_000,
         b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "\xff"}]}]}]}',
     ],
