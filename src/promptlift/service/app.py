@@ -43,7 +43,7 @@ ROOMS = [account, conversations, optimizations, personas, prompts, reviews, vers
 
 def create_app(context: AppContext) -> Starlette:
     """Create the application."""
-    document = cache(_document)
+    document = cache(describe)
     counts = metrics.Counts()
 
     async def openapi(_request: Request) -> Response:
@@ -88,7 +88,8 @@ def _api_routes(context: AppContext) -> list[Route]:
     ]
 
 
-def _document() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
+    """Return the description of everything that is served."""
     document = openapi_document(ENDPOINTS.values())
     document["paths"] |= health.description() | metrics.description() | otlp.description()
     return document
