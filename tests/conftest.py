@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import secrets
 import signal
 import sys
 from contextlib import ExitStack
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.postgres_cluster import cluster, reason_to_skip
+from support.postgres_cluster import cluster, new_postgres_database, reason_to_skip
 from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
@@ -27,9 +26,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
-_SLOW_FIXTURES = {"begin", "lab", "lift", "postgres_url", "service", "start_service"}
+_SLOW_FIXTURES = {
+    "begin",
+    "certificate",
+    "lab",
+    "lift",
+    "migrated_postgres_url",
+    "postgres_url",
+    "service",
+    "start_service",
+}
 # Folders whose tests start processes themselves.
 _SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the slow folders when slow tests are left out."""
+    left_out = config.getoption("markexpr") == "not slow"
+    return True if left_out and collection_path.name in _SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,11 +140,21 @@ def _postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres_url(_postgres_server: str) -> Iterator[str]:
     """Address of a fresh, empty PostgreSQL database."""
-    import psycopg
+    with new_postgres_database(_postgres_server) as url:
+        yield url
 
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(_postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield f"{_postgres_server.rpartition('/')[0]}/{name}"
-    with psycopg.connect(_postgres_server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+@pytest.fixture(scope="session")
+def _postgres_template(_postgres_server: str) -> Iterator[str]:
+    from support.databases import migrate
+
+    with new_postgres_database(_postgres_server) as url:
+        migrate(url)
+        yield url.rpartition("/")[2]
+
+
+@pytest.fixture
+def migrated_postgres_url(_postgres_server: str, _postgres_template: str) -> Iterator[str]:
+    """Address of a PostgreSQL database with empty tables."""
+    with new_postgres_database(_postgres_server, like=_postgres_template) as url:
+        yield url

@@ -53,6 +53,7 @@ def test_a_missing_folder_is_an_error_and_not_a_lock(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_process_lets_go_though_its_forked_child_lives(tmp_path):
     path = tmp_path / "lock"
     holder = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)

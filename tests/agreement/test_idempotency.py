@@ -59,7 +59,7 @@ def test_a_key_lives_for_24_hours(wire, database):
     from promptlift.schema.model import from_wire_time
     from promptlift.service import clock
 
-    assert row.expires_at == clock.of(from_wire_time(created)) + HOURS_24
+    assert row.expires_at == clock.from_datetime(from_wire_time(created)) + HOURS_24
     # 23 hours and 59 minutes later it still stands for its conversation; after 24 hours it is free again.
     for later, status in ((HOURS_24 - 60_000, 200), (HOURS_24, 201)):
         with database.write() as connection:

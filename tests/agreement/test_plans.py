@@ -14,7 +14,7 @@ from promptlift.service.store import usage
 
 
 def period_end():
-    return clock.wire(clock.billing_period(clock.now())[1])
+    return clock.iso(clock.billing_period(clock.now())[1])
 
 
 def wait_for_a_fresh_minute(seconds):

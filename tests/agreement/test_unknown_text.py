@@ -64,7 +64,9 @@ def test_a_text_says_since_when_it_is_live(wire, client, root):
     answer = wire.ask("PATCH", f"{root}/{made.id}", {"content": "third", "liveFrom": SINCE})
     assert (answer.status, answer.error["details"]) == (
         400,
-        {"liveFrom": "must not be before 2025-10-15T00:00:00.000Z, since when the live text is in use"},
+        {
+            "liveFrom": "must not be before 2025-10-15T00:00:00.000Z, since when the current text has been in use"
+        },
     )
     answer = wire.ask("PATCH", f"{root}/{made.id}", {"content": "third", "liveFrom": "2999-01-01"})
     assert (answer.status, answer.error["details"]) == (400, {"liveFrom": "must not be in the future"})

@@ -7,6 +7,7 @@ import pytest
 import promptlift
 from promptlift.service.store import optimizations
 from promptlift.stats import Experiment
+from support.experiments import record_table
 from support.reviewed_world import ReviewedWorld
 
 pytestmark = pytest.mark.timeout(240)
@@ -58,7 +59,7 @@ def hold_pass(experiment: Experiment, *, better: int) -> None:
     for at in range(len(step.cells)):
         original = at >= 6
         cells.append([original if arm == 0 else original or at < better for arm in step.arms])
-    experiment.record_table(cells)
+    record_table(experiment, cells)
 
 
 def test_a_monitor_shows_a_run_as_it_goes_on(lab):

@@ -102,3 +102,34 @@ def test_every_endpoint_has_a_method_and_every_method_an_endpoint(calls):
     named = {name for name, _, _ in calls}
     assert ENDPOINTS.keys() - only_agents <= named
     assert {name.replace("prompts.", "agents.") for name in only_agents} <= named
+
+
+def test_a_list_is_filtered_by_every_parameter_that_the_table_has():
+    """House rule: what a row's query model says is what a method takes, and it goes under the API's name."""
+    config = configure("http://127.0.0.1:9", "key", scheme="agent")
+    recorder = Recorder(config)
+    client = Client(config, transport=recorder)
+    for row in ENDPOINTS.values():
+        if row.query is None:
+            continue
+        group, _, name = row.name.partition(".")
+        method = getattr(getattr(client, group), name)
+        filters = set(row.query.model_fields) - {"agent_id"}
+        assert filters <= inspect.signature(method).parameters.keys()
+        with pytest.raises(Sent):
+            method(**arguments(method), **dict.fromkeys(filters, "v"))
+        names = {str(row.query.model_fields[one].alias) for one in filters}
+        sent = recorder.sent[-1].query
+        assert sent == dict.fromkeys({"agentId" if one == "promptId" else one for one in names}, "v")
+
+
+def test_parameters_are_written_as_the_api_reads_them():
+    config = configure("http://127.0.0.1:9", "key")
+    recorder = Recorder(config)
+    client = Client(config, transport=recorder)
+    with pytest.raises(Sent):
+        client.prompts.list(limit=5, tags=["a", "b"])
+    assert recorder.sent[-1].query == {"limit": "5", "tags": "a,b"}
+    with pytest.raises(Sent):
+        client.conversations.get("c1", include_insights=False)
+    assert recorder.sent[-1].query == {"includeInsights": "false"}

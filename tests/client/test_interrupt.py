@@ -15,6 +15,8 @@ from promptlift.client.log.run import LOG_THREADS
 from support.foreign_service import KEY
 from support.lying_service import LyingService
 
+pytestmark = pytest.mark.slow  # every test starts a process
+
 PROGRAM = """
     import asyncio, os, threading, traceback
     import promptlift

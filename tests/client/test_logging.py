@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
+from uuid import uuid4
 
 import pytest
 
@@ -34,10 +35,10 @@ def log(service, tmp_path):
     def run(records, *, prompt_id="p1", ledger=True, key=KEY, progress=None):
         opened = configure(service.base_url, key)
         with Client(opened, transport=Transport(opened, policy=QUICK)) as client:
-            account = "acc-1" if ledger else None
-            file = tmp_path / "ledger.sqlite3"
+            # Without the ledger of the other runs it is that of another computer.
+            file = tmp_path / ("ledger.sqlite3" if ledger else f"{uuid4()}.sqlite3")
             return LoggingRun(
-                client.transport, prompt_id, account_id=account, ledger_file=file, progress=progress
+                client.transport, prompt_id, account_id="acc-1", ledger_file=file, progress=progress
             ).run(records)
 
     assert config.base_url == service.base_url

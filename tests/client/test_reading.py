@@ -15,11 +15,14 @@ from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.read_list import read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
-from promptlift.client.transport import SystemClock, Task, Transport
+from promptlift.client.transport import Call, Clock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
+from promptlift.schema import endpoints
+from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
+CONVERSATIONS = Call.to(endpoints.CONVERSATIONS_LIST, SCHEMES["prompt"])
 
 
 @pytest.fixture
@@ -188,7 +191,7 @@ def test_the_first_request_fails_with_its_own_error(service):
         client.prompts.get("nobody")
 
 
-class SkippingClock(SystemClock):
+class SkippingClock(Clock):
     """Real time, with waits that are skipped over."""
 
     def __init__(self):
@@ -310,7 +313,7 @@ def test_the_next_page_is_asked_for_while_the_last_one_is_worked_on(service):
         seen.append(len(service.seen))
 
     with open_client(service) as client:
-        got = read_list(client.transport, "/conversations", {}, task=Task(), on_page=work)
+        got = read_list(client.transport, CONVERSATIONS, task=Task(), on_page=work)
     assert got.complete
     assert seen == [1, 3, 4, 5, 5]
     assert len(service.seen) == 5  # and none that is not needed
@@ -326,7 +329,7 @@ def test_wrong_guesses_are_dropped_and_soon_not_made(service):
 
     service.before = vanish
     with open_client(service) as client:
-        got = read_list(client.transport, "/conversations", {}, task=Task())
+        got = read_list(client.transport, CONVERSATIONS, task=Task())
     assert got.complete
     ids = [row["id"] for row in got.rows]
     assert len(ids) == len(set(ids))
@@ -343,7 +346,7 @@ def test_a_failure_of_a_page_that_was_asked_for_ahead_is_told(service):
         open_client(service) as client,
         pytest.raises(IncompleteError, match=r"Read 294 of 450.*no") as failed,
     ):
-        read_list(client.transport, "/conversations", {}, task=Task())
+        read_list(client.transport, CONVERSATIONS, task=Task())
     assert len(failed.value.fetched.rows) == 294
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptlift import frames
-from promptlift.frames import action_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +22,8 @@ TABLES = {
     "personas": lambda: frames.personas_table([])[0],
     "versions": lambda: frames.versions_table([])[0],
     "variants": lambda: frames.variants_table([])[0],
-    "actions": lambda: action_log.actions_table([])[0],
-    "reviews": lambda: action_log.review_table([])[0],
+    "actions": lambda: frames.actions_table([])[0],
+    "reviews": lambda: frames.review_table([])[0],
 }
 LAYOUT = {
     "conversations": [

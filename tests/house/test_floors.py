@@ -7,9 +7,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from support.source_tree import PACKAGE, ROOT
 
 
+@pytest.mark.slow
 def test_imports_go_down_the_floors():
     """import-linter proves the floors, the service wing and the rooms of httpx."""
     linter = Path(sys.executable).parent / "lint-imports"

@@ -29,6 +29,7 @@ def loaded_by(code: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -43,6 +44,7 @@ def test_the_ground_floor_loads_nothing_heavy(code):
     assert loaded_by(code) == set()
 
 
+@pytest.mark.slow
 def test_connecting_loads_no_tables():
     code = "import promptlift; promptlift.connect('http://localhost:1', 'key')"
     assert loaded_by(code) == {"httpx"}
@@ -58,6 +60,7 @@ def sub_packages():
     return sorted(found | {path.parent.name for path in PACKAGE.glob("[a-z]*/__init__.py")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sub_packages())
 def test_a_sub_package_is_there_after_importing_the_package(name):
     """In a fresh interpreter, where no other import has set the attribute."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from support.source_tree import PACKAGE, ROOT, modules, shown, tracked_files
@@ -134,6 +135,17 @@ def test_the_rooms_of_the_package_are_those_of_the_design():
 def test_no_module_is_a_catch_all():
     """A module is named by its idea."""
     assert not [shown(path) for path in modules() if path.stem.strip("_") in CATCH_ALLS]
+
+
+def test_a_class_of_the_api_shares_its_name_with_no_other_and_with_none_of_the_statistics():
+    """One meaning a name: ``schema`` and ``stats`` are the ground that everything stands on."""
+    rooms = [path for path in modules() if path.relative_to(PACKAGE).parts[0] in ("schema", "stats")]
+    names = Counter(
+        name
+        for path in rooms
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_the_version_stands_in_one_place():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import pytest
 import promptlift
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.local import DataFolder, ServiceUse
+from promptlift.service.keys import revoke_key
+from promptlift.service.settings import ServiceSettings
 from support.service_process import ServiceProcess, clean_environment, is_running, wait_until
 
 if TYPE_CHECKING:
@@ -266,6 +269,31 @@ def test_a_damaged_database_is_a_clear_error_with_the_log(data):
         promptlift.local(data)
     assert str(folder.log) in str(caught.value)
     assert not folder.service_lives()
+
+
+def test_a_revoked_key_is_a_clear_error_with_what_to_remove(data):
+    settings = ServiceSettings(data=data, port=0)
+    with promptlift.local(data, progress=False):
+        key = DataFolder(data).key()
+    revoke_key(settings, key)
+    with pytest.raises(ServiceStartError, match=r"was revoked.*remove that file"):
+        promptlift.local(data)
+    (data / "local.key").unlink()
+    with promptlift.local(data, progress=False) as lift:
+        assert len(lift.prompts()) == 0
+
+
+def test_what_the_service_said_is_passed_on_whatever_it_is(data):
+    """Nothing is looked for in the log, so a reason that nobody thought of is shown as well."""
+    with promptlift.local(data, progress=False):
+        pass
+    with sqlite3.connect(data / "promptlift.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = '0009'")
+    database.close()
+    with pytest.raises(
+        ServiceStartError, match=r"before the first release .*import your conversations again"
+    ):
+        promptlift.local(data)
 
 
 def test_a_full_disk_is_a_clear_error(data):

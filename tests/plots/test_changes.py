@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
 
 def points(ax):
     return [line for line in ax.lines if line.get_marker() == "o"]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 @pytest.mark.parametrize(

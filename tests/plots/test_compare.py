@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.drawn import words
 from support.sentences import PLOTS
 
 
@@ -44,11 +45,6 @@ def points(ax):
 
 def whiskers(ax):
     return [c for c in ax.collections if isinstance(c, LineCollection)]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 @pytest.mark.parametrize("value", ["difference", "lift"])
@@ -161,3 +157,12 @@ def test_axes_colours_and_bad_values():
         plots.compare(runs(), by="run", value="points")
     with pytest.raises(ValueError, match="by must be"):
         plots.compare(runs())
+
+
+def test_negative_differences_have_a_minus_on_the_axis():
+    ax = plots.compare(runs(), by="run", pair="task", control="a")
+    ax.figure.canvas.draw()
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert any(label.startswith("−") for label in ticks)
+    assert not any("-" in label for label in ticks)
+    plt.close(ax.figure)

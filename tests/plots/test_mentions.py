@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
 from promptlift import analysis, plots
 from promptlift.plots.theme import MARKERS
+from support.drawn import words
 from support.synthetic_tables import conversations, small
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 @pytest.mark.parametrize(

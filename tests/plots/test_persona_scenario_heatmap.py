@@ -7,17 +7,13 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from promptlift import analysis, plots
+from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_versions import simulations
 
 
 def boxes(ax):
     return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def test_every_field_says_difference_and_counts():
@@ -62,7 +58,7 @@ def test_long_and_hostile_names_are_cut_and_harmless():
     table["persona"] = "$x^2$ \u202e" + table["persona"] + " y" * 200
     table["scenario"] = "<b>" + table["scenario"] + "z" * 300
     ax = plots.persona_scenario_heatmap(table)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     width, height = ax.figure.get_size_inches()
     box = ax.figure.get_tightbbox()
     assert box.x0 >= -0.01

@@ -11,6 +11,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.errors import FrameError, NotFound
+from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
@@ -46,11 +47,6 @@ class Workspace:
         return SimpleNamespace(id=prompt_id, name="Support for $ACME$")
 
 
-def words(figure):
-    figure.canvas.draw()
-    return [text.get_text() for text in figure.findobj(plt.Text) if text.get_text()]
-
-
 def whiskers(figure):
     return [c for ax in figure.axes for c in ax.collections if isinstance(c, LineCollection)]
 
@@ -75,7 +71,7 @@ def test_few_or_no_conversations_give_a_page_too(n):
 @pytest.mark.slow
 def test_nothing_is_drawn_past_the_edge_of_the_page():
     figure = plots.prompt_overview(conversations(30_000, prompts=["a" * 90]), "a" * 90)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()
     assert 0 <= box.x0 < box.x1 <= width

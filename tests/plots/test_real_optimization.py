@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pytest
 
 from promptlift import analysis, plots
+from support.drawn import words
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +27,6 @@ def prompt_id(service):
         lift.apply(done.id, variant_id=tested.iloc[0])
         log(6, "tomorrow")
     return prompt.id
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def test_promise_and_production_of_a_rehearsal_are_drawn_and_marked(lift, prompt_id):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
@@ -10,16 +9,12 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.plots.theme import MARKERS, SENTIMENT_COLORS
+from support.drawn import words
 from support.synthetic_tables import conversations, small
 
 
 def dots(ax):
     return [line for line in ax.lines if line.get_marker() in MARKERS]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def test_points_and_whiskers_are_the_shares_and_their_intervals():

@@ -10,6 +10,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.plots.theme import MARKERS, PALETTE, SENTIMENT_COLORS
+from support.drawn import words
 from support.synthetic_tables import conversations, small
 
 
@@ -21,11 +22,6 @@ def whiskers(ax):
     return np.concatenate([c.get_segments() for c in ax.collections if isinstance(c, LineCollection)])[
         :, :, 1
     ]
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def test_negative_and_positive_are_drawn_with_their_intervals():

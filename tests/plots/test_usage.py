@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
 from promptlift import analysis, plots
+from support.drawn import words
 
 
 def usage(used=(4, 9, 310, 1_234_567), limit=(5, 10, 500, None)):
@@ -20,11 +20,6 @@ def usage(used=(4, 9, 310, 1_234_567), limit=(5, 10, 500, None)):
             "period_end": pd.to_datetime(["2026-05-01"] * n, utc=True),
         }
     )
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def test_bars_are_shares_and_diamonds_projections():

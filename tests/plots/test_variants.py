@@ -14,7 +14,7 @@ from matplotlib.colors import same_color
 from matplotlib.text import Text
 
 from promptlift import analysis, plots
-from support import hostile
+from support import drawn, hostile
 from support.sentences import PLOTS
 
 SENT = "service"
@@ -114,8 +114,7 @@ def whiskers(ax):
 
 
 def words(ax):
-    ax.figure.canvas.draw()
-    return " | ".join(text.get_text() for text in ax.figure.findobj(plt.Text) if text.get_text())
+    return " | ".join(drawn.words(ax))
 
 
 def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
@@ -163,7 +162,7 @@ def test_confirmed_and_screened_stand_in_panels_of_their_own_on_one_scale():
         len([line for line in panel.lines if line.get_marker() == "o"]) for panel in (confirm, screen)
     ] == [1, 3]
     assert confirm.get_xlim() == screen.get_xlim() == ax.get_xlim()
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     assert confirm.get_window_extent().y0 > screen.get_window_extent().y1
     assert "not comparable" in words(ax)
     assert plots.variant_lift(FOREIGN).child_axes == []
@@ -261,7 +260,7 @@ def test_five_variants_with_long_names_fit():
         ]
     )
     ax = plots.variant_lift(frame)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     edge = ax.figure.bbox
     boxes = [text.get_window_extent() for text in ax.texts]
     for box in boxes:
@@ -280,7 +279,7 @@ def test_it_draws_on_axes_that_are_given(width):
     figure, ax = plt.subplots(figsize=(width, 3))
     assert plots.variant_lift(FULL, ax=ax) is ax
     assert plots.variant_confidence(FULL, ax=plt.figure().add_subplot()).figure is not figure
-    figure.canvas.draw()
+    figure.draw_without_rendering()
 
 
 @pytest.mark.slow
@@ -290,8 +289,8 @@ def test_hostile_names_are_only_text(start):
     frame = table([{}, *({"lift": 5.0, "name": name, "optimization_id": name} for name in names)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for drawn in (frame, frame.assign(optimization_id="o")):
-            figure = plots.variant_lift(drawn).figure
+        for rows in (frame, frame.assign(optimization_id="o")):
+            figure = plots.variant_lift(rows).figure
             figure.canvas.draw()
             shown = [text.get_text() for text in figure.findobj(Text) if text.get_text()]
             assert not [text for text in shown if is_math_text(text)]
@@ -345,3 +344,14 @@ def test_traces_of_several_optimizations_have_a_legend():
     ax = plots.variant_confidence(frame)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["o1 (passes = 2)", "o2 (passes = 3)"]
     assert ax.get_xlim()[1] >= 3
+
+
+def test_a_minus_is_written_alike_on_the_axis_and_in_the_numbers():
+    ax = plots.variant_lift(FULL)
+    ax.figure.canvas.draw()
+    numbers = [text.get_text() for text in ax.figure.findobj(Text) if "pairs" in text.get_text()]
+    assert any("−27.0 % (−52.0 to +8.0)" in text for text in numbers)
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert any(label.startswith("−") for label in ticks)
+    assert not any("-" in text for text in [*ticks, *numbers])
+    plt.close(ax.figure)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +11,7 @@ from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.simulated_vs_production import NO_INTERVAL
+from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import variants, versions
@@ -22,11 +22,6 @@ PROMISED = {
     "optimization_id": "o1", "variant_id": "v1", "name": "Concise", "n_pairs": 150,
     "n11": 84, "n10": 31, "n01": 14, "n00": 21, "look": 3, "max_looks": 6, "interval_level": 0.9,
 }  # fmt: skip
-
-
-def words(ax):
-    ax.figure.canvas.draw()
-    return [text.get_text().replace("\n", " ") for text in ax.figure.findobj(plt.Text) if text.get_text()]
 
 
 def marked(ax, marker):

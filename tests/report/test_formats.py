@@ -17,25 +17,14 @@ import pypdf
 import pytest
 
 from promptlift import report
-from promptlift.errors import ConfigError
 from promptlift.report.cells import formatted
 from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
-from promptlift.report.renderers import pdf, renderer_for
+from promptlift.report.renderers import renderer_for
 from promptlift.report.renderers.figures import inert_cell
 from promptlift.report.renderers.markdown import escape
 from support.report_numbers import FORMATS
 from support.report_page import NOW, clock, conversations
 
-
-def pdf_can_be_written():
-    try:
-        pdf.check()
-    except ConfigError:
-        return False
-    return True
-
-
-needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
 CODE = """
 import sys; sys.path.insert(0, sys.argv[1])
 from support import report_page as page
@@ -46,9 +35,9 @@ report.write(page.conversations(30), "p1", sys.argv[2], clock=page.clock, logo=s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMATS)
-def test_the_same_data_and_clock_give_the_same_bytes_in_every_process(tmp_path, ending):
-    if ending == "pdf" and not pdf_can_be_written():
-        pytest.skip("WeasyPrint or Pango is not on this machine")
+def test_the_same_data_and_clock_give_the_same_bytes_in_every_process(tmp_path, ending, request):
+    if ending == "pdf":
+        request.getfixturevalue("needs_pdf")
     from PIL import Image
 
     Image.new("RGBA", (60, 30), (0, 90, 180, 128)).save(tmp_path / "logo.png")
@@ -194,7 +183,7 @@ def test_cells_are_printed_by_their_kind():
 
 
 @pytest.mark.slow
-@needs_pdf
+@pytest.mark.usefixtures("needs_pdf")
 def test_a_pdf_has_pages_numbers_a_title_and_tags(tmp_path):
     reader = pypdf.PdfReader(
         report.write(conversations(100), "p1", tmp_path / "r.pdf", clock=clock, title="March")
@@ -225,11 +214,13 @@ except PromptliftError as error:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_names_it_before_anything_is_read(tmp_path):
     said = without(tmp_path, "raise ImportError('no module')")
     assert said == "MissingExtra A report as PDF needs the extra 'pdf': pip install \"promptlift[pdf]\"\n"
 
 
+@pytest.mark.slow
 def test_without_pango_the_error_says_what_to_install(tmp_path):
     said = without(
         tmp_path, "print('advice of its own')\nraise OSError('cannot load library libpango-1.0-0')"

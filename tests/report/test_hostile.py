@@ -21,13 +21,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from promptlift import report
-from promptlift.errors import ConfigError
 from promptlift.frames.optimizations import optimizations_table
 from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
-from promptlift.report.renderers import pdf, renderer_for
+from promptlift.report.renderers import renderer_for
 from support.hostile import ENCODABLE, PAYLOADS, name_of
 from support.report_page import NOW, Page, clock, conversations, read_page
 
@@ -218,19 +217,8 @@ def all_payloads(folder):
     return table
 
 
-def pdf_can_be_written():
-    try:
-        pdf.check()
-    except ConfigError:
-        return False
-    return True
-
-
-needs_pdf = pytest.mark.skipif(not pdf_can_be_written(), reason="WeasyPrint or Pango is not on this machine")
-
-
 @pytest.mark.slow
-@needs_pdf
+@pytest.mark.usefixtures("needs_pdf")
 @pytest.mark.parametrize("part", range(4))
 def test_a_pdf_holds_payloads_as_text_within_its_pages(part, tmp_path):
     table = all_payloads(tmp_path)

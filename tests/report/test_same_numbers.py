@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis, report
-from promptlift.errors import ConfigError
-from promptlift.report.renderers import pdf
 from support.report_numbers import (
     FORMATS,
     NOT_PRINTED,
@@ -18,11 +16,14 @@ from support.report_numbers import (
     html_tables,
     markdown_tables,
     numbers_in,
+    pdf_can_be_written,
     pdf_text,
     sheets,
     squeezed,
 )
 from support.report_page import clock, conversations
+
+pytestmark = pytest.mark.slow  # every test needs reports in every format, the PDF among them
 
 TITLES = {
     "completion": "Task completion by",
@@ -62,15 +63,6 @@ def written(request, tmp_path_factory):
     return table, ids, paths
 
 
-def pdf_can_be_written():
-    try:
-        pdf.check()
-    except ConfigError:
-        return False
-    return True
-
-
-@pytest.mark.slow
 def test_the_exact_numbers_are_those_of_analysis(written):
     table, ids, paths = written
     table = table.assign(prompt=table["prompt_id"])
@@ -111,7 +103,6 @@ def test_the_exact_numbers_are_those_of_analysis(written):
         ]
 
 
-@pytest.mark.slow
 def test_a_workbook_has_the_exact_numbers(written):
     _, _, paths = written
     found = sheets(paths["xlsx"])

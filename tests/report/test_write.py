@@ -322,6 +322,7 @@ def test_nothing_asks_the_network_and_nothing_runs(tmp_path):
     assert "default-src 'none'" in page.source
 
 
+@pytest.mark.slow
 def test_importing_the_room_is_free():
     code = "import sys, promptlift.report; print({'pandas', 'matplotlib', 'jinja2', 'httpx', 'numpy'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

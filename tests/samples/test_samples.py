@@ -43,6 +43,7 @@ def test_the_generator_makes_the_committed_files_byte_for_byte():
         assert path.read_bytes() == text.encode("utf-8"), path.name
 
 
+@pytest.mark.slow
 def test_the_generator_does_not_depend_on_the_hash_seed():
     code = "import hashlib, make_samples; print(hashlib.sha256(''.join(make_samples.build().values()).encode()).hexdigest())"
     seen = {
@@ -175,6 +176,7 @@ def test_an_unknown_key_names_the_known_ones():
         samples.conversations("v3")
 
 
+@pytest.mark.slow
 def test_it_loads_no_heavy_library():
     code = "import sys, promptlift.samples; print({'pandas', 'httpx', 'matplotlib'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout

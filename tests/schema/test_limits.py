@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from promptlift.schema import limits
@@ -35,7 +37,7 @@ def test_lists_have_the_defaults_of_the_specification():
     assert limits.PROMPTS_LIMIT_DEFAULT == 20
     assert limits.CONVERSATIONS_LIMIT_DEFAULT == 20
     assert limits.OPTIMIZATIONS_LIMIT_DEFAULT == 10
-    assert limits.INSIGHTS_DAYS == ("7", "30", "90", "all")
+    assert get_args(limits.InsightsDays) == ("7", "30", "90", "all")
     assert limits.INSIGHTS_DAYS_DEFAULT == "30"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.schema.conversations import Conversation
-from promptlift.schema.naming import SCHEMES, link_of, relink, scheme_of
+from promptlift.schema.naming import SCHEMES, link_of, scheme_of
 from promptlift.schema.optimizations import Optimization
 from promptlift.schema.prompts import PromptInsightsView, StepFailures
 
@@ -34,16 +34,6 @@ def test_a_link_is_found_under_either_name():
     assert link_of({"agentId": "b"}) == "b"
     assert link_of({"promptId": None, "agentId": "b"}) == "b"
     assert link_of({"id": "x"}) is None
-
-
-def test_relink_renames_only_the_link_and_keeps_the_order():
-    record = {"id": "x", "promptId": "a", "status": "completed"}
-    assert list(relink(record, SCHEMES["agent"]).items()) == [
-        ("id", "x"),
-        ("agentId", "a"),
-        ("status", "completed"),
-    ]
-    assert relink(relink(record, SCHEMES["agent"]), SCHEMES["prompt"]) == record
 
 
 @pytest.mark.parametrize("link", ["promptId", "agentId"])

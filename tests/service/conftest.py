@@ -8,7 +8,8 @@ import pytest
 
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
-from support.deployed import World, migrated
+from support.databases import migrated
+from support.deployed import World
 from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:

@@ -23,24 +23,24 @@ from promptlift.service import clock
     ],
 )
 def test_a_time_is_written_as_the_api_does(milliseconds, text):
-    assert clock.wire(milliseconds) == text
-    assert clock.of(from_wire_time(text)) == milliseconds
+    assert clock.iso(milliseconds) == text
+    assert clock.from_datetime(from_wire_time(text)) == milliseconds
 
 
 def test_no_time_is_no_text():
-    assert clock.wire(None) is None
+    assert clock.iso(None) is None
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_every_time_that_a_transcript_may_have_can_be_written(value):
-    milliseconds = clock.of(value)
-    assert from_wire_time(clock.wire(milliseconds)) <= value
-    assert value - from_wire_time(clock.wire(milliseconds)) < timedelta(milliseconds=1)
+    milliseconds = clock.from_datetime(value)
+    assert from_wire_time(clock.iso(milliseconds)) <= value
+    assert value - from_wire_time(clock.iso(milliseconds)) < timedelta(milliseconds=1)
 
 
 def test_a_time_of_another_zone_is_the_same_moment():
     east = timezone(timedelta(hours=5, minutes=30))
-    assert clock.of(datetime(2026, 1, 31, 15, tzinfo=east)) == clock.of(
+    assert clock.from_datetime(datetime(2026, 1, 31, 15, tzinfo=east)) == clock.from_datetime(
         datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
     )
 
@@ -55,5 +55,5 @@ def test_a_time_of_another_zone_is_the_same_moment():
     ],
 )
 def test_a_billing_period_is_a_calendar_month(now, start, end):
-    period = clock.billing_period(clock.of(from_wire_time(now)))
-    assert tuple(map(clock.wire, period)) == (start, end)
+    period = clock.billing_period(clock.from_datetime(from_wire_time(now)))
+    assert tuple(map(clock.iso, period)) == (start, end)

@@ -166,6 +166,7 @@ def said_by(*arguments, **env):
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["worker"], ["serve", "--no-worker", "--port", "0"]])
 def test_on_sqlite_serve_does_the_work_and_nothing_else_can(command, tmp_path):
     code, said = said_by(*command, PROMPTLIFT_DATA=str(tmp_path))
@@ -175,6 +176,7 @@ def test_on_sqlite_serve_does_the_work_and_nothing_else_can(command, tmp_path):
     assert "PROMPTLIFT_DATABASE_URL" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", ["0", "none", "1e9", "nan"])
 def test_a_lease_of_no_sensible_length_is_refused(seconds, tmp_path):
     code, said = said_by("worker", PROMPTLIFT_DATA=str(tmp_path), PROMPTLIFT_LEASE_SECONDS=seconds)

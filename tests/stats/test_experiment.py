@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from promptlift.stats import Experiment, analyse_pairs
+from promptlift.stats import Experiment, analyse_pairs, smallest_findable_points
 from promptlift.stats.budget import is_futile
 from promptlift.stats.passes import Outcome
 from support.experiments import chance, only_variants, outcomes, play, same
@@ -101,7 +101,7 @@ def test_a_stop_before_anything_says_that_nothing_is_known():
     verdict = run.verdict()
     assert (verdict.finalist, verdict.analysis, verdict.confidence) == (None, None, 0.5)
     assert "nothing is known" in verdict.why_no_winner.text
-    assert verdict.why_no_winner.budget_findable_points is not None
+    assert verdict.why_no_winner.smallest_findable_points is None
 
 
 def test_a_stop_after_the_end_changes_nothing():
@@ -170,12 +170,12 @@ def test_the_analysis_is_that_of_the_confirmation_pairs_alone():
 def test_progress_counts_conversations_and_ends_within_its_maximum():
     run = Experiment(3, "validation", "moderate")
     assert run.verdict().progress.conversations_max == 15 * (4 + 4 + 3 + 3 + 2 * 16) == 690
-    assert run.verdict().progress.fraction == 0.0
+    assert run.verdict().progress.conversations_done == 0
     assert run.verdict().status == "running"
     play(run, same, most=2)
     assert run.verdict().progress.conversations_done == 15 * 8
     progress = play(run, chance([0.7] * 4, 3)).progress
-    assert 0 < progress.fraction <= 1
+    assert 0 < progress.conversations_done <= progress.conversations_max
     assert progress.passes_done <= progress.passes_max == 20
 
 
@@ -186,19 +186,21 @@ def test_why_no_winner_says_what_could_have_been_found():
     )
     why = verdict.why_no_winner
     assert why is verdict.why_no_winner
-    assert why.n_pairs == why.budget_pairs == 90
-    assert why.lift_points == pytest.approx(100 * 6 / 90)
-    assert why.smallest_findable_points == why.budget_findable_points > why.lift_points
+    assert f"Measured over 90 pairs: {100 * 6 / 90:+.1f} points." in why.text
+    e_needed = verdict.confidence_needed / (1 - verdict.confidence_needed)
+    assert why.smallest_findable_points == smallest_findable_points(
+        90, discordance=(30 + 1) / 93, e_threshold=e_needed
+    )
+    assert why.smallest_findable_points > verdict.analysis.lift_points
     assert why.pairs_needed > 90
     assert f"{why.pairs_needed} pairs" in why.text
     assert f"{why.smallest_findable_points:.1f} points" in why.text
-    assert why.discordance == pytest.approx((30 + 1) / 93)
 
 
 def test_a_losing_finalist_has_no_number_of_pairs_needed():
     why = play(Experiment(1), lambda _cell, arm: arm == 0).why_no_winner
     assert why.pairs_needed is None
-    assert why.lift_points == -100
+    assert "-100.0 points" in why.text
 
 
 # Infrastructure errors
@@ -274,32 +276,6 @@ def test_nothing_can_be_recorded_after_the_end():
     run.stop()
     with pytest.raises(ValueError, match="has ended"):
         run.record(outcomes(step))
-
-
-def test_a_table_is_the_same_as_outcomes_and_must_have_the_shape_of_the_pass():
-    by_table, by_outcome = Experiment(2, seed=3), Experiment(2, seed=3)
-    rng = np.random.default_rng(1)
-    while (step := by_table.next_pass()) is not None:
-        assert step == by_outcome.next_pass()
-        done = rng.random((15, len(step.arms))) < 0.7
-        mood = rng.normal(size=done.shape)
-        by_table.record_table(
-            done.tolist(), sentiment=mood.tolist(), personas=[f"p{i // 3}" for i in range(15)]
-        )
-        by_outcome.record(
-            Outcome(c.number, a, done[i, j], sentiment=mood[i, j], persona=f"p{i // 3}")
-            for j, a in enumerate(step.arms)
-            for i, c in enumerate(step.cells)
-        )
-    assert by_table.to_state() == by_outcome.to_state()
-    run = Experiment(2)
-    for table, extra in (
-        ([[True] * 3] * 14, {}),
-        ([[True] * 2] * 15, {}),
-        ([[True] * 3] * 15, {"personas": [1]}),
-    ):
-        with pytest.raises(ValueError, match="must have"):
-            run.record_table(table, **extra)
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,12 @@ def test_the_state_is_plain_json_with_a_version():
 def test_numbers_of_numpy_survive_json():
     run = Experiment(np.int64(1), seed=np.int64(3))
     rng = np.random.default_rng(1)
-    mood = rng.normal(size=(15, 2))
-    run.record_table(rng.random((15, 2)) < 0.5, sentiment=mood, quality=mood, personas=np.arange(15))
+    done, mood = rng.random((15, 2)) < 0.5, rng.normal(size=(15, 2))
+    run.record(
+        Outcome(cell.number, arm, done[at, arm], mood[at, arm], mood[at, arm], np.arange(15)[at])
+        for at, cell in enumerate(run.next_pass().cells)
+        for arm in (0, 1)
+    )
     assert through_json(run).verdict() == run.verdict()
 
 

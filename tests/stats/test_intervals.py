@@ -109,6 +109,7 @@ def test_mean_interval_of_fewer_than_two_values_is_unknown():
     assert low[2] < 0.1 < high[2]
 
 
+@pytest.mark.slow
 def test_rates_need_neither_scipy_nor_pandas():
     code = "import sys, promptlift.stats as s; s.wilson(1, 2); print({'scipy', 'pandas'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

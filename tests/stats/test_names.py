@@ -39,6 +39,7 @@ def test_importing_a_module_hides_no_name(module):
     assert not [name for name in stats.__all__ if inspect.ismodule(getattr(stats, name))]
 
 
+@pytest.mark.slow
 def test_deciding_what_runs_next_needs_no_scipy():
     code = (
         "import sys, promptlift.stats as s; s.Experiment(3).next_pass(); "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +15,10 @@ from promptlift.service.deployments import transitions
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
-from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events, insights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    import pytest
+    from promptlift.service.store.database import Database
 
 PROMPT = SCHEMES["prompt"]
 ORIGINAL = "You help.\n"
@@ -32,20 +27,6 @@ MANUAL = {"deploymentMode": "manual", "autoDeploy": {"enabled": False, "requireR
 STAGED = {**MANUAL, "deploymentMode": "semi-automatic"}
 TESTED = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": True}}
 AT_ONCE = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": False}}
-
-
-@contextmanager
-def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Database]:
-    """A migrated, empty database: ``sqlite`` or ``postgresql``."""
-    url = f"sqlite:///{folder / 'promptlift.db'}"
-    if kind == "postgresql":
-        url = request.getfixturevalue("postgres_url").replace("postgresql://", "postgresql+psycopg://")
-    opened = Database(url)
-    opened.migrate()
-    try:
-        yield opened
-    finally:
-        opened.close()
 
 
 @dataclass
@@ -200,7 +181,7 @@ class World:
             told = {
                 "id": row.id,
                 "type": row.type,
-                "timestamp": clock.wire(row.created_at),
+                "timestamp": clock.iso(row.created_at),
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra

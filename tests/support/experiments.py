@@ -15,6 +15,16 @@ def play(run, answer, *, most=10_000):
     return run.verdict()
 
 
+def record_table(run, completed):
+    """Record a pass: who completes, one row a cell and one column an arm."""
+    step = run.next_pass()
+    run.record(
+        Outcome(cell.number, arm, done)
+        for cell, row in zip(step.cells, completed, strict=True)
+        for arm, done in zip(step.arms, row, strict=True)
+    )
+
+
 def chance(rates, seed):
     """Answers with a completion rate for each arm."""
     rng = np.random.default_rng(seed)

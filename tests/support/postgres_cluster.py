@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import socket
 import subprocess
@@ -55,6 +56,19 @@ def cluster() -> Iterator[str]:
             _run([*control, "-m", "immediate", "stop"], user)
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def new_postgres_database(server: str, *, like: str = "template1") -> Iterator[str]:
+    """Address of a new PostgreSQL database, a copy of ``like``; it is dropped at the end."""
+    import psycopg
+
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
+    yield f"{server.rpartition('/')[0]}/{name}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def _server_user() -> pwd.struct_passwd | None:

@@ -6,12 +6,16 @@ import io
 import math
 import re
 import zipfile
+from functools import cache
 from html.parser import HTMLParser
 
 import openpyxl
 import pandas as pd
 import pypdf
 from markdown_it import MarkdownIt
+
+from promptlift.errors import ConfigError
+from promptlift.report.renderers import pdf
 
 FORMATS = ("html", "pdf", "xlsx", "md", "csv", "parquet", "csv.zip", "parquet.zip")
 # Printed as a picture of their own or not at all: not compared cell by cell.
@@ -82,6 +86,16 @@ def markdown_tables(path):
             text = "".join(child.content for child in tokens[place + 1].children or ())
             cells.append(" ".join(text.replace("\u2060", "").split()))
     return tables
+
+
+@cache
+def pdf_can_be_written() -> bool:
+    """Whether WeasyPrint and Pango are on this machine."""
+    try:
+        pdf.check()
+    except ConfigError:
+        return False
+    return True
 
 
 def pdf_text(path):

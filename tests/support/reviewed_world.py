@@ -80,7 +80,7 @@ class ReviewedWorld(World):
                 {
                     **shared,
                     "number": number,
-                    "pass": 1,
+                    "pass_number": 1,
                     "persona": json.dumps({"id": "p", "name": text, "description": text}),
                     "scenario": json.dumps({"title": text, "opening": text, "goal": text, "source": "model"}),
                 }
@@ -92,7 +92,7 @@ class ReviewedWorld(World):
                     "id": new_id("sim"),
                     "cell": number,
                     "arm": who,
-                    "pass": 1,
+                    "pass_number": 1,
                     "status": "completed",
                     "task_completed": who != 0,
                     "sentiment": "neutral",

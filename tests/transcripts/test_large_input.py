@@ -321,4 +321,4 @@ def test_a_packed_parquet_file_is_bounded(tmp_path, monkeypatch):
 
 def test_the_bound_of_a_record_is_far_above_a_conversation():
     assert RECORD_CHARS == 16 * MB
-    assert Collector("a").problems == []
+    assert Collector("a").finish("").problems == []

@@ -75,10 +75,10 @@ def test_ids_alone_are_enough():
 def test_messages_carry_roles_times_and_tokens():
     turns, problem = Catalogue(browsable(2)).turns(1)
     assert problem == ""
-    assert [(turn.role, turn.when, turn.tokens, turn.model) for turn in turns] == [
-        ("system", "", None, ""),
-        ("user", "2026-03-01 10:00:00", None, ""),
-        ("assistant", "2026-03-01 10:00:07", 1234, "gpt-4o"),
+    assert [(turn.role, turn.detail) for turn in turns] == [
+        ("system", ""),
+        ("user", "2026-03-01 10:00:00"),
+        ("assistant", "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o"),
     ]
 
 
@@ -88,7 +88,7 @@ def test_odd_tokens_are_left_out(tokens):
     message = {"role": "user", "content": "x", "tokens": tokens}
     table["content"] = pd.Series([json.dumps({"messages": [message]})], dtype="object")
     turns, _ = Catalogue(table).turns(0)
-    assert not turns or turns[0].tokens is None
+    assert not turns or turns[0].detail == ""
 
 
 def test_missing_judgements_are_a_choice_of_their_own():

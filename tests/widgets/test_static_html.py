@@ -7,9 +7,9 @@ import re
 import pytest
 from markupsafe import Markup
 
+from promptlift.schema.turns import Turn
 from promptlift.widgets.static_html import (
     DiffLine,
-    Message,
     badge,
     details,
     diff_block,
@@ -44,7 +44,7 @@ def everything(payload):
         table([payload, "Number"], [[payload, 1], [badge(payload), payload]], numbers=[1], caption=payload),
         facts([(payload, payload), ("Empty", "")]),
         details(payload, payload, opened=True),
-        transcript([Message(payload, payload, payload), Message("user", payload)]),
+        transcript([Turn(payload, payload, detail=payload), Turn("user", payload)]),
         diff_block(
             [
                 DiffLine(" ", (("same", payload),)),
@@ -87,8 +87,14 @@ def test_texts_keep_one_space_where_pieces_meet():
 
 def test_a_text_that_is_too_long_is_cut():
     assert len(text("word " * 100, 50)) <= 50
-    shown = transcript([Message("user", "word " * 1000)], limit=100)
+    shown = transcript([Turn("user", "word " * 1000)], limit=100)
     assert "characters omitted" in shown
+
+
+def test_all_that_is_omitted_from_a_message_is_counted():
+    turn = Turn.shown("user", "x" * 5_000, 1_000)
+    assert f"{turn.cut:,} characters omitted" in transcript([turn], limit=1_000)
+    assert f"{5_000 - 99:,} characters omitted" in transcript([turn], limit=100)
 
 
 def test_what_could_run_or_load_is_refused():

@@ -13,7 +13,7 @@ import warnings
 import pytest
 
 import promptlift
-from promptlift.client.transport import SystemClock
+from promptlift.client.transport import Clock
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
@@ -31,7 +31,7 @@ from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, hang_up
 
 
-class SkippingClock(SystemClock):
+class SkippingClock(Clock):
     """Real time, with waits that are skipped over and remembered."""
 
     def __init__(self):
@@ -355,7 +355,7 @@ def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service,
     if answers == "never":
         service.fault = lambda *_: lambda _handler: time.sleep(20)
     out = interrupted(service, "lift.wait('o00001')")
-    assert "interrupted: Waiting was interrupted. The optimization goes on: lift.wait('o00001')" in out
+    assert "interrupted: Waiting was interrupted. The optimization continues: lift.wait('o00001')" in out
     assert "lift.stop('o00001') stops it" in out
     assert not any(method == "POST" for method, _, _ in service.seen)
 

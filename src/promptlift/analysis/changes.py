@@ -9,11 +9,11 @@ import pandas as pd
 
 from promptlift.analysis.mentions import SEVERITIES, check_top, find_mentions, judged_rows
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, two_spans
-from promptlift.stats import compare_unpaired, wilson
+from promptlift.stats import compare_unpaired
 from promptlift.stats.holm import holm
-from promptlift.stats.intervals import check_level
+from promptlift.stats.intervals import check_level, rate_and_interval
 
 __all__ = ["issue_changes", "topic_changes"]
 
@@ -154,16 +154,14 @@ def _changes(
         **_span_facts("before", earlier),
         **_span_facts("after", later),
     }
-    table.attrs.update(provenance(conversations, f"{label}_changes", **facts))
-    return table
+    return with_provenance(table, conversations, f"{label}_changes", **facts)
 
 
 def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for place, name in enumerate(("before", "after")):
         count, total = n[:, place], np.full(len(n), totals[place])
-        low, high = wilson(count, total, level=level)
-        share = np.divide(count, total, out=np.full(len(n), np.nan), where=total > 0)
+        share, low, high = rate_and_interval(count, total, level=level)
         columns |= {f"n_{name}": count, f"total_{name}": total, f"share_{name}": share}
         columns |= {f"share_low_{name}": low, f"share_high_{name}": high}
     tests = [

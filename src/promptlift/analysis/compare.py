@@ -31,7 +31,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_completion_row,
     unpaired_score_row,
 )
-from promptlift.analysis.reading import provenance
+from promptlift.analysis.reading import with_provenance
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
 from promptlift.stats.intervals import check_level
@@ -126,8 +126,7 @@ def compare(
     result = _table(arms, rows, others, table)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
-    result.attrs.update(provenance(data, "compare", by=by, outcome=outcome, **facts))
-    return result
+    return with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any) -> None:

@@ -98,7 +98,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Rule:
-    """When a variant is called winner or worse.
+    """The rule by which a variant is called winner or worse.
 
     Attributes
     ----------
@@ -141,9 +141,7 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     worse = mcnemar_e_value(n01, n10)
     return {
         **_rates(n11 + n10, n, n11 + n01, n, rule.level),
-        "difference": pairs.lift_points,
-        "difference_low": pairs.lift_points_low,
-        "difference_high": pairs.lift_points_high,
+        **_difference(pairs.lift_points, pairs.lift_points_low, pairs.lift_points_high),
         "lift": pairs.lift,
         "lift_low": pairs.lift_low,
         "lift_high": pairs.lift_high,
@@ -173,9 +171,7 @@ def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
     return {
         **_rates(x1, n1, x0, n0, rule.level),
-        "difference": result.lift_points,
-        "difference_low": result.lift_points_low,
-        "difference_high": result.lift_points_high,
+        **_difference(result.lift_points, result.lift_points_low, result.lift_points_high),
         "lift": result.lift,
         "test": "Fisher exact",
         "p": result.p,
@@ -195,9 +191,7 @@ def paired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     spread = float((sample.variant - sample.control).std(ddof=1)) if result.n > 1 else 0.0
     return {
         **_means(sample, rule.level),
-        "difference": result.difference,
-        "difference_low": result.low,
-        "difference_high": result.high,
+        **_difference(result.difference, result.low, result.high),
         "cliffs_delta": sizes.cliffs_delta,
         "n_pairs": result.n,
         "n_better": result.n_better,
@@ -216,9 +210,7 @@ def unpaired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     result = score_test(sample.variant, sample.control, level=rule.level)
     return {
         **_means(sample, rule.level),
-        "difference": result.difference,
-        "difference_low": result.low,
-        "difference_high": result.high,
+        **_difference(result.difference, result.low, result.high),
         "cliffs_delta": result.cliffs_delta,
         "test": "Mann-Whitney",
         "p": result.p,
@@ -257,9 +249,9 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
     clear = ranked.p < rule.alpha
     return row | {
         **_rates(x1, n1, x0, n0, rule.level),
-        "difference": 100.0 * (x1 / n1 - x0 / n0) if n1 and n0 else None,
-        "difference_low": 100.0 * float(low),
-        "difference_high": 100.0 * float(high),
+        **_difference(
+            100.0 * (x1 / n1 - x0 / n0) if n1 and n0 else None, 100.0 * float(low), 100.0 * float(high)
+        ),
         "cliffs_delta": ranked.cliffs_delta,
         "smallest_findable": findable_points_unpaired(
             n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
@@ -286,6 +278,10 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
     for row in rows:
         if "verdict" not in row:
             row.update(dict.fromkeys(_OF_TESTS))
+
+
+def _difference(*ends: float | None) -> dict[str, float | None]:
+    return dict(zip(_DIFFERENCE, ends, strict=True))
 
 
 def _counts(variant: NDArray[np.bool_], control: NDArray[np.bool_]) -> tuple[int, int, int, int]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
-from promptlift.analysis.periods import check_freq, check_zone, zone_name
-from promptlift.analysis.reading import provenance, require
+from promptlift.analysis.periods import check_freq, check_zone
+from promptlift.analysis.reading import require
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["completion_trend"]
 
 _ALPHA = 0.05
+_OF_TREND = ("points_per_day", "points_low", "points_high", "p_holm", "n_days", "n", "is_trend")
 # Of more groups at once, Holm leaves nothing to find.
 _MAX_TESTED = 200
 
@@ -81,18 +82,11 @@ def completion_trend(
     found = count_periods(
         conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
     )
-    result = period_table(found, by, rate_columns(found.counts, level))
-    facts: dict[str, Any] = {
-        "by": by,
-        "level": level,
-        "freq": found.freq,
-        "tz": zone_name(zone),
-        "n_undated": found.n_undated,
-    }
-    if found.freq == "D":
-        facts["trends"] = _trends(found)
-    result.attrs.update(provenance(conversations, "completion_trend", **facts))
-    return result
+    trends = {"trends": _trends(found)} if found.freq == "D" else {}
+    columns_of_rates = rate_columns(found.counts, level)
+    return period_table(
+        found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
+    )
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
@@ -109,13 +103,7 @@ def _trends(found: PeriodCounts) -> list[dict[str, Any]]:
             trends.append(
                 {
                     "group": None if found.groups.names is None else found.groups.names.iloc[group],
-                    "points_per_day": test.points_per_day,
-                    "points_low": test.points_low,
-                    "points_high": test.points_high,
-                    "p_holm": test.p_holm,
-                    "n_days": test.n_days,
-                    "n": test.n,
-                    "is_trend": test.is_trend,
+                    **{name: getattr(test, name) for name in _OF_TREND},
                     **(_jump(found, completed[:, group], n[:, group]) if test.is_trend else {}),
                 }
             )

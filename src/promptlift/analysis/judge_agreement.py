@@ -5,15 +5,13 @@ from __future__ import annotations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, names_of, provenance
+from promptlift.analysis.reading import collect, names_of, rows_with, with_provenance
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.stats import wilson
-from promptlift.stats.intervals import check_level
+from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,15 +98,14 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     level = check_level(level)
     questions = _shared_questions(labels, insights)
     said = _answers(labels, questions, "labels")
-    judged = _answers(_only(insights, said.index), questions, "insights")
+    judged = _answers(rows_with(insights, KEY, list(said.index)), questions, "insights")
     rows = [
         row for question in questions for row in _compare(question, said[question], judged[question], level)
     ]
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
         {"question": "str", "value": "str", **dict.fromkeys(_COUNTS, "Int64")}
     )
-    result.attrs.update(provenance(insights, "judge_agreement", level=level))
-    return result
+    return with_provenance(result, insights, "judge_agreement", level=level)
 
 
 def _compare(
@@ -141,13 +138,6 @@ def _shared_questions(labels: Any, insights: Any) -> list[str]:
         wanted = [question for question in _ANSWERS if question in said]
         raise FrameError(wanted, judged, hint="The insights need a column that the labels have.")
     return shared
-
-
-def _only(table: Any, ids: pd.Index[Any]) -> Any:
-    """Select the rows of labelled conversations, where the table lives."""
-    if isinstance(table, pd.DataFrame):
-        return table[table[KEY].isin(ids)]
-    return nw.from_native(table).lazy().filter(nw.col(KEY).is_in(list(ids))).to_native()
 
 
 def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
@@ -207,12 +197,8 @@ def _row(question: str, value: str, counts: NDArray[np.int64], unjudged: int, le
         shares |= {"tpr": (counts[0, 0], counts[0].sum()), "tnr": (counts[1, 1], counts[1].sum())}
     for name in _RATES:
         part, whole = shares.get(name, (0, 0))
-        low, high = wilson(part, whole, level=level)
-        row |= {
-            name: part / whole if whole else np.nan,
-            f"{name}_low": float(low),
-            f"{name}_high": float(high),
-        }
+        values = rate_and_interval(part, whole, level=level)
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), map(float, values), strict=True))
     row["kappa"], row["kappa_low"], row["kappa_high"] = _kappa_interval(counts, level)
     return row
 

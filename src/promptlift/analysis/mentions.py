@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.reading import Groups, collect, group_rows, names_of, provenance, require
-from promptlift.stats import wilson
-from promptlift.stats.intervals import check_level
+from promptlift.analysis.reading import Groups, collect, group_rows, names_of, require, with_provenance
+from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,14 +130,9 @@ def _mentions(
     found = find_mentions(frame[column], column)
     groups = group_rows(frame, by)
     table = _table(frame, found, groups, label, level=level, top=top)
-    if groups.names is not None:
-        table.insert(
-            1, str(by), groups.names.iloc[np.arange(len(table)) % groups.count].reset_index(drop=True)
-        )
-    table.attrs.update(
-        provenance(conversations, column, by=by, level=level, n_titles=len(found.titles), n_judged=len(frame))
-    )
-    return table
+    groups.name_rows(table, place=1)
+    facts = {"by": by, "level": level, "n_titles": len(found.titles), "n_judged": len(frame)}
+    return with_provenance(table, conversations, column, **facts)
 
 
 def check_top(top: int | None) -> None:
@@ -295,8 +289,4 @@ def _table(
 def _rate(
     x: NDArray[np.int64], n: NDArray[np.int64], names: tuple[str, str, str], level: float
 ) -> dict[str, NDArray[np.float64]]:
-    x, n = x.ravel(), n.ravel()
-    low, high = wilson(x, n, level=level)
-    return dict(
-        zip(names, (np.divide(x, n, out=np.full(len(n), np.nan), where=n > 0), low, high), strict=True)
-    )
+    return dict(zip(names, rate_and_interval(x.ravel(), n.ravel(), level=level), strict=True))

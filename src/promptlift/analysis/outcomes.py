@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import count_by_key, count_rows, group_rows, provenance, require
-from promptlift.stats import wilson
-from promptlift.stats.intervals import check_level
+from promptlift.analysis.reading import count_by_key, count_rows, group_rows, require, with_provenance
+from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,10 +68,8 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
     key = groups.codes * len(OUTCOMES) + outcome_codes(counted.frame)
     counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
-    if groups.names is not None:
-        result.insert(0, str(by), groups.names)
-    result.attrs.update(provenance(conversations, "completion", by=by, level=level))
-    return result
+    groups.name_rows(result)
+    return with_provenance(result, conversations, "completion", by=by, level=level)
 
 
 def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:
@@ -104,9 +101,7 @@ def _equals(column: pd.Series[Any], label: str) -> NDArray[np.bool_]:
 
 def rate_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
     """Compute the columns of a rate table from counts, one row of outcomes each."""
-    n = counts[:, 2] + counts[:, 3]
-    completed = counts[:, 3]
-    low, high = wilson(completed, n, level=level)
-    rate = np.divide(completed, n, out=np.full(len(n), np.nan), where=n > 0)
-    values = (n, completed, rate, low, high, counts[:, 1], counts[:, 0])
+    n, completed = counts[:, 2] + counts[:, 3], counts[:, 3]
+    rates = rate_and_interval(completed, n, level=level)
+    values = (n, completed, *rates, counts[:, 1], counts[:, 0])
     return dict(zip(RATE_COLUMNS, values, strict=True))

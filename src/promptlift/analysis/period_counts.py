@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.periods import grain, periods
+from promptlift.analysis.periods import grain, periods, zone_name
 from promptlift.analysis.reading import (
     TICK,
     TIMES,
@@ -19,6 +19,7 @@ from promptlift.analysis.reading import (
     instants,
     names_of,
     score_parts,
+    with_provenance,
 )
 from promptlift.errors import FrameError
 
@@ -53,6 +54,8 @@ class PeriodCounts:
         score was asked for.
     freq
         The frequency that was used.
+    zone
+        Zone whose clock cuts the periods.
     n_undated
         Rows without any time, which are in no period.
     """
@@ -62,6 +65,7 @@ class PeriodCounts:
     counts: NDArray[np.int64]
     scores: NDArray[np.float64] | None
     freq: str
+    zone: tzinfo
     n_undated: int
 
 
@@ -129,16 +133,17 @@ def count_periods(
         row += key // size
         sums = [np.bincount(row, weights=part, minlength=cells) for part in parts]
         scores = np.stack(sums).astype(np.float64, copy=False)
-    return PeriodCounts(starts, groups, counts, scores, freq, undated)
+    return PeriodCounts(starts, groups, counts, scores, freq, zone, undated)
 
 
-def period_table(found: PeriodCounts, by: str | None, columns: dict[str, Any]) -> pd.DataFrame:
-    """Put the periods, and the groups where there are any, before columns of the counts."""
+def period_table(
+    found: PeriodCounts, source: Any, name: str, columns: dict[str, Any], **facts: Any
+) -> pd.DataFrame:
+    """Put the periods, and the groups where there are any, before columns of the counts; say how it was made."""
     result = pd.DataFrame({"period_start": found.starts.repeat(found.groups.count)} | columns)
-    if found.groups.names is not None:
-        names = found.groups.names.iloc[np.tile(np.arange(found.groups.count), len(found.starts))]
-        result.insert(1, str(by), names.reset_index(drop=True))
-    return result
+    found.groups.name_rows(result, place=1)
+    facts |= {"freq": found.freq, "tz": zone_name(found.zone), "n_undated": found.n_undated}
+    return with_provenance(result, source, name, **facts)
 
 
 def times_of(table: Any) -> list[str]:

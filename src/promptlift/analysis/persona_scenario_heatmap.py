@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
 from promptlift.stats.effect import lift_interval
-from promptlift.stats.intervals import check_level
+from promptlift.stats.intervals import check_level, rate
 
 __all__ = ["persona_scenario_heatmap"]
 
@@ -72,17 +72,12 @@ def persona_scenario_heatmap(
             raise ValueError("stage cannot be chosen: the table has no column stage.")
         frame = frame[frame["stage"].astype("str").eq(stage)]
     pairs, chosen, dropped = _pairs(frame, variant_id)
-    parts = [
-        _part(pairs, "all", None, None),
-        _part(pairs, "persona", "persona", None),
-        _part(pairs, "scenario", None, "scenario"),
-        _part(pairs, "field", "persona", "scenario"),
-    ]
+    keys = {"all": [], "persona": ["persona"], "scenario": ["scenario"], "field": ["persona", "scenario"]}
+    parts = [_part(pairs, part, by) for part, by in keys.items()]
     table = _with_rates(pd.concat(parts, ignore_index=True), level)
     stages = sorted(pairs["stage"].dropna().unique(), key=SIMULATION_STAGES.index) if "stage" in pairs else []
     facts = {"by": None, "level": level, "variant_id": chosen, "stages": stages, "n_dropped": dropped}
-    table.attrs.update(provenance(simulations, "persona_scenario_heatmap", **facts))
-    return table
+    return with_provenance(table, simulations, "persona_scenario_heatmap", **facts)
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:
@@ -132,9 +127,9 @@ def _table(variant: np.ndarray[Any, Any], control: np.ndarray[Any, Any]) -> tupl
     return tuple(cell.astype(np.int64) for cell in cells)
 
 
-def _part(pairs: pd.DataFrame, part: str, persona: str | None, scenario: str | None) -> pd.DataFrame:
+def _part(pairs: pd.DataFrame, part: str, keys: list[str]) -> pd.DataFrame:
+    """Count the pairs by the keys, the largest group first."""
     counts = ["n11", "n10", "n01", "n00"]
-    keys = [key for key in (persona, scenario) if key is not None]
     if keys:
         found = pairs.groupby(keys, sort=True, as_index=False)[counts].sum()
     else:
@@ -144,8 +139,10 @@ def _part(pairs: pd.DataFrame, part: str, persona: str | None, scenario: str | N
     return pd.DataFrame(
         {
             "part": pd.Series([part] * len(found), index=found.index, dtype="str"),
-            "persona": found["persona"].astype("str") if persona else missing,
-            "scenario": found["scenario"].astype("str") if scenario else missing,
+            **{
+                name: found[name].astype("str") if name in keys else missing
+                for name in ("persona", "scenario")
+            },
             "n": found["n"].astype(np.int64),
             **{name: found[name].astype(np.int64) for name in counts},
         }
@@ -153,10 +150,9 @@ def _part(pairs: pd.DataFrame, part: str, persona: str | None, scenario: str | N
 
 
 def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    n = table["n"].to_numpy(np.float64)
     done = (table["n11"] + table["n10"]).to_numpy()
     control = (table["n11"] + table["n01"]).to_numpy()
-    rates = [np.divide(x, n, out=np.full(len(n), np.nan), where=n > 0) for x in (done, control)]
+    rates = [rate(completed, table["n"]) for completed in (done, control)]
     ends = [
         lift_interval(*(int(count) for count in counts), level=level)
         for counts in table[["n11", "n10", "n01", "n00"]].itertuples(index=False)

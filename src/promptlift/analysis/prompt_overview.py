@@ -15,10 +15,12 @@ from promptlift.analysis.reading import (
     collect,
     count_by_key,
     count_rows,
+    first_known,
     group_rows,
+    known_number,
     names_of,
-    provenance,
     require,
+    with_provenance,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
 from promptlift.stats.intervals import check_level
@@ -96,10 +98,8 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
     score = score_columns(values["n"], values["mean"], values["sd"], level)
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
-    if groups.names is not None:
-        result.insert(0, str(by), groups.names)
-    result.attrs.update(provenance(conversations, "prompt_overview", by=by, level=level))
-    return result
+    groups.name_rows(result)
+    return with_provenance(result, conversations, "prompt_overview", by=by, level=level)
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
@@ -113,11 +113,10 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
         else table
     )
     frame = nw.from_native(native).lazy()
-    score = nw.col("sentiment_score")
     frame = frame.with_columns(
         _group=nw.col(by) if by else nw.lit(0),
-        _score=nw.when(~score.is_null() & ~score.is_nan()).then(score.cast(nw.Float64())),
-        _at=(nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])) if times else nw.lit(None),
+        _score=known_number("sentiment_score"),
+        _at=first_known(times) if times else nw.lit(None),
     )
     at = nw.col("_at")
     grouped = frame.group_by("_group").agg(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "ANALYSER_NOTES",
     "TIMES",
     "Counted",
     "Groups",
@@ -28,13 +29,18 @@ __all__ = [
     "count_by_key",
     "count_rows",
     "distinct",
+    "facts_of",
+    "first_known",
     "group_rows",
     "instants",
+    "is_missing",
     "is_rehearsal",
+    "known_number",
     "names_of",
-    "provenance",
     "require",
+    "rows_with",
     "score_parts",
+    "with_provenance",
 ]
 
 TIMES = ("started_at", "created_at")
@@ -42,6 +48,10 @@ TICK = "_tick"
 ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
+ANALYSER_NOTES = {
+    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
+    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
+}
 # How to read each table, for messages about a missing column.
 _CALLS = {
     "conversations": "lift.conversations(prompt_id=…, insights=True)",
@@ -71,6 +81,12 @@ class Groups:
     def count(self) -> int:
         """Number of groups; 1 when nothing is compared."""
         return 1 if self.names is None else len(self.names)
+
+    def name_rows(self, table: pd.DataFrame, *, place: int = 0, each: int = 1) -> None:
+        """Insert the column that names the group of each row: one group after the other, ``each`` rows of it."""
+        if self.names is not None:
+            group = np.arange(len(table)) // each % self.count
+            table.insert(place, str(self.names.name), self.names.iloc[group].reset_index(drop=True))
 
 
 def names_of(table: Any) -> list[str]:
@@ -157,6 +173,13 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
+def rows_with(table: Any, column: str, values: Sequence[Any]) -> Any:
+    """Select the rows that have one of these values in a column, where the table lives."""
+    if isinstance(table, pd.DataFrame):
+        return table[table[column].isin(values)]
+    return nw.from_native(table).filter(nw.col(column).is_in(values)).to_native()
+
+
 def distinct(table: Any, column: str) -> list[Any]:
     """Return the different values of a column, without missing ones."""
     native = table
@@ -218,18 +241,28 @@ def count_rows(
     if times:
         # SQL engines cut hours in the session's time zone, which may be a half-hour one.
         fine = frame.implementation not in _HOUR_SAFE or not whole_hours
-        tick = nw.coalesce(*times) if len(times) > 1 else nw.col(times[0])
-        frame = frame.with_columns(tick.dt.truncate("1m" if fine else "1h").alias(TICK))
+        tick = first_known(times).dt.truncate("1m" if fine else "1h")
+        frame = frame.with_columns(tick.alias(TICK))
         keys.append(TICK)
     sums = []
     if score is not None:
-        value = nw.col(score)
-        value = nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
+        value = known_number(score)
         frame = frame.with_columns(_value=value, _square=value * value)
         sums = [nw.col("_value").count(), nw.col("_value").sum(), nw.col("_square").sum()]
         sums = [total.alias(name) for total, name in zip(sums, _PARTS, strict=True)]
     counted = frame.group_by(*keys).agg(nw.len().alias(ROWS), *sums).collect().to_pandas()
     return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
+
+
+def first_known(columns: Sequence[str]) -> nw.Expr:
+    """Return the first of the columns that is not null."""
+    return nw.coalesce(*columns) if len(columns) > 1 else nw.col(columns[0])
+
+
+def known_number(column: str) -> nw.Expr:
+    """Return a column of numbers as float64, null where it is null or NaN."""
+    value = nw.col(column)
+    return nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
 
 
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
@@ -296,42 +329,42 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
     return pd.DatetimeIndex(column).as_unit("us").asi8
 
 
-def provenance(source: Any, table: str, **facts: Any) -> dict[str, Any]:
-    """Return the attributes of a result: its name, how it was made, and which analyser judged the conversations.
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    return isinstance(value, float) and bool(np.isnan(value))
+
+
+def facts_of(table: Any) -> dict[str, Any]:
+    """Return what this library wrote into the attributes of a table; empty for any other table."""
+    attrs = getattr(table, "attrs", None)
+    facts = attrs.get("promptlift") if isinstance(attrs, dict) else None
+    return facts if isinstance(facts, dict) else {}
+
+
+def with_provenance(result: pd.DataFrame, source: Any, table: str, **facts: Any) -> pd.DataFrame:
+    """Return a result with its attributes: its name, how it was made, and which analyser judged the conversations.
 
     ``analyser`` is "lexicon" (the built-in word lists), "llm", "mixed", or None where nothing says. ``rehearsal``
     is there, and true, when some of it comes from the built-in stand-in for a language model.
     """
     rehearsal = {"rehearsal": True} if is_rehearsal(source) else {}
-    return {"promptlift": {"table": table, "analyser": _analyser(source), **rehearsal, **facts}}
+    result.attrs["promptlift"] = {"table": table, "analyser": _analyser(source), **rehearsal, **facts}
+    return result
 
 
-def is_rehearsal(*sources: Any) -> bool:
-    """Whether any of the tables comes from a rehearsal, by its attributes or its column ``rehearsal``."""
-    for source in sources:
-        attrs = getattr(source, "attrs", None)
-        said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-        if isinstance(said, dict) and said.get("rehearsal") is True:
-            return True
-        if source is not None and "rehearsal" in names_of(source):
-            native = source
-            if not isinstance(source, pd.DataFrame):
-                native = nw.from_native(source).lazy().select("rehearsal").unique().to_native()
-            if bool(collect(native, ["rehearsal"])["rehearsal"].eq(True).any()):
-                return True
-    return False
+def is_rehearsal(source: Any) -> bool:
+    """Whether a table comes from a rehearsal, by its attributes or its column ``rehearsal``."""
+    if facts_of(source).get("rehearsal") is True:
+        return True
+    return "rehearsal" in names_of(source) and True in distinct(source, "rehearsal")
 
 
 def _analyser(source: Any) -> str | None:
-    attrs = getattr(source, "attrs", None)
-    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    if isinstance(said, dict) and said.get("analyser"):
-        return str(said["analyser"])
+    if known := facts_of(source).get("analyser"):
+        return str(known)
     if "analyser" not in names_of(source):
         return None
-    native = source
-    if not isinstance(source, pd.DataFrame):
-        native = nw.from_native(source).lazy().select("analyser").unique().to_native()
-    found = collect(native, ["analyser"])["analyser"].dropna().unique()
-    kinds = {str(name).partition(":")[0] for name in found}
+    kinds = {str(name).partition(":")[0] for name in distinct(source, "analyser")}
     return None if not kinds else kinds.pop() if len(kinds) == 1 else "mixed"

@@ -8,11 +8,17 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.period_counts import count_periods, period_table
-from promptlift.analysis.periods import check_freq, check_zone, zone_name
-from promptlift.analysis.reading import count_by_key, count_rows, group_rows, names_of, provenance, require
+from promptlift.analysis.periods import check_freq, check_zone
+from promptlift.analysis.reading import (
+    count_by_key,
+    count_rows,
+    group_rows,
+    names_of,
+    require,
+    with_provenance,
+)
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.stats import wilson
-from promptlift.stats.intervals import check_level, mean_interval
+from promptlift.stats.intervals import check_level, mean_interval, rate, rate_and_interval
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -64,13 +70,11 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
     columns = require(conversations, ["sentiment"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, columns)
     groups = group_rows(counted.frame, by)
-    key = sentiment_codes(counted.frame["sentiment"])
-    if groups.names is not None:
-        key = groups.codes * 4 + key
+    key = groups.codes * 4 + sentiment_codes(counted.frame["sentiment"])
     counts = count_by_key(key, groups.count * 4, counted.weight).reshape(-1, 4)
     n = counts[:, :3].ravel()
     total = np.repeat(counts[:, :3].sum(axis=1), 3)
-    low, high = wilson(n, total, level=level)
+    share, low, high = rate_and_interval(n, total, level=level)
     result = pd.DataFrame(
         {
             "sentiment": pd.Categorical.from_codes(
@@ -78,16 +82,14 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
             ),
             "n": n,
             "total": total,
-            "share": np.divide(n, total, out=np.full(len(n), np.nan), where=total > 0),
+            "share": share,
             "share_low": low,
             "share_high": high,
             "n_missing": np.repeat(counts[:, 3], 3),
         }
     )
-    if groups.names is not None:
-        result.insert(0, str(by), groups.names.repeat(3).reset_index(drop=True))
-    result.attrs.update(provenance(conversations, "sentiment_distribution", by=by, level=level))
-    return result
+    groups.name_rows(result, each=3)
+    return with_provenance(result, conversations, "sentiment_distribution", by=by, level=level)
 
 
 def sentiment_trend(
@@ -147,25 +149,13 @@ def sentiment_trend(
         score="sentiment_score" if "sentiment_score" in names_of(conversations) else None,
     )
     labels = found.counts[:, :3]
-    result = period_table(
-        found,
-        by,
-        {
-            "n": labels.sum(axis=1),
-            **share_columns(labels, level),
-            **_scores(found.scores, len(labels), level),
-            "n_missing": found.counts[:, 3],
-        },
-    )
-    facts = {
-        "by": by,
-        "level": level,
-        "freq": found.freq,
-        "tz": zone_name(zone),
-        "n_undated": found.n_undated,
+    values = {
+        "n": labels.sum(axis=1),
+        **share_columns(labels, level),
+        **_scores(found.scores, len(labels), level),
+        "n_missing": found.counts[:, 3],
     }
-    result.attrs.update(provenance(conversations, "sentiment_trend", **facts))
-    return result
+    return period_table(found, conversations, "sentiment_trend", values, by=by, level=level)
 
 
 def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
@@ -174,8 +164,7 @@ def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[
     columns: dict[str, NDArray[Any]] = {}
     for place, name in enumerate(SENTIMENTS):
         n = counts[:, place]
-        low, high = wilson(n, total, level=level)
-        share = np.divide(n, total, out=np.full(len(n), np.nan), where=total > 0)
+        share, low, high = rate_and_interval(n, total, level=level)
         columns |= {name: n, f"{name}_share": share, f"{name}_low": low, f"{name}_high": high}
     return columns
 
@@ -190,11 +179,9 @@ def score_columns(n: ArrayLike, mean: ArrayLike, sd: ArrayLike, level: float) ->
 
 def _scores(parts: NDArray[np.float64] | None, size: int, level: float) -> dict[str, NDArray[Any]]:
     n, total, squares = np.zeros((3, size)) if parts is None else parts
-    unknown = np.full(size, np.nan)
-    mean = np.divide(total, n, out=unknown.copy(), where=n > 0)
+    mean = rate(total, n)
     deviations = np.clip(squares - n * np.nan_to_num(mean) ** 2, 0, None)
-    variance = np.divide(deviations, n - 1, out=unknown, where=n > 1)
-    return score_columns(n, mean, np.sqrt(variance), level)
+    return score_columns(n, mean, np.sqrt(rate(deviations, n - 1)), level)
 
 
 def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
-from promptlift.analysis.reading import collect, is_rehearsal, names_of, provenance, require
+from promptlift.analysis.reading import collect, is_rehearsal, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import Outcomes, Versions, difference_columns, read_outcomes, read_versions
 from promptlift.stats import analyse_pairs
@@ -96,8 +97,8 @@ def simulated_vs_production(
     after = [_cut(one.after, one.at, span) for one in applies]
     production = _production(outcomes, before, after, level)
     columns: dict[str, Any] = {"applied_at": _times([one.at for one in applies])}
-    columns |= _predictions(applies, simulated, production["rate_before"].tolist()) | production
-    texts = {name: pd.Series([getattr(one, name) for one in applies], dtype="str") for name in _TEXTS}
+    columns |= dict(_predictions(applies, simulated, production["rate_before"].tolist())) | production
+    texts = {name: pd.Series([one.texts[name] for one in applies], dtype="str") for name in _TEXTS}
     table = pd.DataFrame(texts | columns)
     table["inside"] = _inside(table)
     table["before_from"] = _times([part.low for part in before])
@@ -110,8 +111,7 @@ def simulated_vs_production(
         "cuts_known": versions is not None,
         **({"rehearsal": True} if is_rehearsal(variants) else {}),
     }
-    table.attrs.update(provenance(conversations, "simulated_vs_production", **facts))
-    return table
+    return with_provenance(table, conversations, "simulated_vs_production", **facts)
 
 
 def _production(
@@ -130,17 +130,14 @@ def _production(
 
 def _predictions(
     applies: Sequence[_Apply], simulated: pd.DataFrame, rates_before: Sequence[float]
-) -> dict[str, pd.Series[Any]]:
+) -> pd.DataFrame:
     """Compute the columns of what the simulation predicted for each apply."""
-    rows = [simulated.loc[one.row] if one.row is not None else None for one in applies]
-    known = [_prediction(row, simulated, rate) for row, rate in zip(rows, rates_before, strict=True)]
-    return {
-        name: pd.Series(
-            [prediction[place] for prediction in known],
-            dtype="str" if name == "predicted_basis" else "float64",
-        )
-        for place, name in enumerate(_PREDICTED)
-    }
+    rows = [
+        _prediction(None if one.row is None else simulated.loc[one.row], simulated, rate)
+        for one, rate in zip(applies, rates_before, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=list(_PREDICTED))
+    return table.astype({name: "str" if name == "predicted_basis" else "float64" for name in _PREDICTED})
 
 
 _PREDICTED = (
@@ -155,21 +152,16 @@ _PREDICTED = (
 _NOTHING = (*[np.nan] * 6, "none")
 
 
+@dataclass(frozen=True, slots=True)
 class _Apply:
     """One apply: of what, when, and between which other changes of the text."""
 
-    def __init__(
-        self,
-        *,
-        at: int,
-        row: int | None,
-        texts: Mapping[str, Any],
-        before: Span,
-        after: Span,
-        cut_by: int | None = None,
-    ) -> None:
-        self.at, self.row, self.before, self.after, self.cut_by = at, row, before, after, cut_by
-        self.optimization_id, self.variant_id, self.name = (texts.get(name) for name in _TEXTS)
+    at: int
+    row: int | None
+    texts: Mapping[Any, Any]
+    before: Span
+    after: Span
+    cut_by: int | None = None
 
 
 def _read_variants(variants: Any) -> pd.DataFrame:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.analysis.reading import collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.spans import instant
+from promptlift.stats.intervals import rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,10 +67,10 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
             "resource": frame["resource"].astype("str"),
             "used": frame["used"].astype("Int64"),
             "limit": frame["limit"].astype("Int64"),
-            "used_share": _share(used, limit),
+            "used_share": rate(used, limit),
             "elapsed": elapsed,
             "projected": projected,
-            "projected_share": _share(projected, limit),
+            "projected_share": rate(projected, limit),
             "full_at": _full_at(start, at, used, limit, projected),
             "running": frame["running"].astype("Int64")
             if running
@@ -78,26 +79,17 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
             "period_end": end,
         }
     )
-    result.attrs.update(provenance(table, "usage_projection", by=None, now=at.isoformat()))
-    return result
+    return with_provenance(result, table, "usage_projection", by=None, now=at.isoformat())
 
 
 def _present(table: Any) -> int:
     """Return when the table was read, as it says, or now."""
-    attrs = getattr(table, "attrs", None)
-    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    fetched = said.get("fetched_at") if isinstance(said, dict) else None
+    fetched = facts_of(table).get("fetched_at")
     return instant(fetched if fetched is not None else pd.Timestamp.now("UTC"), "fetched_at")
 
 
 def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
     return np.asarray(column.astype("float64").to_numpy(na_value=np.nan), np.float64)
-
-
-def _share(part: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.float64]:
-    share = np.full(len(limit), np.nan)
-    np.divide(part, limit, out=share, where=limit > 0)
-    return share
 
 
 def _full_at(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, names_of, provenance, require
+from promptlift.analysis.reading import collect, facts_of, names_of, require, with_provenance
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import VARIANTS
 
@@ -125,10 +125,8 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
         rows[f"{end}_unbounded"] = (sent & known & rows[f"lift_{end}"].isna()).astype("boolean")
     rows["equivalence"] = _beside_band(rows, sent & known, equivalence)
     result = _ordered(rows)[list(_COLUMNS)]
-    result.attrs.update(
-        provenance(variants, "variant_lift", equivalence=equivalence, **_facts(variants, table))
-    )
-    return result
+    facts = {"equivalence": equivalence, **_facts(variants, table)}
+    return with_provenance(result, variants, "variant_lift", **facts)
 
 
 def variant_confidence(variants: Any) -> pd.DataFrame:
@@ -189,11 +187,8 @@ def variant_confidence(variants: Any) -> pd.DataFrame:
         "reached": "boolean",
     }
     result = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
-    traced = bool(result["look"].notna().any())
-    result.attrs.update(
-        provenance(variants, "variant_confidence", has_trace=traced, **_facts(variants, table))
-    )
-    return result
+    facts = {"has_trace": bool(result["look"].notna().any()), **_facts(variants, table)}
+    return with_provenance(result, variants, "variant_confidence", **facts)
 
 
 def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
@@ -242,14 +237,8 @@ def _beside_band(rows: pd.DataFrame, sent: pd.Series[bool], equivalence: float |
     return pd.Series(kept, dtype=dtype)
 
 
-def _said(variants: Any) -> dict[str, Any]:
-    attrs = getattr(variants, "attrs", None)
-    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    return said if isinstance(said, dict) else {}
-
-
 def _facts(variants: Any, table: pd.DataFrame) -> dict[str, Any]:
-    said = _said(variants)
+    said = facts_of(variants)
     known = table["rehearsal"].dropna()
     rehearsal = bool(known.any()) if len(known) else said.get("rehearsal")
     several = said.get("optimizations")
@@ -264,7 +253,7 @@ def _facts(variants: Any, table: pd.DataFrame) -> dict[str, Any]:
 
 def _by_optimization(variants: Any, table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the facts of each optimization; without attributes, the confidence of its winner or best variant."""
-    said = _said(variants)
+    said = facts_of(variants)
     several = said.get("optimizations")
     if isinstance(several, dict) and several:
         return [facts for facts in several.values() if isinstance(facts, dict)]

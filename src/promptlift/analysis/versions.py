@@ -5,16 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import collect, distinct, instants, names_of, provenance, require
+from promptlift.analysis.reading import (
+    collect,
+    distinct,
+    facts_of,
+    instants,
+    names_of,
+    require,
+    rows_with,
+    with_provenance,
+)
 from promptlift.analysis.spans import Span
 from promptlift.stats.differences import newcombe
-from promptlift.stats.intervals import check_level
+from promptlift.stats.intervals import check_level, rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +37,7 @@ __all__ = [
     "read_versions",
 ]
 
-_OPTIONAL = ("version_id", "number", "origin", "is_live", "optimization_id", "variant_id")
+_OPTIONAL = ("number", "version_id", "origin", "is_live", "optimization_id", "variant_id")
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """When conversations of one prompt began, and the code of the outcome of each."""
+    """The times at which conversations of one prompt began, and the code of the outcome of each."""
 
     began: NDArray[np.int64]
     outcome: NDArray[np.int8]
@@ -103,7 +111,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
     texts = known.table
     table = pd.DataFrame(
         {
-            **{name: texts[name] for name in ("number", *[name for name in _OPTIONAL if name != "number"])},
+            **{name: texts[name] for name in _OPTIONAL},
             "live_from": texts["created_at"],
             "live_until": texts["created_at"].shift(-1),
             **rates,
@@ -116,23 +124,16 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
         "n_undated": int((outcomes.began == NO_TIME).sum()),
         "first_reaches_back": bool(known.spans) and known.spans[0].low == Span().low,
     }
-    table.attrs.update(provenance(conversations, "prompt_timeline", **facts))
-    return table
+    return with_provenance(table, conversations, "prompt_timeline", **facts)
 
 
 def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
     """Compute differences of completion in percentage points, with Newcombe's interval, from rows of outcome counts."""
     x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
     x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
-    both = (n0 > 0) & (n1 > 0)
-    unknown = np.full(len(x1), np.nan)
-    rate1, rate0 = (np.divide(x, n, out=unknown.copy(), where=both) for x, n in ((x1, n1), (x0, n0)))
     low, high = newcombe(x1, n1, x0, n0, level=level)
-    return {
-        "difference": 100 * (rate1 - rate0),
-        "difference_low": 100 * np.where(both, low, np.nan),
-        "difference_high": 100 * np.where(both, high, np.nan),
-    }
+    difference = rate(x1, n1) - rate(x0, n0)
+    return {"difference": 100 * difference, "difference_low": 100 * low, "difference_high": 100 * high}
 
 
 def read_versions(versions: Any) -> Versions:
@@ -205,10 +206,7 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
         return conversations
     wanted = {prompt for other in others if (prompt := _prompt_of(other)) is not None}
     if len(wanted) == 1:
-        prompt = wanted.pop()
-        if isinstance(conversations, pd.DataFrame):
-            return conversations[conversations["prompt_id"].eq(prompt).fillna(value=False)]
-        return nw.from_native(conversations).filter(nw.col("prompt_id") == prompt).to_native()
+        return rows_with(conversations, "prompt_id", [wanted.pop()])
     found = distinct(conversations, "prompt_id")
     if len(found) > 1:
         raise ValueError(
@@ -225,8 +223,6 @@ def _prompt_of(table: Any) -> str | None:
     if "prompt_id" in names_of(table):
         found = distinct(table, "prompt_id")
         return str(found[0]) if len(found) == 1 else None
-    attrs = getattr(table, "attrs", None)
-    said = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    filters = said.get("filters") if isinstance(said, dict) else None
+    filters = facts_of(table).get("filters")
     prompt = filters.get("prompt_id") if isinstance(filters, dict) else None
     return prompt if isinstance(prompt, str) else None

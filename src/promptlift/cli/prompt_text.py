@@ -55,7 +55,7 @@ def placeholder_text(name: str) -> str:
 
 @dataclass
 class PromptText:
-    """What an import knows about the text of its prompt.
+    """The text of the prompt that an import goes to.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which service a command uses."""
+"""The service that a command uses."""
 
 from __future__ import annotations
 

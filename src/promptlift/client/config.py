@@ -27,7 +27,7 @@ class UnencryptedConnection(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """What a client needs to know.
+    """The address of the service, its API key and the timeouts.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ import contextlib
 import socket
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -32,17 +32,16 @@ _KEEP_ALIVE_SECONDS: Final = 4.0
 _IDLE_SECONDS: Final = 2.0
 
 
+Failure = Literal["no answer", "cut off", "too large", "too slow"]
+
+
 class ExchangeFailed(Exception):
     """An exchange without a complete answer; ``reason`` can be shown to the user."""
 
-    def __init__(
-        self, reason: str, *, cut_off: bool = False, too_large: bool = False, too_slow: bool = False
-    ) -> None:
+    def __init__(self, reason: str, kind: Failure = "no answer") -> None:
         super().__init__(reason)
         self.reason = reason
-        self.cut_off = cut_off
-        self.too_large = too_large
-        self.too_slow = too_slow
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class RawAnswer:
 
 
 class ConnectionFactory:
-    """What all connections of a client share: headers, TLS context, proxy, timeouts."""
+    """Headers, TLS context, proxy and timeouts, which all connections of a client share."""
 
     def __init__(self, config: ClientConfig) -> None:
         parts = urlsplit(config.base_url)
@@ -134,9 +133,10 @@ class Connection:
         except ExchangeFailed as error:
             failure = error
         except httpx.DecodingError as error:
-            failure = ExchangeFailed(f"it cannot be unpacked: {_reason(error)}", cut_off=True)
+            failure = ExchangeFailed(f"it cannot be unpacked: {_reason(error)}", "cut off")
         except httpx.RemoteProtocolError as error:
-            failure = ExchangeFailed(_reason(error), cut_off="without sending a response" not in str(error))
+            unanswered = "without sending a response" in str(error)
+            failure = ExchangeFailed(_reason(error), "no answer" if unanswered else "cut off")
         except (
             httpx.HTTPError,
             httpx.InvalidURL,
@@ -177,7 +177,7 @@ class Connection:
         try:
             if not self._received:
                 # Data left over after the last answer does not answer this request.
-                raise ExchangeFailed("an answer was there before the request", cut_off=True)
+                raise ExchangeFailed("an answer was there before the request", "cut off")
             return RawAnswer(response.status_code, response.headers, _read(response))
         finally:
             response.close()
@@ -229,7 +229,7 @@ class Connection:
             if left <= 0:
                 raise ExchangeFailed(
                     f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up",
-                    too_slow=True,
+                    "too slow",
                 )
             data = read(max_bytes, left if timeout is None else min(timeout, left))
             self._received += len(data)
@@ -241,14 +241,14 @@ class Connection:
 def _read(response: httpx.Response) -> bytes:
     length = response.headers.get("content-length", "")
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
-        raise ExchangeFailed(f"the answer has {length} bytes", too_large=True)
+        raise ExchangeFailed(f"the answer has {length} bytes", "too large")
     if length.isdecimal() and "content-encoding" not in response.headers:
         return b"".join(response.stream)  # type: ignore[arg-type]  # of a transport without async it is iterable
     parts, size = [], 0
     for part in response.iter_bytes():
         size += len(part)
         if size > ANSWER_BYTES_MAX:
-            raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", too_large=True)
+            raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", "too large")
         parts.append(part)
     return b"".join(parts)
 

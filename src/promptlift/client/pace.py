@@ -19,7 +19,7 @@ _SHORTEST_WAIT: Final = 0.001
 
 
 class Pace:
-    """How fast requests may go.
+    """The request rate that is kept, and the requests that count towards it.
 
     Not safe for threads by itself: its owner holds a lock. All times are seconds of one monotonic clock.
 

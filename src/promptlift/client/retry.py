@@ -16,7 +16,7 @@ CUT_OFF = "CUT_OFF"
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What is known when a request has failed.
+    """A failed attempt to send a request.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and for how long a failed request is retried. All times are seconds.
+    """Limits of retrying a failed request. All times are seconds.
 
     Attributes
     ----------

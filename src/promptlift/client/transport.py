@@ -8,8 +8,8 @@ import threading
 import time
 import weakref
 from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 import orjson
@@ -21,28 +21,15 @@ from promptlift.errors import ApiError, ConnectionFailed, RateLimited, Unexpecte
 from promptlift.retry import read_retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from promptlift.client.config import ClientConfig
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
 
 
-class Clock(Protocol):
-    """Time as the transport needs it; tests hand in their own."""
-
-    def now(self) -> float:
-        """Monotonic seconds."""
-
-    def wall(self) -> float:
-        """Seconds since 1970."""
-
-    def wait(self, seconds: float, stop: threading.Event) -> bool:
-        """Wait, at most until ``stop`` is set; return whether it is."""
-
-
-class SystemClock:
-    """The real time."""
+class Clock:
+    """The time as the transport needs it; tests hand in their own."""
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -96,7 +83,7 @@ class Call:
 
     method: str
     path: str
-    query: Mapping[str, str] | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     repeatable: bool = False
 
@@ -107,11 +94,20 @@ class Call:
         scheme: Scheme,
         identifier: str | None = None,
         *,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
         body: bytes | None = None,
         keyed: bool = False,
     ) -> Self:
-        """Make the call of an endpoint; ``keyed`` if its body has an idempotency key.
+        """Make the call of an endpoint.
+
+        Parameters
+        ----------
+        query
+            Python names of query parameters, and their values; those that are ``None`` are left out.
+        body
+            JSON, encoded.
+        keyed
+            Whether the body has an idempotency key.
 
         Raises
         ------
@@ -119,7 +115,12 @@ class Call:
             When the endpoint needs an identifier and it is missing.
         """
         path = endpoint.path_for(scheme, identifier)
-        return cls(endpoint.method, path, query, body, repeatable=endpoint.is_repeatable(keyed=keyed))
+        params = endpoint.query.to_wire(query, scheme) if endpoint.query and query else {}
+        return cls(endpoint.method, path, params, body, repeatable=endpoint.is_repeatable(keyed=keyed))
+
+    def page(self, limit: int, offset: int) -> Call:
+        """Return the call of one page of a list."""
+        return replace(self, query={**self.query, "limit": str(limit), "offset": str(offset)})
 
     @property
     def label(self) -> str:
@@ -175,7 +176,7 @@ class Transport:
         clock: Clock | None = None,
     ) -> None:
         self.config = config
-        self.clock = clock or SystemClock()
+        self.clock = clock or Clock()
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
@@ -236,13 +237,11 @@ class Transport:
     def _once(self, call: Call, target: str, connection: Connection) -> Answer | ApiError:
         try:
             raw = connection.exchange(call.method, target, call.body)
-        except ExchangeFailed as failure:
+        except BaseException as failure:
             with self._pace_lock:
                 self.pace.failed()
-            return self._exchange_error(failure, call)
-        except BaseException:
-            with self._pace_lock:
-                self.pace.failed()
+            if isinstance(failure, ExchangeFailed):
+                return self._exchange_error(failure, call)
             raise
         self._reached = True
         outcome = _outcome(raw, call)
@@ -258,15 +257,15 @@ class Transport:
         return outcome
 
     def _exchange_error(self, failure: ExchangeFailed, call: Call) -> ApiError:
-        if failure.too_large:
+        if failure.kind == "too large":
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
-        if failure.too_slow:
+        if failure.kind == "too slow":
             return ConnectionFailed(
                 f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or look at the "
                 "network and at what is between here and the service",
                 request=call.label,
             )
-        if failure.cut_off:
+        if failure.kind == "cut off":
             return UnexpectedResponse(
                 f"The answer of {self.config.base_url} ended before it was complete ({failure.reason})",
                 code=CUT_OFF,
@@ -346,16 +345,10 @@ def _rate_headers(headers: Mapping[str, str]) -> tuple[int | None, int | None, f
     limit = headers.get("x-ratelimit-limit")
     if limit is None:
         return None, None, None
-    remaining, reset = (
-        _number(headers.get("x-ratelimit-remaining")),
-        _number(headers.get("x-ratelimit-reset")),
-    )
     rate = _number(limit)
-    return (
-        None if rate is None else int(rate),
-        None if remaining is None else int(remaining),
-        reset,
-    )
+    remaining = _number(headers.get("x-ratelimit-remaining"))
+    reset = _number(headers.get("x-ratelimit-reset"))
+    return None if rate is None else int(rate), None if remaining is None else int(remaining), reset
 
 
 def _number(text: str | None) -> float | None:
@@ -364,20 +357,3 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return value if value is not None and 0 <= value < 1e12 else None
-
-
-def query(**values: Any) -> dict[str, str]:
-    """Write query parameters as the API reads them; those that are ``None`` are left out."""
-    return dict(_query(values))
-
-
-def _query(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            yield name, "true" if value else "false"
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield name, ",".join(str(part) for part in value)
-        else:
-            yield name, str(value)

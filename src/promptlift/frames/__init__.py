@@ -18,8 +18,10 @@ from promptlift.frames.layouts import (
     describe_columns,
 )
 from promptlift.frames.optimizations import (
+    actions_table,
     optimizations_table,
     personas_table,
+    review_table,
     simulations_table,
     versions_table,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "VARIANTS",
     "VERSIONS",
     "Parts",
+    "actions_table",
     "analyser_of",
     "conversations_table",
     "describe_columns",
@@ -59,6 +62,7 @@ __all__ = [
     "personas_table",
     "prompts_table",
     "records_from",
+    "review_table",
     "simulations_table",
     "usage_table",
     "variants_table",

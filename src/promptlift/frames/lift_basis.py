@@ -13,7 +13,7 @@ LIFT_BASES: Final = (RELATIVE, POINTS, UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a lift is; ``None`` where there is none. The warning is empty when all is well."""
+    """The kind of a lift; ``None`` where there is no lift. The warning is empty when all is well."""
 
     name: str | None
     warning: str

@@ -1,11 +1,19 @@
-"""Tables of optimizations, simulated conversations, personas and versions of a prompt."""
+"""Tables of optimizations, simulated conversations, personas, versions of a prompt, actions and reviews."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from promptlift.frames.columns import read_table
-from promptlift.frames.layouts import OPTIMIZATIONS, PERSONAS, SIMULATION_CONTENT, SIMULATIONS, VERSIONS
+from promptlift.frames.layouts import (
+    ACTIONS,
+    OPTIMIZATIONS,
+    PERSONAS,
+    REVIEW,
+    SIMULATION_CONTENT,
+    SIMULATIONS,
+    VERSIONS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,3 +62,21 @@ def personas_table(rows: Sequence[Row]) -> Table:
 def versions_table(rows: Sequence[Row]) -> Table:
     """Make the table of the texts of a prompt, one row each."""
     return read_table(VERSIONS, rows)
+
+
+def actions_table(rows: Sequence[Row]) -> Table:
+    """Make the table of actions, one row each.
+
+    Returns
+    -------
+    tuple
+        The table, and counts of unusable values by column.
+    """
+    undone = [row.get("undoneBy") is not None for row in rows]
+    outcomes = [row.get("outcome", "done") for row in rows]
+    return read_table(ACTIONS, rows, undone=undone, outcome=outcomes)
+
+
+def review_table(rows: Sequence[Row]) -> Table:
+    """Make the table of people's reviews, one row a variant."""
+    return read_table(REVIEW, rows)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.errors import FrameError
+from promptlift.schema.model import to_wire_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,6 +95,4 @@ def _wire_time(time: Any) -> str | None:
         return None
     if isinstance(time, str):
         return time
-    stamp = pd.Timestamp(time)
-    stamp = stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp.tz_convert("UTC")
-    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return to_wire_time(pd.Timestamp(time))

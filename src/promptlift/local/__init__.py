@@ -3,7 +3,7 @@
 The service is a process of its own on loopback, with its database in a folder of the user. All
 notebooks and commands that name the same folder share one service process: the first starts it, the
 others join it, and it ends when the last of them has closed its workspace or has ended, in whatever
-way. Work that is unfinished then, such as insights still to be derived, goes on with the next start.
+way. Work that is unfinished then, such as insights still to be derived, continues at the next start.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from promptlift.errors import ConfigError
 from promptlift.local.folder import DataFolder
 from promptlift.local.samples import InsightsMissing, log_samples, wait_for_insights
 from promptlift.local.service_use import ServiceUse
+from promptlift.schema.limits import PLANS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from promptlift.workspace import Workspace
 
 __all__ = ["DataFolder", "InsightsMissing", "ServiceUse", "local", "log_samples", "wait_for_insights"]
-
-PLANS = ("free", "pro", "enterprise")
 
 
 def local(data: str | Path | None = None, *, plan: str | None = None, progress: bool = True) -> Workspace:

@@ -25,7 +25,7 @@ _LOG_END_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class ServiceRecord:
-    """What a running service writes about itself to ``service.json``.
+    """The record of a running service in ``service.json``.
 
     Attributes
     ----------

@@ -34,23 +34,6 @@ _PAUSE = 0.03
 _threads = threading.RLock()
 # A service may outlive the workspace that started it; its process is reaped when it has ended.
 _children: list[subprocess.Popen[bytes]] = []
-# A sign in the log, in lower case, and what to do about it. The first match is shown.
-_REMEDIES = (
-    (
-        "was revoked",
-        "The key of this folder was revoked: remove local.key, and the next start creates a new one.",
-    ),
-    ("no space left", "The disk is full: free some space, or name another data folder."),
-    ("disk is full", "The disk is full: free some space, or name another data folder."),
-    ("disk i/o error", "The disk is full: free some space, or name another data folder."),
-    ("can't locate revision", "The database was written by a newer promptlift: upgrade promptlift."),
-    ("not a database", "The database file is damaged: move it away, or name another data folder."),
-    ("malformed", "The database file is damaged: move it away, or name another data folder."),
-    ("readonly database", "The database file cannot be written: correct its permissions."),
-    ("unable to open database", "The database file cannot be opened: correct its permissions."),
-    ("permission", "The data folder cannot be written: correct its permissions, or name another."),
-    ("address already in use", "The port is in use: name another with --port, or 0 for any free one."),
-)
 
 
 class ServiceUse:
@@ -104,7 +87,7 @@ class ServiceUse:
         )
 
     def end(self, *, wait: bool = True) -> None:
-        """Stop using the service; it ends when nobody else uses it.
+        """Stop using the service; it ends when it has no other user.
 
         Parameters
         ----------
@@ -190,9 +173,8 @@ class ServiceUse:
         return child, logged
 
     def _why(self, logged: int, what: str) -> str:
-        end = self.folder.log_end(since=logged)
-        remedy = next((text for sign, text in _REMEDIES if sign in end.lower()), "The log says why.")
-        return f"The embedded service {what}. {remedy} Log: {self.folder.log}\n{end}".rstrip()
+        end = self.folder.log_end(since=logged) or "It is empty: is the disk full?"
+        return f"The embedded service {what}. Its log, {self.folder.log}, ends with:\n{end}"
 
     def _terminate(self, pid: int, *, wait: bool) -> None:
         if not self.folder.service_lives():

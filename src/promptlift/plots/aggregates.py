@@ -93,21 +93,16 @@ def _draw_sentiment(ax: Axes, data: Any) -> None:
         theme.show_empty(ax, "Not reported")
         return
     for place, (label, value) in enumerate(zip(labels, values / values.sum(), strict=True)):
-        color = theme.SENTIMENT_COLORS[label]
-        ax.plot(value, place, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
+        _draw_hollow(ax, value, place, theme.SENTIMENT_COLORS[label])
 
 
 def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
-    ax.set_xlabel("Frequency, as reported")
+    theme.frame_rows(ax, "Frequency, as reported")
     found = [
         (_at(issue, "issue"), _number(issue, "frequency"), _at(issue, "impact")) for issue in issues[:top]
     ]
     if not found:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No issues")
+        theme.show_empty(ax, "No issues", ticks=False)
         return
     ax.set_ylim(-0.35, len(found) - 0.2)
     ax.set_xlim(0, 1.08 * max([frequency for _, frequency, _ in found if frequency] or [1.0]))
@@ -131,14 +126,11 @@ def _draw_issues(ax: Axes, issues: Sequence[Any], top: int) -> None:
             1, y + 0.3, numbers, transform=ax.get_yaxis_transform(), ha="right", va="bottom", fontsize=7.5
         )
         if frequency is not None:
-            ax.plot(
-                frequency,
-                y,
-                "o",
-                color=theme.palette(ax)[0],
-                markerfacecolor=ax.get_facecolor(),
-                markersize=7,
-            )
+            _draw_hollow(ax, frequency, y, theme.palette(ax)[0])
+
+
+def _draw_hollow(ax: Axes, x: float, y: float, color: Any) -> None:
+    ax.plot(x, y, "o", color=color, markerfacecolor=ax.get_facecolor(), markersize=7)
 
 
 def _at(data: Any, *path: str) -> Any:

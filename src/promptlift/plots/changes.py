@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift import analysis
 from promptlift.plots import theme
 from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
 
@@ -54,10 +53,8 @@ def issue_changes(
     FrameError, ValueError
         Raised by ``analysis.issue_changes``.
     """
-    table = data
-    if not theme.precomputed(data, "issue_changes"):
-        table = analysis.issue_changes(data, at=at, window=window, periods=periods, top=top, level=level)
-    return _draw(table, "issue", ax, style)
+    options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
+    return _draw(theme.result_of(data, "issue_changes", **options), "issue", ax, style)
 
 
 def topic_changes(
@@ -94,10 +91,8 @@ def topic_changes(
     FrameError, ValueError
         Raised by ``analysis.topic_changes``.
     """
-    table = data
-    if not theme.precomputed(data, "topic_changes"):
-        table = analysis.topic_changes(data, at=at, window=window, periods=periods, top=top, level=level)
-    return _draw(table, "topic", ax, style)
+    options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
+    return _draw(theme.result_of(data, "topic_changes", **options), "topic", ax, style)
 
 
 def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
@@ -111,9 +106,8 @@ def draw_changes(ax: Axes, table: pd.DataFrame, label: str, **style: Any) -> lis
     points_axis(ax, f"Change of the share of conversations with the {label}, percentage points "
                     f"({100 * facts['level']:.4g} % interval)")  # fmt: skip
     if table.empty:
-        ax.set_xticks([])
         there = facts["n_before"] or facts["n_after"]
-        theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights")
+        theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights", ticks=False)
         return theme.notes_of(table)
     shown = table.sort_values("difference", ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)

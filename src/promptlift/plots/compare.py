@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from promptlift import analysis
 from promptlift.plots import theme
+from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,19 +64,18 @@ def compare(
     FrameError, ValueError
         Raised by ``analysis.compare``, or when there is no such ``value``.
     """
-    table = data
-    if not _compared(data):
-        table = analysis.compare(
-            data,
-            by=by,  # type: ignore[arg-type]  # None is refused there, with an explanation
-            pair=pair,
-            outcome=outcome,
-            control=control,
-            level=level,
-            confidence_mode=confidence_mode,
-            repeats=repeats,
-            kind=kind,
-        )
+    table = theme.result_of(
+        data,
+        "compare",
+        by=by,
+        pair=pair,
+        outcome=outcome,
+        control=control,
+        level=level,
+        confidence_mode=confidence_mode,
+        repeats=repeats,
+        kind=kind,
+    )
     if value not in ("difference", "lift"):
         raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
     if value not in table:
@@ -86,24 +84,13 @@ def compare(
     return theme.finish(ax, table, _draw(ax, table, value, **style))
 
 
-def _compared(data: Any) -> bool:
-    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
-    return isinstance(attrs, dict) and attrs.get("table") == "compare" and "verdict" in data.columns
-
-
-def _draw(
-    ax: Axes, table: pd.DataFrame, value: str = "difference", *, color: Any = None, **style: Any
-) -> list[str]:
+def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
     interval = f" ({100 * facts['level']:.4g} % interval)" if table[f"{value}_low"].notna().any() else ""
-    ax.set_xlabel(_axis(facts, value) + interval)
+    theme.frame_rows(ax, _axis(facts, value) + interval)
     if table.empty:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No variants to compare")
+        theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)
     notes = [facts["rule"]]
     shown = table
@@ -115,52 +102,18 @@ def _draw(
     )
     rows = np.arange(len(shown), dtype=np.float64)
     ax.set_ylim(-0.45, len(shown) - 0.15)
-    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:+.4g}" if tick else "0"))
-    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
-    _draw_points(ax, shown, rows, value, color or theme.palette(ax)[0], style)
-    if value == "lift":
-        notes += _expected(ax, shown, rows)
-    _set_limits(ax, shown, value)
+    signed_ticks(ax)
+    mark_zero(ax)
+    draw_differences(ax, rows, shown, "n", value=value, **style)
+    if value == "lift" and shown["lift_expected"].notna().any():
+        draw_expected(ax, rows, shown["lift_expected"])
+        notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
+    fit_points(ax, shown[[value, f"{value}_low", f"{value}_high"]])
     for row, y in zip(shown.to_dict("records"), rows, strict=True):
         verdict = row["verdict"] if pd.notna(row["verdict"]) else "not compared"
-        _write(ax, 0, y, f"{theme.plain(row['variant'], 34)}: {verdict}", "small")
-        _write(ax, 1, y, _numbers(row, facts), 7.5)
+        name = f"{theme.plain(row['variant'], 34)}: {verdict}"
+        theme.name_row(ax, y, name, _numbers(row, facts), boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table, value))
-
-
-def _draw_points(
-    ax: Axes, shown: pd.DataFrame, rows: Any, value: str, color: Any, style: dict[str, Any]
-) -> None:
-    ends = [f"{value}_low", f"{value}_high"]
-    no_interval = shown[ends].isna().any(axis=1).to_numpy()
-    # An estimate without an interval is drawn like one of few trials.
-    weak = np.where(no_interval, 0, shown["n"].to_numpy())
-    theme.draw_estimates(
-        ax, rows, shown.assign(_weight=weak), value, "_weight", color=color, horizontal=True, **style
-    )
-
-
-def _expected(ax: Axes, shown: pd.DataFrame, rows: Any) -> list[str]:
-    known = shown["lift_expected"].notna().to_numpy()
-    if not known.any():
-        return []
-    ax.plot(
-        shown.loc[known, "lift_expected"], rows[known],
-        linestyle="none", marker="D", markersize=3.5, color=theme.foreground(), alpha=0.75, zorder=4,
-    )  # fmt: skip
-    return ["Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty."]
-
-
-def _set_limits(ax: Axes, shown: pd.DataFrame, value: str) -> None:
-    seen = shown[[value, f"{value}_low", f"{value}_high"]].to_numpy(np.float64)
-    seen = seen[np.isfinite(seen)]
-    if not len(seen):
-        ax.set_xlim(-1.0, 1.0)
-        return
-    low, high = min(float(seen.min()), 0.0), max(float(seen.max()), 0.0)
-    margin = 0.05 * (high - low) or 1.0
-    ax.set_xlim(low - margin, high + margin)
 
 
 def _axis(facts: dict[str, Any], value: str) -> str:
@@ -204,10 +157,3 @@ def _caveats(table: pd.DataFrame, value: str) -> list[str]:
     if table["warnings"].ne("").any():
         notes.append("Some variants have warnings; see the column warnings.")
     return notes
-
-
-def _write(ax: Axes, x: float, y: float, text: str, size: Any) -> None:
-    ax.annotate(
-        text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, 7), textcoords="offset points",
-        ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
-    )  # fmt: skip

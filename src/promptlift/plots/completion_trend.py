@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from promptlift import analysis
 from promptlift.plots import theme
-from promptlift.plots.periods import draw_periods, lane_height
+from promptlift.plots.periods import draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -56,9 +55,7 @@ def completion_trend(
     FrameError, ValueError
         Raised by ``analysis.completion_trend``.
     """
-    table = data
-    if not theme.precomputed(data, "completion_trend"):
-        table = analysis.completion_trend(data, freq=freq, by=by, tz=tz, level=level)
+    table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, 8.5, lane_height(count, len(table)))
@@ -69,11 +66,9 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
     """Draw the result of ``analysis.completion_trend`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     groups, omitted, shown = theme.groups_of(ax, table, facts["by"], "n", color)
-    anything = table[["n", "n_missing", "n_in_progress"]].to_numpy().any()
-    starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
-    draw_periods(ax, starts, groups, facts, **style)
+    draw_periods(ax, table, groups, **style)
     ax.set_ylabel("Task completion rate")
-    if not anything:
+    if not has_conversations(table):
         theme.show_empty(ax)
         return theme.notes_of(table)
     if not table["n"].any():
@@ -82,13 +77,13 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
 
 
 def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:
-    kinds = {
-        "with unknown completion": int(table["n_missing"].sum()),
-        "in progress": int(table["n_in_progress"].sum()),
-        "without a time": int(facts.get("n_undated", 0)),
-    }
-    parts = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
-    return f"Not counted: {', '.join(parts)}." if parts else None
+    return theme.not_counted(
+        {
+            "with unknown completion": int(table["n_missing"].sum()),
+            "in progress": int(table["n_in_progress"].sum()),
+            "without a time": int(facts.get("n_undated", 0)),
+        }
+    )
 
 
 def _trends(facts: dict[str, Any]) -> list[str]:

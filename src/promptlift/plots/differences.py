@@ -13,19 +13,35 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["ENDS", "draw_differences", "fit_points", "points_axis", "signed"]
+__all__ = [
+    "ENDS",
+    "draw_differences",
+    "draw_expected",
+    "fit_points",
+    "mark_zero",
+    "points_axis",
+    "signed",
+    "signed_ticks",
+]
 
 ENDS = ["difference", "difference_low", "difference_high"]
 
 
 def points_axis(ax: Axes, label: str) -> None:
     """Make x an axis of signed percentage points with a line at 0, without ticks on y."""
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
-    ax.set_xlabel(label)
+    theme.frame_rows(ax, label)
+    signed_ticks(ax)
+    mark_zero(ax)
+
+
+def signed_ticks(ax: Axes) -> None:
+    """Label x with signed numbers."""
     ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
+
+
+def mark_zero(ax: Axes) -> None:
+    """Draw the line of no difference."""
     ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
 
 
@@ -36,9 +52,16 @@ def signed(value: float, form: str = ".4g") -> str:
 
 
 def draw_differences(
-    ax: Axes, rows: Any, table: pd.DataFrame, n: str, *, color: Any = None, **style: Any
+    ax: Axes,
+    rows: Any,
+    table: pd.DataFrame,
+    n: str,
+    *,
+    value: str = "difference",
+    color: Any = None,
+    **style: Any,
 ) -> None:
-    """Draw ``difference`` with its interval in every row.
+    """Draw a difference with its interval in every row.
 
     Parameters
     ----------
@@ -47,17 +70,27 @@ def draw_differences(
     rows
         Position of each row on y.
     table
-        Rows with ``difference``, ``difference_low``, ``difference_high``; points without an interval are hollow.
+        Rows with the difference and its bounds ``…_low`` and ``…_high``; points without an interval are hollow.
     n
         Column of the sample size; below 5 a point is hollow.
+    value
+        Column of the difference.
     color, style
         Colour of points and whiskers, properties of the points.
     """
-    no_interval = table[ENDS].isna().any(axis=1)
+    no_interval = table[[f"{value}_low", f"{value}_high"]].isna().any(axis=1)
     weight = np.where(no_interval, 0, table[n].to_numpy(np.float64, na_value=0.0))
     theme.draw_estimates(
-        ax, rows, table.assign(_weight=weight), "difference", "_weight",
+        ax, rows, table.assign(_weight=weight), value, "_weight",
         color=color or theme.palette(ax)[0], horizontal=True, **style,
+    )  # fmt: skip
+
+
+def draw_expected(ax: Axes, rows: Any, expected: Any) -> None:
+    """Draw the expected differences as small diamonds."""
+    ax.plot(
+        expected, rows, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(), alpha=0.75,
+        zorder=4,
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from promptlift import analysis
 from promptlift.plots import theme
 
 if TYPE_CHECKING:
@@ -50,10 +49,7 @@ def issues(
     FrameError, ValueError
         Raised by ``analysis.issues``.
     """
-    table = data
-    if not theme.precomputed(data, "issues"):
-        table = analysis.issues(data, by=by, top=top, level=level)
-    return _draw(table, "issue", ax, style)
+    return _draw(theme.result_of(data, "issues", by=by, top=top, level=level), "issue", ax, style)
 
 
 def topics(
@@ -89,10 +85,7 @@ def topics(
     FrameError, ValueError
         Raised by ``analysis.topics``.
     """
-    table = data
-    if not theme.precomputed(data, "topics"):
-        table = analysis.topics(data, by=by, top=top, level=level)
-    return _draw(table, "topic", ax, style)
+    return _draw(theme.result_of(data, "topics", by=by, top=top, level=level), "topic", ax, style)
 
 
 def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
@@ -123,14 +116,11 @@ def draw_mentions(
     facts = table.attrs["promptlift"]
     by = facts["by"]
     groups, omitted, _ = theme.groups_of(ax, table, by, "n", color)
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
+    theme.frame_rows(ax, "Share of conversations with insights")
     titles = list(dict.fromkeys(table[label]))
-    ax.set_xlabel("Share of conversations with insights")
     if not titles:
-        ax.set_xticks([])
-        theme.show_empty(ax, f"No {label}s" if facts["n_judged"] else "No conversations with insights")
+        text = f"No {label}s" if facts["n_judged"] else "No conversations with insights"
+        theme.show_empty(ax, text, ticks=False)
         return theme.notes_of(table)
     headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
@@ -164,18 +154,10 @@ def _write_rows(
         right = f"{counts} · {severity} severity" if isinstance(severity, str) else counts
         spread = 0.0 if not compared else 0.24
         y = len(titles) - 1 - place + spread
-        _write(ax, 0, y, theme.plain(title, width), 17 if outcomes else 7, "small")
-        _write(ax, 1, y, right, 17 if outcomes else 7, 7.5)
+        theme.name_row(ax, y, theme.plain(title, width), right, above=17 if outcomes else 7, boxed=False)
         if outcomes:
             completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "
                 f"{first['completed_without']:,} of {first['n_rated_without']:,} without"
             )
-            _write(ax, 0, y, completion, 7, 7.5)
-
-
-def _write(ax: Axes, x: float, y: float, text: str, lift: float, size: Any) -> None:
-    ax.annotate(
-        text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, lift), textcoords="offset points",
-        ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
-    )  # fmt: skip
+            theme.write_in_row(ax, 0, y, completion)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["RATES", "SCORES", "Scale", "day_numbers", "draw_periods", "is_crowded", "lane_height"]
+__all__ = ["RATES", "SCORES", "Scale", "day_numbers", "draw_periods", "has_conversations", "lane_height"]
 
 PERIODS = {"h": "Hour", "D": "Day", "W": "Week from Monday", "MS": "Month"}
 _DAYS = {"h": 1 / 24, "D": 1.0, "W": 7.0, "MS": 30.4}
@@ -79,11 +79,15 @@ def day_numbers(times: Any) -> NDArray[np.float64]:
     return np.asarray(pd.DatetimeIndex(times).as_unit("us").asi8 / _US_A_DAY, np.float64)
 
 
+def has_conversations(table: pd.DataFrame) -> bool:
+    """Whether any conversation is in a table of periods, judged or not."""
+    return bool(table.filter(["n", "n_missing", "n_in_progress"]).to_numpy().any())
+
+
 def draw_periods(
     ax: Axes,
-    starts: pd.DatetimeIndex,
+    table: pd.DataFrame,
     groups: list[theme.Group],
-    facts: dict[str, Any],
     *,
     estimate: str = "rate",
     n: str = "n",
@@ -98,12 +102,10 @@ def draw_periods(
     ----------
     ax
         Axes to draw on.
-    starts
-        Start of every period; may be empty.
+    table
+        Result of the analysis.
     groups
         Groups with one row per period, in the same order.
-    facts
-        ``freq``, ``tz`` and ``by`` of the analysis.
     estimate, n
         Columns of the estimate, with its bounds ``…_low`` and ``…_high``, and of its number of conversations.
     scale
@@ -115,6 +117,8 @@ def draw_periods(
     style
         Properties of the points.
     """
+    facts = table.attrs["promptlift"]
+    starts = pd.DatetimeIndex(table["period_start"].unique() if has_conversations(table) else [])
     named = facts["by"] is not None if named is None else named
     rows = sum(len(group.rows) for group in groups)
     lanes = [[group] for group in groups] if is_crowded(len(groups), rows) else [groups]

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Rectangle
 
-from promptlift import analysis
 from promptlift.plots import theme
 from promptlift.plots.differences import signed
 
@@ -66,9 +65,8 @@ def persona_scenario_heatmap(
     FrameError, ValueError
         Raised by ``analysis.persona_scenario_heatmap``.
     """
-    table = data
-    if not theme.precomputed(data, "persona_scenario_heatmap"):
-        table = analysis.persona_scenario_heatmap(data, variant_id=variant_id, stage=stage, level=level)
+    options = {"variant_id": variant_id, "stage": stage, "level": level}
+    table = theme.result_of(data, "persona_scenario_heatmap", **options)
     personas = min(_PERSONAS, int(table["part"].eq("persona").sum()))
     scenarios = min(_SCENARIOS, int(table["part"].eq("scenario").sum()))
     wide = 0.95 * max(3, personas + 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
-from promptlift.analysis.reading import check_prompts, require
+from promptlift.analysis.reading import check_prompts, require, rows_with
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -102,10 +102,12 @@ def prompt_overview(
 
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
-    if not (in_notebook() and hasattr(source, "prompt_insights")):
-        return source.conversations(prompt_id=prompt_id, insights=True)
-    view = source.prompt_insights(prompt_id, "all")
-    if view.summary.total_conversations < PREVIEW_FROM:
+    view = (
+        source.prompt_insights(prompt_id, "all")
+        if in_notebook() and hasattr(source, "prompt_insights")
+        else None
+    )
+    if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
 
     def draw() -> Figure:
@@ -120,12 +122,8 @@ def _read(source: Any, prompt_id: str | None, top: int) -> Any:
 def _of_prompt(table: Any, prompt_id: str | None) -> Any:
     if prompt_id is None:
         return table
-    import narwhals.stable.v2 as nw  # noqa: PLC0415  (only tables need it)
-
     require(table, ["prompt_id"], hint="Leave prompt_id out to draw all rows.")
-    if isinstance(table, pd.DataFrame):
-        return table[table["prompt_id"] == prompt_id]
-    return nw.from_native(table).filter(nw.col("prompt_id") == prompt_id).to_native()
+    return rows_with(table, "prompt_id", [prompt_id])
 
 
 def _name(source: Any, prompt_id: str | None) -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
-from promptlift import analysis
 from promptlift.plots import theme
-from promptlift.plots.periods import RATES, SCORES, draw_periods, lane_height
+from promptlift.plots.periods import RATES, SCORES, draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "sentiment_trend"]
@@ -54,9 +53,7 @@ def sentiment_distribution(
     FrameError, ValueError
         Raised by ``analysis.sentiment_distribution``.
     """
-    table = data
-    if not theme.precomputed(data, "sentiment_distribution"):
-        table = analysis.sentiment_distribution(data, by=by, level=level)
+    table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
     ax = theme.new_axes(ax, 7.0, 3.4)
     return theme.finish(ax, table, draw_sentiment(ax, table, **style))
 
@@ -104,20 +101,13 @@ def sentiment_trend(
     FrameError, ValueError
         Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
     """
-    values = _values(value, by if not theme.precomputed(data, "sentiment_trend") else _by(data))
-    table = data
-    if not theme.precomputed(data, "sentiment_trend"):
-        table = analysis.sentiment_trend(data, freq=freq, by=by, tz=tz, level=level)
-    by = _by(table)
+    table = theme.result_of(data, "sentiment_trend", freq=freq, by=by, tz=tz, level=level)
+    by = table.attrs["promptlift"]["by"]
+    values = _values(value, by)
     count = len(values) if by is None else table[by].nunique(dropna=False)
     rows = len(table) * (len(values) if by is None else 1)
     ax = theme.new_axes(ax, 8.5, lane_height(count, rows))
     return theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
-
-
-def _by(table: pd.DataFrame) -> str | None:
-    by: str | None = table.attrs["promptlift"]["by"]
-    return by
 
 
 def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Value, ...]:
@@ -147,23 +137,19 @@ def draw_sentiment_trend(
     else:
         groups, omitted, shown = theme.groups_of(ax, table, by, n, color)
         groups = [_estimated(group, "sentiment" if score else values[0]) for group in groups]
-    anything = bool(table[["n", "n_missing"]].to_numpy().any())
-    starts = pd.DatetimeIndex(table["period_start"].unique() if anything else [])
     draw_periods(
-        ax, starts, groups, facts,
+        ax, table, groups,
         estimate="estimate", n=n, scale=SCORES if score else RATES,
         named=by is not None or not score, separate_counts=by is not None, **style,
     )  # fmt: skip
     ax.set_ylabel("Mean sentiment score" if score else _share_label(values if by is None else values[:1]))
     if not table[n].any():
+        anything = has_conversations(table)
         theme.show_empty(ax, "No conversations with insights" if anything else "No conversations")
         return theme.notes_of(table)
-    missing = int(table.loc[shown, "n_missing"].sum())
-    undated = int(facts.get("n_undated", 0))
-    parts = [f"{missing:,} without a sentiment"] * bool(missing) + [f"{undated:,} without a time"] * bool(
-        undated
-    )
-    return theme.notes_of(table, omitted, f"Not counted: {', '.join(parts)}." if parts else None)
+    missing, undated = int(table.loc[shown, "n_missing"].sum()), int(facts.get("n_undated", 0))
+    left_out = theme.not_counted({"without a sentiment": missing, "without a time": undated})
+    return theme.notes_of(table, omitted, left_out)
 
 
 def _share_label(values: Sequence[str]) -> str:

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift import analysis
 from promptlift.plots import theme
-from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis, signed
+from promptlift.plots.differences import (
+    ENDS,
+    draw_differences,
+    draw_expected,
+    fit_points,
+    points_axis,
+    signed,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,11 +64,8 @@ def simulated_vs_production(
     FrameError, ValueError
         Raised by ``analysis.simulated_vs_production``.
     """
-    table = variants
-    if not theme.precomputed(variants, "simulated_vs_production"):
-        table = analysis.simulated_vs_production(
-            variants, conversations, versions=versions, applied_at=applied_at, window=window, level=level
-        )
+    options = {"versions": versions, "applied_at": applied_at, "window": window, "level": level}
+    table = theme.result_of(variants, "simulated_vs_production", conversations, **options)
     ax = theme.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
     return theme.finish(ax, table, _draw(ax, table, **style))
 
@@ -72,8 +75,7 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     facts = table.attrs["promptlift"]
     points_axis(ax, "Change of task completion, percentage points")
     if table.empty:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No variant was applied yet")
+        theme.show_empty(ax, "No variant was applied yet", ticks=False)
         return theme.notes_of(table)
     shown = table.iloc[-_MAX:].reset_index(drop=True)
     rows = np.arange(len(shown), dtype=np.float64) * 2.4
@@ -85,10 +87,7 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     observed = shown[ENDS].assign(_n=np.minimum(shown["n_before"], shown["n_after"]))
     draw_differences(ax, rows, observed, "_n", color=tones[1 % len(tones)], **({"marker": "s"} | style))
     expected = shown["predicted_expected"].to_numpy(np.float64)
-    ax.plot(
-        expected, rows + 1, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(), alpha=0.75,
-        zorder=4,
-    )  # fmt: skip
+    draw_expected(ax, rows + 1, expected)
     fit_points(ax, simulated[ENDS], observed[ENDS], expected)
     ax.set_ylim(-0.4, rows[-1] + 1.9)
     room = max(14, int((theme.inches_wide(ax) - 3.2) * 12))

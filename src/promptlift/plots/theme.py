@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import matplotlib as mpl
 import numpy as np
@@ -13,8 +13,10 @@ import pandas as pd
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 
+from promptlift import analysis
+from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
 from promptlift.plots.fonts import MISSING, make_readable
-from promptlift.plots.user_text import columns_of, distinct_names, plain, shorten
+from promptlift.plots.user_text import columns_of, distinct_names, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,10 +33,10 @@ __all__ = [
     "columns_of",
     "distinct_names",
     "draw_estimates",
-    "explain",
     "finish",
     "foreground",
     "frame_axes",
+    "frame_rows",
     "groups_of",
     "inches_wide",
     "is_dark",
@@ -42,13 +44,15 @@ __all__ = [
     "mark_rehearsal",
     "name_row",
     "new_axes",
+    "not_counted",
     "notes_of",
     "palette",
     "plain",
     "precomputed",
-    "shorten",
+    "result_of",
     "show_empty",
     "texts_of",
+    "write_in_row",
 ]
 
 # Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
@@ -59,6 +63,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
 # A column that only the result of the analysis has: tables from a workspace have a name too.
 _RESULT_COLUMNS = {
+    "compare": "verdict",
     "completion_trend": "rate_low",
     "issue_changes": "difference_low",
     "issues": "share_low",
@@ -69,13 +74,11 @@ _RESULT_COLUMNS = {
     "topic_changes": "difference_low",
     "topics": "share_low",
     "usage_projection": "projected",
+    "variant_confidence": "reached",
+    "variant_lift": "low_unbounded",
 }
 FEW = 5
 MAX_GROUPS = 6
-_ANALYSERS = {
-    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
-    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
-}
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
 )
@@ -118,10 +121,21 @@ def palette(ax: Axes) -> tuple[str, ...]:
     return _ON_DARK if is_dark(ax) else PALETTE
 
 
-def precomputed(data: Any, name: str) -> bool:
+def precomputed(data: Any, name: str) -> TypeGuard[pd.DataFrame]:
     """Whether ``data`` is already the result of the analysis of this name."""
-    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
-    return isinstance(attrs, dict) and attrs.get("table") == name and _RESULT_COLUMNS[name] in data.columns
+    return (
+        isinstance(data, pd.DataFrame)
+        and facts_of(data).get("table") == name
+        and _RESULT_COLUMNS[name] in data.columns
+    )
+
+
+def result_of(data: Any, name: str, *others: Any, **options: Any) -> pd.DataFrame:
+    """Return ``data`` when it is already the result of the analysis of this name, else compute it."""
+    if precomputed(data, name):
+        return data
+    result: pd.DataFrame = getattr(analysis, name)(data, *others, **options)
+    return result
 
 
 def foreground() -> Any:
@@ -234,6 +248,14 @@ def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
     ax.set_axisbelow(True)
 
 
+def frame_rows(ax: Axes, label: str) -> None:
+    """Frame axes whose rows have their names above them: a grid and a label for x, nothing on y."""
+    frame_axes(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+    ax.set_xlabel(label)
+
+
 def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
     """Add a legend with the groups and their sizes above the data."""
     handles = [
@@ -251,12 +273,18 @@ def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str =
 
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
     """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
-    facts = table.attrs.get("promptlift", {})
+    facts = facts_of(table)
     rehearsal = _REHEARSAL if facts.get("rehearsal") else None
-    return [note for note in (*more, _ANALYSERS.get(str(facts.get("analyser") or "")), rehearsal) if note]
+    return [note for note in (*more, ANALYSER_NOTES.get(str(facts.get("analyser") or "")), rehearsal) if note]
 
 
-def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7) -> None:
+def not_counted(kinds: Mapping[str, int]) -> str | None:
+    """Return a note about the conversations of each kind that are not counted; None when there are none."""
+    parts = [f"{count:,} {kind}" for kind, count in kinds.items() if count]
+    return f"Not counted: {', '.join(parts)}." if parts else None
+
+
+def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7, boxed: bool = True) -> None:
     """Write the name of a row above it and its numbers at the right, because margins cannot hold long names.
 
     Parameters
@@ -269,19 +297,28 @@ def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7
         The texts.
     above
         Distance above the row, in points.
+    boxed
+        Whether the texts hide what is drawn behind them.
     """
     for x, text, size in ((0, left, "small"), (1, right, 7.5)):
         if text:
-            ax.annotate(
-                text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
-                ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False,
-                bbox={"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
-            )  # fmt: skip
+            write_in_row(ax, x, y, text, size=size, above=above, boxed=boxed)
+
+
+def write_in_row(
+    ax: Axes, x: float, y: float, text: str, *, size: Any = 7.5, above: float = 7, boxed: bool = False
+) -> None:
+    """Write a text above a row, at the left (0) or at the right (1) end of the axes."""
+    box = {"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6} if boxed else None
+    ax.annotate(
+        text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
+        ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False, bbox=box,
+    )  # fmt: skip
 
 
 def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
     """Mark a plot of rehearsal data above its right corner; other plots stay as they are."""
-    if table.attrs.get("promptlift", {}).get("rehearsal"):
+    if facts_of(table).get("rehearsal"):
         ax.annotate(
             "REHEARSAL", (1, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
             ha="right", va="bottom", fontsize=8, fontweight="bold", annotation_clip=False,
@@ -304,7 +341,14 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
         Their width in inches; by default that of the axes before the layout.
     """
     mark_rehearsal(ax, table)
-    explain(ax, [*notes, *([MISSING] if make_readable(texts_of(ax)) else [])], width=width)
+    text = " ".join([*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
+    if text:
+        width = inches_wide(ax) if width is None else width
+        ax.annotate(
+            "\n".join(textwrap.wrap(text, max(40, int(width * 21)))),
+            xy=(0, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -3), textcoords="offset points",
+            va="top", ha="left", fontsize=7, alpha=0.8, annotation_clip=False,
+        )  # fmt: skip
     return ax
 
 
@@ -320,25 +364,8 @@ def inches_wide(ax: Axes) -> float:
     return float(ax.get_position().width * figure.get_figwidth()) if figure is not None else 6.0
 
 
-def explain(ax: Axes, notes: Sequence[str], *, width: float | None = None) -> None:
-    """Write notes in small print under the axes."""
-    if not notes:
-        return
-    width = inches_wide(ax) if width is None else width
-    ax.annotate(
-        "\n".join(textwrap.wrap(" ".join(notes), max(40, int(width * 21)))),
-        xy=(0, 0),
-        xycoords=("axes fraction", ax.xaxis.label),
-        xytext=(0, -3),
-        textcoords="offset points",
-        va="top",
-        ha="left",
-        fontsize=7,
-        alpha=0.8,
-        annotation_clip=False,
-    )
-
-
-def show_empty(ax: Axes, text: str = "No conversations") -> None:
-    """Write in the middle of the axes that there is nothing to draw."""
+def show_empty(ax: Axes, text: str = "No conversations", *, ticks: bool = True) -> None:
+    """Write in the middle of the axes that there is nothing to draw; ``ticks`` keeps those of x."""
+    if not ticks:
+        ax.set_xticks([])
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize="large", alpha=0.7)

@@ -53,14 +53,10 @@ def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the result of ``analysis.usage`` and return the notes under it."""
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
-    ax.set_xlabel("Share of the limit")
+    theme.frame_rows(ax, "Share of the limit")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     if table.empty:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No usage reported")
+        theme.show_empty(ax, "No usage reported", ticks=False)
         return theme.notes_of(table)
     rows = np.arange(len(table), dtype=np.float64)[::-1]
     used = table["used_share"].to_numpy(np.float64)

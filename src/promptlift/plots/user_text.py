@@ -5,13 +5,12 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
+from promptlift.analysis.reading import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["columns_of", "distinct_names", "plain", "shorten"]
+__all__ = ["columns_of", "distinct_names", "fit_to_width", "plain"]
 
 # Control and format characters (those that change the writing direction too) and lone surrogates.
 _NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -19,7 +18,7 @@ _NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 def plain(text: Any, width: int = 40) -> str:
     """Return a text from outside as one line, cut to ``width``, without mathematics or control characters."""
-    return _escaped(shorten(_one_line(text), width))
+    return _escaped(fit_to_width(_one_line(text), width))
 
 
 def distinct_names(names: Sequence[Any], width: int) -> list[str]:
@@ -28,7 +27,7 @@ def distinct_names(names: Sequence[Any], width: int) -> list[str]:
     Long names with the same start are cut in the middle; those with the same end too get a number.
     """
     full = [_one_line(name) for name in names]
-    cut = [shorten(name, width) for name in full]
+    cut = [fit_to_width(name, width) for name in full]
     short = [_ends(name, width) if cut.count(at) > 1 else at for name, at in zip(full, cut, strict=True)]
     different: list[str] = []
     for name in short:
@@ -40,7 +39,7 @@ def distinct_names(names: Sequence[Any], width: int) -> list[str]:
     return [_escaped(name) for name in different]
 
 
-def shorten(line: str, width: int) -> str:
+def fit_to_width(line: str, width: int) -> str:
     """Cut a line to ``width`` columns with an ellipsis at the end; wide characters take two columns."""
     if line.isascii() and len(line) <= width:
         return line
@@ -53,7 +52,7 @@ def columns_of(text: str) -> int:
 
 
 def _one_line(text: Any) -> str:
-    if text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text)):
+    if is_missing(text):
         return "not given"
     line = " ".join(str(text).split())
     line = "".join(char for char in line if unicodedata.category(char) not in _NOT_SHOWN)

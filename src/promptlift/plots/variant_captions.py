@@ -41,7 +41,7 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
             "worse": "below the band",
         }
         parts.append(words[row["equivalence"]])
-    return " · ".join(parts)
+    return " · ".join(parts).replace("-", "−")
 
 
 def axis_label(shown: pd.DataFrame) -> str:

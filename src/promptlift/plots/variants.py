@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from promptlift import analysis
 from promptlift.plots import theme, variant_captions
+from promptlift.plots.differences import mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
 
 if TYPE_CHECKING:
@@ -23,8 +23,11 @@ _PANELS_MAX: Final = 6
 _ROWS_MAX: Final = 30
 _LINES_MAX: Final = 6
 _HEADINGS: Final = {
-    "confirm": "Confirmation: new conversations, evaluated after every pass",
-    "screen": "Screening: different conversations, used only to choose the finalist; not comparable with the confirmation",
+    "confirm": ("Confirmation", ": new conversations, evaluated after every pass"),
+    "screen": (
+        "Screening",
+        ": different conversations, used only to choose the finalist; not comparable with the confirmation",
+    ),
 }
 
 
@@ -65,27 +68,20 @@ def variant_lift(
     FrameError, ValueError
         Raised by ``analysis.variant_lift``.
     """
-    table = variants
-    if not _is_result(variants, "variant_lift", "low_unbounded"):
-        table = analysis.variant_lift(variants, equivalence=equivalence)
+    table = theme.result_of(variants, "variant_lift", equivalence=equivalence)
     facts = table.attrs["promptlift"]
     band = equivalence if equivalence is not None else facts.get("equivalence")
     drawn, panels, notes = _panels(table)
     rows = sum(len(panel) for panel in panels)
     ax = theme.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
-    theme.frame_axes(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.set_yticks([])
-    ax.set_xlabel(variant_captions.axis_label(drawn))
+    theme.frame_rows(ax, variant_captions.axis_label(drawn))
     ax.set_title(variant_captions.title(table, facts), loc="left", fontsize="medium")
     if table.empty:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No variants yet")
+        theme.show_empty(ax, "No variants yet", ticks=False)
         return theme.finish(ax, table, theme.notes_of(table))
     low, high = _limits(drawn, band)
     ax.set_xlim(low, high)
-    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:+.4g}" if tick else "0"))
+    signed_ticks(ax)
     for place, (panel, rect) in enumerate(zip(panels, _rectangles(panels), strict=True)):
         where = ax if len(panels) == 1 else _panel_axes(ax, rect)
         _draw_panel(
@@ -99,11 +95,6 @@ def variant_lift(
         if len(panels) > 1:
             _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
     return theme.finish(ax, table, theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes))
-
-
-def _is_result(data: Any, name: str, column: str) -> bool:
-    attrs = data.attrs.get("promptlift") if isinstance(data, pd.DataFrame) else None
-    return isinstance(attrs, dict) and attrs.get("table") == name and column in data.columns
 
 
 def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list[str]]:
@@ -154,10 +145,10 @@ def _panel_axes(ax: Axes, rect: tuple[float, float, float, float]) -> Axes:
 
 
 def _head(ax: Axes, panel: pd.DataFrame, *, several: bool, first: bool) -> None:
-    stage = panel["stage"].iloc[0]
-    words = _HEADINGS.get(str(stage), "Stage not reported")
+    stage, explanation = _HEADINGS.get(str(panel["stage"].iloc[0]), ("Stage not reported", ""))
+    words = stage + explanation
     if several:
-        words = f"{theme.plain(panel['optimization_id'].iloc[0], 28)} · {words.partition(':')[0]}"
+        words = f"{theme.plain(panel['optimization_id'].iloc[0], 28)} · {stage}"
     if not first:
         ax.spines["top"].set(visible=True, color=theme.foreground(), alpha=0.3)
     text = ax.annotate(
@@ -182,7 +173,7 @@ def _draw_panel(
         ax.axvspan(
             max(-band, low), min(band, high), color=theme.foreground(), alpha=0.1, linewidth=0, zorder=0
         )
-    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+    mark_zero(ax)
     for y, row in enumerate(panel.to_dict("records")):
         _draw_row(ax, y, row, limits, **style)
         mark = " · winner" if row["is_winner"] else ""
@@ -279,9 +270,7 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     FrameError
         Raised by ``analysis.variant_confidence``.
     """
-    table = variants
-    if not _is_result(variants, "variant_confidence", "reached"):
-        table = analysis.variant_confidence(variants)
+    table = theme.result_of(variants, "variant_confidence")
     facts = table.attrs["promptlift"]
     ax = theme.new_axes(ax, 7.0, 3.6)
     theme.frame_axes(ax, "y")
@@ -290,8 +279,7 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     ax.set_xlabel("Pass of the confirmation")
     known = table[table["confidence"].notna()]
     if known.empty:
-        ax.set_xticks([])
-        theme.show_empty(ax, "No confidence yet")
+        theme.show_empty(ax, "No confidence yet", ticks=False)
         return theme.finish(ax, table, theme.notes_of(table))
     runs = [rows for _, rows in known.groupby("optimization_id", sort=False, dropna=False)]
     notes = []

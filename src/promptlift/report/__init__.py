@@ -84,21 +84,27 @@ def write(
     ValueError
         When an option is invalid, or a table has no conversation of the prompt.
     """
-    options = {"title": title, "redacted": redact, "examples": examples, "period": period, "clock": clock}
-    return _write(source, prompt_id, Path(path), logo, options)
-
-
-def _write(source: Any, prompt_id: Any, target: Path, logo: LogoLike, options: dict[str, Any]) -> Path:
     # What is cheap to check is checked before pandas and matplotlib are loaded.
     from promptlift.report.files import check_target, write_report_file  # noqa: PLC0415
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
+    target = Path(path)
     render = renderer_for(target)
     check_target(target)
     image = read_logo(logo)
 
     from promptlift.report.compose import build  # noqa: PLC0415
 
-    write_report_file(target, render(build(source, prompt_id, logo=image, **options)))
+    document = build(
+        source,
+        prompt_id,
+        title=title,
+        logo=image,
+        redacted=redact,
+        examples=examples,
+        period=period,
+        clock=clock,
+    )
+    write_report_file(target, render(document))
     return target

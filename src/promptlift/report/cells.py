@@ -15,6 +15,7 @@ from promptlift.report.formatting import (
     date_time,
     day,
     interval,
+    omitted,
     percent,
     plain_number,
     points,
@@ -33,6 +34,7 @@ __all__ = [
     "PlainTable",
     "formatted",
     "heading",
+    "parts_of",
     "plain",
     "tables_of",
     "value_of",
@@ -77,6 +79,21 @@ def heading(column: Column) -> str:
 
 def formatted(cell: Cell, kind: Kind) -> str:
     """Return a cell as text."""
+    number, ends = parts_of(cell, kind)
+    return f"{number} ({ends})" if ends else number
+
+
+def parts_of(cell: Cell, kind: Kind) -> tuple[str, str]:
+    """Return a cell as text and its interval, which is empty where there is none."""
+    if isinstance(cell, Estimate):
+        form = FORMATTERS[kind]
+        if math.isnan(cell.value):
+            return NOTHING, ""
+        return form(cell.value), interval(cell.low, cell.high, form)
+    return _single(cell, kind), ""
+
+
+def _single(cell: str | float | datetime | Part | None, kind: Kind) -> str:
     if isinstance(cell, str):
         return cell
     if cell is None:
@@ -85,16 +102,7 @@ def formatted(cell: Cell, kind: Kind) -> str:
         return f"{count(cell.hits)} of {count(cell.total)}" if cell.total else NOTHING
     if isinstance(cell, datetime):
         return day(cell) if kind == "day" else date_time(cell).removesuffix(" UTC")
-    return _formatted_number(cell, kind)
-
-
-def _formatted_number(cell: float | Estimate, kind: Kind) -> str:
-    form = FORMATTERS[kind]
-    if not isinstance(cell, Estimate):
-        return form(cell)
-    if math.isnan(cell.value):
-        return NOTHING
-    return f"{form(cell.value)} ({interval(cell.low, cell.high, form)})"
+    return FORMATTERS[kind](cell)
 
 
 def value_of(number: Headline) -> str:
@@ -183,7 +191,7 @@ def _example_table(document: Document) -> Table:
         prompt = (one.prompt,) if compared else ()
         named = (number, one.conversation_id, *prompt, one.outcome, one.started_at)
         if has_turns:
-            rows += [(*named, turn.role, turn.at, turn.text, turn.cut) for turn in one.turns]
+            rows += [(*named, turn.role, turn.at, turn.content, omitted(turn.cut)) for turn in one.turns]
         else:
             rows.append(named)
     return Table("examples", "Examples", tuple(columns), tuple(rows))

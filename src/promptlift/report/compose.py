@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift import analysis
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import count, day, plural
-from promptlift.report.gather import GROUP, gather
+from promptlift.report.gather import GROUP, gather, records
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
@@ -160,10 +160,10 @@ def _without_quotes(title: str, evidence: Any) -> str:
 
 
 def _row_of_each(overview: pd.DataFrame, material: Material) -> list[tuple[str, dict[str, Any] | None]]:
-    records = overview.to_dict("records")
+    rows = records(overview)
     if not material.compared:
-        return [(material.names[0], {str(k): v for k, v in records[0].items()})]
-    by_name = {record[GROUP]: {str(k): v for k, v in record.items()} for record in records}
+        return [(material.names[0], rows[0])]
+    by_name = {row[GROUP]: row for row in rows}
     return [(name, by_name.get(name)) for name in material.names]
 
 

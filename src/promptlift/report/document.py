@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from promptlift.schema.turns import Turn
+
 __all__ = [
     "Cell",
     "Column",
@@ -30,7 +32,6 @@ __all__ = [
     "Section",
     "Table",
     "Transcript",
-    "Turn",
 ]
 
 Kind = Literal[
@@ -166,16 +167,6 @@ class Figure:
     alt: str
     paint: Callable[[], str]
     caption: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of an example, or a gap (role ``gap``)."""
-
-    role: Literal["user", "assistant", "system", "gap"]
-    text: str
-    at: datetime | None = None
-    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)

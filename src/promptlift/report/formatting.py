@@ -14,6 +14,7 @@ __all__ = [
     "date_time",
     "day",
     "interval",
+    "omitted",
     "percent",
     "plain_number",
     "plural",
@@ -76,9 +77,14 @@ def count(number: int) -> str:
     return f"{int(number):,}"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, one: str) -> str:
     """Format a number with its noun."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {one}{'' if number == 1 else 's'}"
+
+
+def omitted(characters: int) -> str:
+    """Format the number of characters that are omitted from a message; empty for none."""
+    return f"{count(characters)} characters omitted" if characters else ""
 
 
 def day(when: datetime) -> str:

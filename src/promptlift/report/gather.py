@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from promptlift.analysis.reading import check_prompts
+from promptlift.analysis.reading import check_prompts, facts_of
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.inert import one_line
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from promptlift.report.period import Window
 
-__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather"]
+__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "records"]
 
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
@@ -29,7 +29,7 @@ MAX_OPTIMIZATIONS: Final = 20
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the source reports about the data; ``changed`` when the table was modified after it was read."""
+    """The completeness of the data as the source reports it; ``changed`` when the table was modified after it was read."""
 
     rows: int
     total: int | None
@@ -71,6 +71,10 @@ class Material:
         return next(
             (name for name, prompt in self.prompts.items() if prompt.get("prompt_id") == prompt_id), "–"
         )
+
+    def naming(self, prompt: Any) -> tuple[Any, ...]:
+        """Return what names the prompt of a row when there are several prompts, else nothing."""
+        return (prompt,) if self.compared else ()
 
     @property
     def compared(self) -> bool:
@@ -125,8 +129,7 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         content_of = _service_contents(source)
         read = frames
     names = _names(ids, known)
-    provenance = _provenance([frame.attrs.get("promptlift") for frame in read], list(map(len, read)))
-    analysers = {(frame.attrs.get("promptlift") or {}).get("analyser") for frame in frames if len(frame)}
+    analysers = {facts_of(frame).get("analyser") for frame in frames if len(frame)}
     parts = [
         _inside(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
     ]
@@ -142,7 +145,7 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     table.attrs = {"promptlift": {"table": "conversations", "analyser": analyser}} if analyser else {}
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
     return Material(
-        table, tuple(names), prompts, provenance, content_of, *_optimizations(source, ids, window)
+        table, tuple(names), prompts, _provenance(read), content_of, *_optimizations(source, ids, window)
     )
 
 
@@ -160,10 +163,15 @@ def _optimizations(
     tried = tried[window.contains(tried["created_at"])].sort_values(
         "created_at", ascending=False, kind="stable"
     )
-    caveats = [(table.attrs.get("promptlift") or {}).get("completeness") for table in read]
+    caveats = [facts_of(table).get("completeness") for table in read]
     tried.attrs = {"completeness": next(filter(None, caveats), None)}
     begun = tried[tried["status"].astype("str") != "queued"]["optimization_id"].head(MAX_OPTIMIZATIONS)
     return tried, source.variants(list(begun)) if len(begun) else pd.DataFrame()
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table by the names of its columns."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:
@@ -225,9 +233,9 @@ def _inside(table: pd.DataFrame, window: Window) -> pd.DataFrame:
     return table[window.contains(started)]
 
 
-def _provenance(attrs: list[Any], rows: list[int]) -> Provenance:
-    facts = [one for one in attrs if isinstance(one, dict)]
-    if not facts or len(facts) < len(attrs):
+def _provenance(tables: list[pd.DataFrame]) -> Provenance:
+    facts, rows = [facts_of(table) for table in tables], [len(table) for table in tables]
+    if not all(facts):
         return Provenance(sum(rows), None, None)
     # A table keeps its attrs when rows are removed or added; then they describe another table.
     changed = any(one.get("rows", count) != count for one, count in zip(facts, rows, strict=True))

@@ -1,15 +1,15 @@
-"""What people did: apply, stop, restore, undo, each with the texts before and after. The endpoints are ours."""
+"""The log of actions: apply, stop, restore, undo, each with the texts before and after. The endpoints are ours."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final
 
 from promptlift.schema.columns import Column
 from promptlift.schema.model import LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText
+from promptlift.schema.versions import TextChange
 
-ActionKind = Literal["apply", "stop", "restore", "undo"]
-ACTION_KINDS: tuple[ActionKind, ...] = ("apply", "stop", "restore", "undo")
+ACTION_KINDS: Final = ("apply", "stop", "restore", "undo")
 
 
 class Action(LinkedModel):
@@ -45,13 +45,5 @@ class UndoRequest(RequestModel):
     note: LongText | None = None
 
 
-class UndoAnswer(LinkedModel):
-    """Answer of ``POST /actions/:id/undo``."""
-
-    success: bool
-    action_id: str | None = None
-    """The action that the undoing itself is."""
-    version_id: str | None = None
-    """The version that this made: its text is the one from before, byte for byte."""
-    previous_version_id: str | None = None
-    message: str | None = None
+class UndoAnswer(TextChange):
+    """Answer of ``POST /actions/:id/undo``; ``action_id`` is the undoing itself."""

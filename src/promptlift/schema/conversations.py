@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
-CONVERSATION_STATUSES: tuple[ConversationStatus, ...] = ("completed", "abandoned", "in_progress")
+CONVERSATION_STATUSES: Final[tuple[ConversationStatus, ...]] = get_args(ConversationStatus)
 
 
 class Conversation(LinkedModel):
@@ -76,12 +76,7 @@ class ConversationUpdate(RequestModel):
     if_content_hash: Annotated[str, StringConstraints(max_length=64)] | None = None
     """SHA-256 of the content that is to be replaced, in hexadecimal; the update is refused when it is another by now."""
 
-    @field_validator("content", "status", "source_id", "if_content_hash", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("must not be null")
-        return value
+    _not_null = field_validator("content", "status", "source_id", "if_content_hash", mode="before")(not_null)
 
 
 class ConversationLookup(RequestModel):

@@ -1,8 +1,8 @@
-"""What became of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
+"""The deployment of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -11,21 +11,7 @@ from promptlift.schema.events import RegressionScenario, RegressionSummary
 from promptlift.schema.model import ApiModel, UtcTime
 from promptlift.schema.results import PairTable
 
-DeploymentState = Literal["staged", "testing", "rejected", "live", "superseded", "rolled_back"]
-DEPLOYMENT_STATES: tuple[DeploymentState, ...] = (
-    "staged",
-    "testing",
-    "rejected",
-    "live",
-    "superseded",
-    "rolled_back",
-)
-DeploymentOrigin = Literal["manual", "approval", "auto"]
-DEPLOYMENT_ORIGINS: tuple[DeploymentOrigin, ...] = ("manual", "approval", "auto")
-RegressionVerdict = Literal["passed", "regressed", "inconclusive"]
-REGRESSION_VERDICTS: tuple[RegressionVerdict, ...] = ("passed", "regressed", "inconclusive")
-Verification = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
-VERIFICATIONS: tuple[Verification, ...] = ("pending", "verified", "not_fixed", "regressed", "confounded")
+DEPLOYMENT_STATES: Final = ("staged", "testing", "rejected", "live", "superseded", "rolled_back")
 
 
 class ScenarioResult(RegressionScenario):

@@ -26,14 +26,13 @@ class Endpoint(Generic[Answer]):
     ----------
     name
         Group and action, such as ``prompts.list``.
-    path
-        Template; ``{segment}`` is the path segment of the naming scheme, ``{id}`` an identifier.
+    route
+        Method and path, such as ``GET /{segment}/{id}``: ``{segment}`` is the path segment of the naming scheme, ``{id}``
+        an identifier.
     answer
         Type of the answer.
     summary
         One line for the description of the API; ``{noun}`` is ``prompt`` or ``agent``, and ``{a_noun}`` has its article.
-    operation
-        Identifier of the operation in the description of the API; may hold ``{noun}``.
     query
         Query parameters, if there are any.
     body
@@ -56,11 +55,9 @@ class Endpoint(Generic[Answer]):
     """
 
     name: str
-    method: str
-    path: str
+    route: str
     answer: type[Answer]
     summary: str
-    operation: str
     query: type[QueryModel] | None = None
     body: type[RequestModel] | None = None
     body_optional: bool = False
@@ -73,6 +70,16 @@ class Endpoint(Generic[Answer]):
     specified: tuple[SchemeName, ...] = ("prompt", "agent")
 
     @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        """The path, with ``{segment}`` and ``{id}`` left in place."""
+        return self.route.partition(" ")[2]
+
+    @property
     def has_id(self) -> bool:
         """Whether the path holds an identifier."""
         return "{id}" in self.path
@@ -81,6 +88,13 @@ class Endpoint(Generic[Answer]):
         """Return the schemes under which a service answers it, one for a path that is the same in both."""
         names = self.schemes if "{segment}" in self.path else self.schemes[:1]
         return tuple(SCHEMES[name] for name in names)
+
+    def operation_in(self, scheme: Scheme) -> str:
+        """Return the identifier of the operation in the description of the API, such as ``agents_list``."""
+        name = self.name.removeprefix("prompts.").removeprefix("agents.")
+        if "{segment}" in self.path:
+            name = f"{scheme.segment}.{name}"
+        return name.replace(".", "_")
 
     def path_in(self, scheme: Scheme) -> str:
         """Return the path of a scheme, with ``{id}`` left in place."""

@@ -59,371 +59,267 @@ from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequ
 
 CONVERSATIONS_CREATE: Final = Endpoint(
     "conversations.create",
-    "POST",
-    "/conversations",
+    "POST /conversations",
     Conversation,
+    "Log a conversation",
     body=ConversationCreate,
     either=LINKS,
     status=201,
     also=(200,),
     errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
     repeat="keyed",
-    summary="Log a conversation",
-    operation="create_conversation",
 )
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
-    "GET",
-    "/conversations",
+    "GET /conversations",
     Page[Conversation],
+    "List conversations",
     query=ConversationsQuery,
-    summary="List conversations",
-    operation="list_conversations",
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",
-    "GET",
-    "/conversations/{id}",
+    "GET /conversations/{id}",
     Conversation,
+    "Get a conversation",
     query=ConversationQuery,
-    summary="Get a conversation",
-    operation="get_conversation",
 )
+# The same content twice is one change.
 CONVERSATIONS_UPDATE: Final = Endpoint(
     "conversations.update",
-    "PATCH",
-    "/conversations/{id}",
+    "PATCH /conversations/{id}",
     Conversation,
+    "Replace the content or the status of a conversation",
     body=ConversationUpdate,
     errors=("INVALID_STATE",),
-    repeat="always",  # the same content twice is one change
+    repeat="always",
     specified=(),
-    summary="Replace the content or the status of a conversation",
-    operation="update_conversation",
 )
 CONVERSATIONS_LOOKUP: Final = Endpoint(
     "conversations.lookup",
-    "POST",
-    "/{segment}/{id}/conversations/lookup",
+    "POST /{segment}/{id}/conversations/lookup",
     LookupAnswer,
+    "Find which of these conversations the service has",
     body=ConversationLookup,
     repeat="always",
     specified=(),
-    summary="Find which of these conversations the service has",
-    operation="lookup_conversations_of_{noun}",
 )
 CONVERSATIONS_INSIGHTS: Final = Endpoint(
-    "conversations.insights",
-    "GET",
-    "/conversations/{id}/insights",
-    Insights,
-    summary="Insights of a conversation",
-    operation="get_conversation_insights",
+    "conversations.insights", "GET /conversations/{id}/insights", Insights, "Insights of a conversation"
 )
 CONVERSATIONS_REGENERATE_INSIGHTS: Final = Endpoint(
     "conversations.regenerate_insights",
-    "POST",
-    "/conversations/{id}/insights/regenerate",
+    "POST /conversations/{id}/insights/regenerate",
     RegenerateAnswer,
-    summary="Judge a conversation again",
-    operation="regenerate_conversation_insights",
+    "Judge a conversation again",
 )
 
 PROMPTS_LIST: Final = Endpoint(
-    "prompts.list",
-    "GET",
-    "/{segment}",
-    Page[Prompt],
-    query=PromptsQuery,
-    summary="List {noun}s",
-    operation="list_{noun}s",
+    "prompts.list", "GET /{segment}", Page[Prompt], "List {noun}s", query=PromptsQuery
 )
 PROMPTS_CREATE: Final = Endpoint(
     "prompts.create",
-    "POST",
-    "/{segment}",
+    "POST /{segment}",
     Prompt,
+    "Create {a_noun}",
     body=PromptCreate,
     status=201,
     errors=("LIMIT_EXCEEDED",),
-    summary="Create {a_noun}",
-    operation="create_{noun}",
 )
-PROMPTS_GET: Final = Endpoint(
-    "prompts.get", "GET", "/{segment}/{id}", Prompt, summary="Get {a_noun}", operation="get_{noun}"
-)
+PROMPTS_GET: Final = Endpoint("prompts.get", "GET /{segment}/{id}", Prompt, "Get {a_noun}")
 PROMPTS_UPDATE: Final = Endpoint(
     "prompts.update",
-    "PATCH",
-    "/{segment}/{id}",
+    "PATCH /{segment}/{id}",
     PromptChange,
+    "Change {a_noun}",
     body=PromptUpdate,
     errors=("LIMIT_EXCEEDED",),
-    summary="Change {a_noun}",
-    operation="update_{noun}",
 )
 PROMPTS_DELETE: Final = Endpoint(
-    "prompts.delete",
-    "DELETE",
-    "/{segment}/{id}",
-    Done,
-    specified=("prompt",),
-    summary="Delete {a_noun}",
-    operation="delete_{noun}",
+    "prompts.delete", "DELETE /{segment}/{id}", Done, "Delete {a_noun}", specified=("prompt",)
 )
 PROMPTS_STATUS: Final = Endpoint(
     "prompts.status",
-    "GET",
-    "/{segment}/{id}/status",
+    "GET /{segment}/{id}/status",
     PromptStatusView,
+    "Status of {a_noun}",
     specified=("prompt",),
-    summary="Status of {a_noun}",
-    operation="get_{noun}_status",
 )
 PROMPTS_INSIGHTS: Final = Endpoint(
     "prompts.insights",
-    "GET",
-    "/{segment}/{id}/insights",
+    "GET /{segment}/{id}/insights",
     PromptInsightsView,
+    "Insights of {a_noun}",
     query=InsightsQuery,
     schemes=("prompt",),
-    summary="Insights of {a_noun}",
-    operation="get_{noun}_insights",
 )
 AGENTS_INSIGHTS: Final = Endpoint(
     "agents.insights",
-    "GET",
-    "/{segment}/{id}/insights",
+    "GET /{segment}/{id}/insights",
     AgentInsightsView,
+    "Insights of {a_noun}",
     query=InsightsQuery,
     schemes=("agent",),
-    summary="Insights of {a_noun}",
-    operation="get_{noun}_insights",
 )
 PROMPTS_REGENERATE_INSIGHTS: Final = Endpoint(
     "prompts.regenerate_insights",
-    "POST",
-    "/{segment}/{id}/insights/regenerate",
+    "POST /{segment}/{id}/insights/regenerate",
     RegenerateAnswer,
+    "Judge all conversations of {a_noun} again",
     specified=("agent",),
-    summary="Judge all conversations of {a_noun} again",
-    operation="regenerate_{noun}_insights",
 )
 PROMPTS_STEP_FAILURES: Final = Endpoint(
     "prompts.step_failures",
-    "GET",
-    "/{segment}/{id}/step-failures",
+    "GET /{segment}/{id}/step-failures",
     StepFailures,
+    "Failing steps of {a_noun}",
     specified=("agent",),
-    summary="Failing steps of {a_noun}",
-    operation="get_{noun}_step_failures",
 )
 PROMPTS_VERSIONS: Final = Endpoint(
     "prompts.versions",
-    "GET",
-    "/{segment}/{id}/versions",
+    "GET /{segment}/{id}/versions",
     Page[PromptVersion],
+    "Versions of the text of {a_noun}, newest first",
     query=VersionsQuery,
     specified=(),
-    summary="Versions of the text of {a_noun}, newest first",
-    operation="list_{noun}_versions",
 )
 PROMPTS_RESTORE: Final = Endpoint(
     "prompts.restore",
-    "POST",
-    "/{segment}/{id}/restore",
+    "POST /{segment}/{id}/restore",
     RestoreAnswer,
+    "Make a former version of {a_noun} current again",
     body=RestoreRequest,
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Make a former version of {a_noun} current again",
-    operation="restore_{noun}",
 )
 
 # Never sent again: an optimization that was triggered twice costs twice.
 OPTIMIZATIONS_CREATE: Final = Endpoint(
     "optimizations.create",
-    "POST",
-    "/optimizations",
+    "POST /optimizations",
     Optimization,
+    "Start an optimization",
     body=OptimizationCreate,
     either=LINKS,
     status=201,
     errors=("NOT_FOUND", "INVALID_STATE", "LIMIT_EXCEEDED"),
-    summary="Start an optimization",
-    operation="create_optimization",
 )
 OPTIMIZATIONS_LIST: Final = Endpoint(
     "optimizations.list",
-    "GET",
-    "/optimizations",
+    "GET /optimizations",
     Page[Optimization],
+    "List optimizations",
     query=OptimizationsQuery,
-    summary="List optimizations",
-    operation="list_optimizations",
 )
 OPTIMIZATIONS_GET: Final = Endpoint(
-    "optimizations.get",
-    "GET",
-    "/optimizations/{id}",
-    Optimization,
-    summary="Get an optimization with its results",
-    operation="get_optimization",
+    "optimizations.get", "GET /optimizations/{id}", Optimization, "Get an optimization with its results"
 )
 OPTIMIZATIONS_VARIANTS: Final = Endpoint(
-    "optimizations.variants",
-    "GET",
-    "/optimizations/{id}/variants",
-    Page[Variant],
-    summary="Variants of an optimization",
-    operation="list_variants",
+    "optimizations.variants", "GET /optimizations/{id}/variants", Page[Variant], "Variants of an optimization"
 )
 OPTIMIZATIONS_SIMULATIONS: Final = Endpoint(
     "optimizations.simulations",
-    "GET",
-    "/optimizations/{id}/simulations",
+    "GET /optimizations/{id}/simulations",
     Page[Simulation],
+    "Simulated conversations of an optimization",
     query=SimulationsQuery,
     specified=(),
-    summary="Simulated conversations of an optimization",
-    operation="list_simulations",
 )
 OPTIMIZATIONS_APPLY: Final = Endpoint(
     "optimizations.apply",
-    "POST",
-    "/optimizations/{id}/apply",
+    "POST /optimizations/{id}/apply",
     ApplyAnswer,
+    "Make a variant the current version of its prompt",
     body=ApplyRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
-    summary="Make a variant the current version of its prompt",
-    operation="apply_optimization",
 )
 OPTIMIZATIONS_STOP: Final = Endpoint(
     "optimizations.stop",
-    "POST",
-    "/optimizations/{id}/stop",
+    "POST /optimizations/{id}/stop",
     StopAnswer,
+    "Stop an optimization",
     body=StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
-    summary="Stop an optimization",
-    operation="stop_optimization",
 )
 
 REVIEWS_GET: Final = Endpoint(
     "reviews.get",
-    "GET",
-    "/optimizations/{id}/review",
+    "GET /optimizations/{id}/review",
     Page[VariantReview],
+    "Reviews of the variants of an optimization",
     specified=(),
-    summary="Reviews of the variants of an optimization",
-    operation="get_review",
 )
 REVIEWS_UPDATE: Final = Endpoint(
     "reviews.update",
-    "PATCH",
-    "/optimizations/{id}/review",
+    "PATCH /optimizations/{id}/review",
     VariantReview,
+    "Update the review of a variant",
     body=ReviewUpdate,
     specified=(),
-    summary="Update the review of a variant",
-    operation="update_review",
 )
 ACTIONS_LIST: Final = Endpoint(
     "actions.list",
-    "GET",
-    "/actions",
+    "GET /actions",
     Page[Action],
+    "What people did, newest first",
     query=ActionsQuery,
     specified=(),
-    summary="What people did, newest first",
-    operation="list_actions",
 )
 ACTIONS_UNDO: Final = Endpoint(
     "actions.undo",
-    "POST",
-    "/actions/{id}/undo",
+    "POST /actions/{id}/undo",
     UndoAnswer,
+    "Restore the text from before an action",
     body=UndoRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Restore the text from before an action",
-    operation="undo_action",
 )
 
 PERSONAS_LIST: Final = Endpoint(
     "personas.list",
-    "GET",
-    "/personas",
+    "GET /personas",
     Page[Persona],
+    "List personas, the account's own first",
     query=PersonasQuery,
     specified=(),
-    summary="List personas, the account's own first",
-    operation="list_personas",
 )
 PERSONAS_CREATE: Final = Endpoint(
     "personas.create",
-    "POST",
-    "/personas",
+    "POST /personas",
     Persona,
+    "Create a persona",
     body=PersonaCreate,
     status=201,
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Create a persona",
-    operation="create_persona",
 )
-PERSONAS_GET: Final = Endpoint(
-    "personas.get",
-    "GET",
-    "/personas/{id}",
-    Persona,
-    specified=(),
-    summary="Get a persona",
-    operation="get_persona",
-)
+PERSONAS_GET: Final = Endpoint("personas.get", "GET /personas/{id}", Persona, "Get a persona", specified=())
 PERSONAS_UPDATE: Final = Endpoint(
     "personas.update",
-    "PATCH",
-    "/personas/{id}",
+    "PATCH /personas/{id}",
     Persona,
+    "Change a persona",
     body=PersonaUpdate,
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Change a persona",
-    operation="update_persona",
 )
 PERSONAS_DELETE: Final = Endpoint(
     "personas.delete",
-    "DELETE",
-    "/personas/{id}",
+    "DELETE /personas/{id}",
     Done,
+    "Delete a persona",
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Delete a persona",
-    operation="delete_persona",
 )
 
-SETTINGS_GET: Final = Endpoint(
-    "settings.get", "GET", "/settings", Settings, summary="All settings", operation="get_settings"
-)
+SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", Settings, "All settings")
 SETTINGS_UPDATE: Final = Endpoint(
-    "settings.update",
-    "PATCH",
-    "/settings",
-    SettingsAnswer,
-    body=SettingsChange,
-    summary="Change settings",
-    operation="update_settings",
+    "settings.update", "PATCH /settings", SettingsAnswer, "Change settings", body=SettingsChange
 )
-ACCOUNT_GET: Final = Endpoint(
-    "account.get", "GET", "/account", Account, summary="The account", operation="get_account"
-)
-USAGE_GET: Final = Endpoint(
-    "usage.get", "GET", "/usage", Usage, summary="Usage of the billing period", operation="get_usage"
-)
+ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
+USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
     row.name: row for row in list(globals().values()) if isinstance(row, Endpoint)

@@ -139,7 +139,7 @@ class AnswerComparison(ApiModel):
 
 
 class Deployment(ApiModel):
-    """What became of a deployed fix. ``deployment.confounded`` has no reduction."""
+    """The verdict on a deployed fix. ``deployment.confounded`` has no reduction."""
 
     agent_id: str
     agent_name: str | None = None

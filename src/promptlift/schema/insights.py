@@ -1,4 +1,4 @@
-"""What the service derives from one conversation."""
+"""Insights, which the service derives from a conversation."""
 
 from __future__ import annotations
 

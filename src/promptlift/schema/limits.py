@@ -20,7 +20,6 @@ CONVERSATIONS_LIMIT_DEFAULT: Final = 20
 OPTIMIZATIONS_LIMIT_DEFAULT: Final = 10
 
 InsightsDays = Literal["7", "30", "90", "all"]
-INSIGHTS_DAYS: Final[tuple[InsightsDays, ...]] = ("7", "30", "90", "all")
 INSIGHTS_DAYS_DEFAULT: Final = "30"
 STEP_FAILURE_DAYS: Final = 30
 
@@ -86,3 +85,8 @@ PLANS: Final[dict[PlanName, Plan]] = {
     # "custom" in the specification: nothing limited unless an operator says so.
     "enterprise": Plan("enterprise", None, None, None, None),
 }
+
+
+def request_rate(plan_name: str) -> int | None:
+    """Return the requests a minute of a plan; ``None`` where nothing is limited or the plan is unknown."""
+    return next((plan.requests_per_minute for plan in PLANS.values() if plan.name == plan_name.lower()), None)

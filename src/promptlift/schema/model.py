@@ -99,6 +99,13 @@ class LinkedModel(ApiModel):
         return data
 
 
+def not_null(value: object) -> object:
+    """Reject ``null``: a field that does not change is left out."""
+    if value is None:
+        raise ValueError("must not be null")
+    return value
+
+
 class RequestModel(BaseModel):
     """A body that a client sends. Types are strict: a text does not become a number."""
 

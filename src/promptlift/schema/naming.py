@@ -59,8 +59,3 @@ def link_of(record: dict[str, Any]) -> Any:
         if record.get(link) is not None:
             return record[link]
     return None
-
-
-def relink(record: dict[str, Any], scheme: Scheme) -> dict[str, Any]:
-    """Rename the link field of a decoded JSON object to the scheme's, keeping the order of fields."""
-    return {scheme.link if name in LINKS else name: value for name, value in record.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -12,17 +12,12 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.texts import LinkText, LongText, not_blank
+from promptlift.schema.versions import TextChange
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
-OPTIMIZATION_STATUSES: tuple[OptimizationStatus, ...] = (
-    "queued",
-    "running",
-    "completed",
-    "failed",
-    "stopped",
-)
+OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
 OptimizationMode = Literal["exploratory", "validation"]
-OPTIMIZATION_MODES: tuple[OptimizationMode, ...] = ("exploratory", "validation")
+OPTIMIZATION_MODES: Final[tuple[OptimizationMode, ...]] = get_args(OptimizationMode)
 
 # unspecified: how many personas may be named. Far more than a pass can use.
 PERSONAS_MAX: Final = 500
@@ -31,7 +26,7 @@ SEED_MAX: Final = 2**53 - 1
 PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
-class OptimizationSettings(ApiModel):
+class RunSettings(ApiModel):
     """The settings that count for an optimization, as they were when it was asked for. Ours."""
 
     max_iterations: int | None = None
@@ -45,7 +40,7 @@ class OptimizationSettings(ApiModel):
 
 
 class OptimizationUsage(ApiModel):
-    """What an optimization has used. Ours."""
+    """Model calls, tokens and conversations of an optimization. Ours."""
 
     model_calls: int | None = None
     tokens: int | None = None
@@ -53,7 +48,7 @@ class OptimizationUsage(ApiModel):
 
 
 class OptimizationIntent(ApiModel):
-    """What an optimization was asked to improve. Ours."""
+    """The improvements that an optimization was asked for. Ours."""
 
     target_improvements: list[str] | None = None
     hypothesis: str | None = None
@@ -82,7 +77,7 @@ class Optimization(LinkedModel):
     intent: OptimizationIntent | None = None
     persona_ids: list[str] | None = None
     seed: int | None = None
-    settings: OptimizationSettings | None = None
+    settings: RunSettings | None = None
     failure: str | None = None
     """Why it failed."""
     stop_reason: str | None = None
@@ -92,7 +87,7 @@ class Optimization(LinkedModel):
 
 
 class Intent(RequestModel):
-    """What an optimization is to improve."""
+    """The improvements that an optimization is asked for."""
 
     target_improvements: Annotated[list[LongText], Field(max_length=50)] | None = None
     hypothesis: LongText | None = None
@@ -131,20 +126,12 @@ class StopRequest(RequestModel):
     """Ours: kept with the action in ``GET /actions``; the reason is when it is left out."""
 
 
-class ApplyAnswer(LinkedModel):
+class ApplyAnswer(TextChange):
     """Answer of ``POST /optimizations/:id/apply``."""
 
-    success: bool
     applied_variant_id: str | None = None
-    message: str | None = None
-    version_id: str | None = None
-    """The version that is live now. Our service gives it and what follows, others may not."""
-    previous_version_id: str | None = None
-    """The version that was live before: restoring it undoes the apply."""
     changed: bool | None = None
-    """Whether the text changed; ``False`` when it was live already."""
-    action_id: str | None = None
-    """The action in ``GET /actions``; undoing it brings the text before back."""
+    """Whether the text changed; ``False`` when it was live already. Our service gives it, others may not."""
 
 
 class StopAnswer(ApiModel):
@@ -157,7 +144,7 @@ class StopAnswer(ApiModel):
 
 
 class VariantMetrics(ApiModel):
-    """What was measured of a variant."""
+    """Measurements of a variant."""
 
     task_completion: Annotated[
         float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")

@@ -12,7 +12,7 @@ Item = TypeVar("Item", bound=ApiModel)
 
 
 class Pagination(ApiModel):
-    """Where a page lies in the whole list."""
+    """The position of a page in the whole list."""
 
     total: int
     """Items in the whole list at the time of the request."""
@@ -40,7 +40,7 @@ class Done(ApiModel):
 
 
 class ErrorInfo(ApiModel):
-    """What went wrong."""
+    """An error: its code, its message and details."""
 
     code: str
     message: str

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, field_validator
 
 from promptlift.schema.columns import Column
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LongText, Name, not_blank
 
 PersonaText = Annotated[LongText, AfterValidator(not_blank)]
@@ -41,9 +41,4 @@ class PersonaUpdate(RequestModel):
     name: Name | None = None
     description: PersonaText | None = None
 
-    @field_validator("name", "description", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("must not be null")
-        return value
+    _not_null = field_validator("name", "description", mode="before")(not_null)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
 PromptStatus = Literal["active", "draft", "archived"]
-PROMPT_STATUSES: tuple[PromptStatus, ...] = ("active", "draft", "archived")
+PROMPT_STATUSES: Final[tuple[PromptStatus, ...]] = get_args(PromptStatus)
 
 
 class Prompt(ApiModel):
@@ -65,45 +65,36 @@ def _past(time: datetime) -> datetime:
 PastTime = Annotated[UtcTime, AfterValidator(_past)]
 
 
-class PromptCreate(RequestModel):
+class _PromptInput(RequestModel):
+    description: LongText | None = None
+    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
+    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
+    objective: LongText | None = None
+    live_from: PastTime | None = None
+    """Since when this text is in use, not before the one that it follows; now when it is left out. A field of ours."""
+
+
+class PromptCreate(_PromptInput):
     """Body of ``POST /prompts``."""
 
     name: Name
     content: PromptText
     content_known: bool | None = None
     """``False`` where ``content`` is a placeholder for a text that is not known yet. A field of ours."""
-    live_from: PastTime | None = None
-    """Since when this text is in use; now when it is left out. A field of ours."""
     llm_model: ModelName
-    description: LongText | None = None
-    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
-    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
-    objective: LongText | None = None
 
 
-class PromptUpdate(RequestModel):
+class PromptUpdate(_PromptInput):
     """Body of ``PATCH /prompts/:id``: any subset of the prompt input fields, and ``status``."""
 
     name: Name | None = None
     content: PromptText | None = None
-    live_from: PastTime | None = None
-    """Since when this text is in use, not before the live one; now when it is left out. A field of ours."""
     llm_model: ModelName | None = None
-    description: LongText | None = None
-    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
-    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
-    objective: LongText | None = None
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
 
-    @field_validator("name", "content", "llm_model", "status", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("must not be null")
-        return value
+    _not_null = field_validator("name", "content", "llm_model", "status", mode="before")(not_null)
 
 
 class StatusMetrics(ApiModel):
@@ -117,14 +108,14 @@ class StatusMetrics(ApiModel):
 
 
 class MissingReason(ApiModel):
-    """Why conversations have no insights, and how many."""
+    """A reason for missing insights, and the number of conversations that it concerns."""
 
     reason: str
     count: int
 
 
 class InsightCounts(ApiModel):
-    """How far the insights of a prompt's conversations are."""
+    """Counts of a prompt's conversations by the state of their insights."""
 
     ready: int
     waiting: int
@@ -226,7 +217,7 @@ class FleetIntelligence(ApiModel):
 
 
 class BusinessImpact(ApiModel):
-    """What went wrong in the period."""
+    """Failed and abandoned conversations of the period."""
 
     failed_conversations: int
     failed_rate: float | None = None

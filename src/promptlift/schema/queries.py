@@ -14,7 +14,9 @@ from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from promptlift.schema.naming import Scheme
 
 OFFSET_MAX: Final = 2**53
 
@@ -73,9 +75,34 @@ class QueryModel(BaseModel):
         use_attribute_docstrings=True,
     )
 
+    @classmethod
+    def to_wire(cls, values: Mapping[str, Any], scheme: Scheme) -> dict[str, str]:
+        """Write parameters as the API reads them; those that are ``None`` are left out.
+
+        Parameters
+        ----------
+        values
+            Python names of the parameters, and their values.
+        scheme
+            Says under which name ``prompt_id`` goes.
+        """
+        return {
+            scheme.link if name == "prompt_id" else str(cls.model_fields[name].alias): _text(value)
+            for name, value in values.items()
+            if value is not None
+        }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(str(part) for part in value)
+    return str(value)
+
 
 class PageQuery(QueryModel):
-    """Which part of a list is asked for."""
+    """The part of a list that is asked for."""
 
     limit: Limit = limits.LIST_LIMIT_MAX
     """Items of a page"""

@@ -1,4 +1,4 @@
-"""What an optimization found: lift and confidence of the specification, and what our service says beside them.
+"""Results of an optimization: lift and confidence of the specification, and the fields that our service adds.
 
 Everything beyond ``winnerSelected``, ``winningVariantId``, ``lift`` and ``confidence`` is ours; other services may
 leave it out.
@@ -6,28 +6,19 @@ leave it out.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
-OptimizationStage = Literal["preparing", "screen", "confirm", "done"]
-OPTIMIZATION_STAGES: tuple[OptimizationStage, ...] = ("preparing", "screen", "confirm", "done")
-EndReason = Literal["threshold", "futility", "budget", "guardrail", "stopped", "failed"]
-END_REASONS: tuple[EndReason, ...] = ("threshold", "futility", "budget", "guardrail", "stopped", "failed")
-Estimand = Literal["population", "panel"]
-ESTIMANDS: tuple[Estimand, ...] = ("population", "panel")
-GuardrailVerdict = Literal["harmed", "ok", "unknown"]
-GUARDRAIL_VERDICTS: tuple[GuardrailVerdict, ...] = ("harmed", "ok", "unknown")
-VariantStage = Literal["screen", "confirm"]
-VARIANT_STAGES: tuple[VariantStage, ...] = ("screen", "confirm")
+VARIANT_STAGES: Final = ("screen", "confirm")
 LIFT_UNIT: Final = "percent of the original's task completion"
 
 
 class OptimizationProgress(ApiModel):
-    """How far an optimization is."""
+    """Progress of an optimization."""
 
     stage: str | None = None
     """``preparing``, ``screen``, ``confirm`` or ``done``."""

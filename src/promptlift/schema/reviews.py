@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, StringConstraints
 
@@ -12,7 +12,7 @@ from promptlift.schema.model import ApiModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, not_blank
 
 Verdict = Literal["keep", "reject"]
-VERDICTS: tuple[Verdict, ...] = ("keep", "reject")
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
 
 class VariantReview(ApiModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
-from promptlift.schema.model import ApiModel, RequestModel
+from promptlift.schema.model import ApiModel, RequestModel, not_null
 from promptlift.schema.optimizations import OptimizationMode
 from promptlift.schema.texts import LongText
 
@@ -50,7 +50,7 @@ class SimulationSettings(ApiModel):
 
 
 class OptimizationSettings(ApiModel):
-    """How optimizations run and what happens with winners."""
+    """Settings of optimizations, and of the deployment of their winners."""
 
     optimization_strategy: OptimizationMode = "exploratory"
     variants_per_generation: int = limits.VARIANTS_DEFAULT
@@ -70,12 +70,7 @@ class Settings(ApiModel):
 class _Change(RequestModel):
     model_config = ConfigDict(extra="forbid")
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_null(cls, value: object) -> object:
-        if value is None:
-            raise ValueError("must not be null")
-        return value
+    _not_null = field_validator("*", mode="before")(not_null)
 
 
 class GeneralChange(_Change):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -11,13 +11,10 @@ from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import ApiModel, UtcTime
 
 SimulationStage = Literal["screen", "confirm", "regression"]
-SIMULATION_STAGES: tuple[SimulationStage, ...] = ("screen", "confirm", "regression")
-SimulationStatus = Literal["completed", "dropped"]
-SIMULATION_STATUSES: tuple[SimulationStatus, ...] = ("completed", "dropped")
-EndedBy = Literal["persona", "turns"]
-ENDED_BY: tuple[EndedBy, ...] = ("persona", "turns")
-ScenarioSource = Literal["conversation", "model"]
-SCENARIO_SOURCES: tuple[ScenarioSource, ...] = ("conversation", "model")
+SIMULATION_STAGES: Final[tuple[SimulationStage, ...]] = get_args(SimulationStage)
+SIMULATION_STATUSES: Final = ("completed", "dropped")
+ENDED_BY: Final = ("persona", "turns")
+SCENARIO_SOURCES: Final = ("conversation", "model")
 
 
 class SimulationPersona(ApiModel):

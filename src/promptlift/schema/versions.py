@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, StringConstraints
 
@@ -11,15 +11,7 @@ from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.texts import LongText, not_blank
 
-VersionOrigin = Literal["created", "updated", "applied", "auto_deployed", "rolled_back", "restored"]
-VERSION_ORIGINS: tuple[VersionOrigin, ...] = (
-    "created",
-    "updated",
-    "applied",
-    "auto_deployed",
-    "rolled_back",
-    "restored",
-)
+VERSION_ORIGINS: Final = ("created", "updated", "applied", "auto_deployed", "rolled_back", "restored")
 
 
 class PromptVersion(ApiModel):
@@ -53,16 +45,21 @@ class RestoreRequest(RequestModel):
     """Kept with the action in ``GET /actions``."""
 
 
-class RestoreAnswer(LinkedModel):
-    """Answer of ``POST /prompts/:id/restore``."""
+class TextChange(LinkedModel):
+    """Answer of what makes another text of a prompt current. Other services may leave out all but ``success``."""
 
     success: bool
+    message: str | None = None
     version_id: str | None = None
-    """The version that this made: its text is the restored one, byte for byte."""
+    """The version that is live now; one that was restored has the former text, byte for byte."""
     previous_version_id: str | None = None
     """The version that was live before."""
     action_id: str | None = None
-    """The action in ``GET /actions``."""
+    """The action in ``GET /actions``; undoing it brings the text before back."""
+
+
+class RestoreAnswer(TextChange):
+    """Answer of ``POST /prompts/:id/restore``."""
+
     changed: bool | None = None
     """Whether the text changed; ``False`` when it was live already."""
-    message: str | None = None

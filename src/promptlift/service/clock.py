@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import overload
 
 SECOND = 1_000
 HOUR = 3_600 * SECOND
@@ -18,31 +19,33 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def wire(moment: int | None) -> str | None:
-    """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``."""
-    if moment is None:
+@overload
+def iso(milliseconds: int) -> str: ...
+@overload
+def iso(milliseconds: int | None) -> str | None: ...
+def iso(milliseconds: int | None) -> str | None:
+    """Return a time as the API writes it: ISO 8601 UTC with milliseconds and ``Z``."""
+    if milliseconds is None:
         return None
-    minute, rest = divmod(moment, 60 * SECOND)
-    return f"{_wire_minute(minute)}:{rest // SECOND:02d}.{rest % SECOND:03d}Z"
+    minute, rest = divmod(milliseconds, 60 * SECOND)
+    return f"{_iso_minute(minute)}:{rest // SECOND:02d}.{rest % SECOND:03d}Z"
 
 
 # A page of a list writes three times a row, most of them near each other.
 @lru_cache(maxsize=4_096)
-def _wire_minute(minute: int) -> str:
+def _iso_minute(minute: int) -> str:
     # Years below 1000 keep their zeros here, which strftime drops: transcripts may have any time.
     return (_EPOCH + timedelta(minutes=minute)).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
-def of(value: datetime) -> int:
-    """Whole milliseconds of an aware time; never later than it, so that the last moment of all can be written."""
+def from_datetime(value: datetime) -> int:
+    """Return the whole milliseconds of an aware time, rounded down: the latest time that exists can be written again."""
     return (value - _EPOCH) // _MILLISECOND
 
 
-def billing_period(moment: int) -> tuple[int, int]:
-    """Start and end of the billing period that a time lies in: the calendar month, UTC."""
+def billing_period(now: int) -> tuple[int, int]:
+    """Return the start and the end of the billing period of a time: the calendar month, UTC."""
     # unspecified: when a period starts. Calendar months, because every account knows them.
-    start = datetime.fromtimestamp(moment / 1_000, UTC).replace(
-        day=1, hour=0, minute=0, second=0, microsecond=0
-    )
+    start = datetime.fromtimestamp(now / 1_000, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     year, month = (start.year + 1, 1) if start.month == 12 else (start.year, start.month + 1)
-    return of(start), of(start.replace(year=year, month=month))
+    return from_datetime(start), from_datetime(start.replace(year=year, month=month))

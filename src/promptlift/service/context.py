@@ -29,7 +29,7 @@ _NEAR_NAMES = ThreadPoolExecutor(max_workers=1, thread_name_prefix="near-names")
 
 @dataclass
 class AppContext:
-    """What routes and actions need.
+    """The parts of the service that routes and actions use.
 
     Attributes
     ----------

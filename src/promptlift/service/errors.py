@@ -1,9 +1,11 @@
-"""How the service says no: one exception, one body, every code with its status."""
+"""Errors that the API answers with: one exception, one body, every code with its status."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
+
+from promptlift.service import clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,12 +75,12 @@ def not_found(kind: str) -> ApiException:
     return ApiException("NOT_FOUND", f"{kind} not found")
 
 
-def quota(what: str, *, limit: int, used: int, reset_at: str) -> ApiException:
-    """Return the error for a plan quota that is used up."""
+def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
+    """Return the error for a plan quota that is used up until the billing period ends."""
     return ApiException(
         "LIMIT_EXCEEDED",
         f"The plan's limit of {what} is reached",
-        details={"limit": limit, "used": used, "resetAt": reset_at},
+        details={"limit": limit, "used": used, "resetAt": clock.iso(clock.billing_period(now)[1])},
     )
 
 

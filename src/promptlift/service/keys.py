@@ -60,9 +60,9 @@ def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
                 prefix=row.prefix,
                 name=row.name,
                 account=row.account_id,
-                created_at=clock.wire(row.created_at),
-                last_used_at=clock.wire(row.last_used_at),
-                revoked_at=clock.wire(row.revoked_at),
+                created_at=clock.iso(row.created_at),
+                last_used_at=clock.iso(row.last_used_at),
+                revoked_at=clock.iso(row.revoked_at),
             )
             for row in accounts.keys(connection)
         ]
@@ -82,7 +82,7 @@ def revoke_key(settings: ServiceSettings, name: str) -> str:
             # What was given may be the whole text of a key: it is not repeated.
             raise ConfigError("No valid key has this prefix or id: `promptlift keys list` shows them.")
         if len(meant) > 1:
-            lines = [f"  {row.id}  {row.name}  made {clock.wire(row.created_at)}" for row in meant]
+            lines = [f"  {row.id}  {row.name}  made {clock.iso(row.created_at)}" for row in meant]
             raise ConfigError(
                 f"{len(meant)} valid keys begin with {name}. Nothing was revoked; pass the id of one instead:\n"
                 + "\n".join(lines)

@@ -23,6 +23,7 @@ from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.settings import API_PATH
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
+from promptlift.service.store.errors import DBAPIError
 from promptlift.service.throttled_log import ThrottledHandler
 from promptlift.service.work import BackgroundWork
 
@@ -38,7 +39,7 @@ SWITCH_SECONDS = 0.001
 
 @dataclass(frozen=True)
 class Ready:
-    """What is known when the service can be used.
+    """The address of a service that is ready, and its first key.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class Ready:
 def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
     """Run the service until it is interrupted or terminated.
 
-    SQLite takes one service process a data folder; whoever starts one sees to that.
+    SQLite takes one service process a data folder; its starter makes sure of that.
 
     Parameters
     ----------
@@ -75,11 +76,14 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
         try:
             if database.is_sqlite and not settings.work:
                 raise ServiceStartError(
-                    "On SQLite nobody else can do the background work: start serve without --no-worker, or set "
+                    "On SQLite no other process can do the background work: start serve without --no-worker, or set "
                     "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
                 )
             database.migrate()
-            new_key = ensure_key(database, settings)
+            try:
+                new_key = ensure_key(database, settings)
+            except DBAPIError as error:  # the disk is full, say
+                raise database.cannot_open(error) from error
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key)
@@ -89,14 +93,15 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
 
 
 def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
-    """Make sure that the first account has a key; gives a key that was made here and nobody has seen."""
+    """Make sure that the first account has a key; return a key that was made here and never shown."""
     with database.write() as connection:
         account_id = first_account(connection, settings)
         if settings.api_key is not None:
             if accounts.is_revoked(connection, settings.api_key):
                 raise ServiceStartError(
                     f"The key in PROMPTLIFT_API_KEY ({shown_prefix(settings.api_key)}…) was revoked: set another one, "
-                    "or none to use the keys that there are"
+                    "or none to use the keys that there are. promptlift.local() takes it from local.key in the data folder: "
+                    "remove that file, and the next start creates a new key"
                 )
             accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
         elif not accounts.keys(connection):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHECKPOINTS",
-    "Deployment",
     "DeploymentStatus",
+    "DeploymentVerdict",
     "IssueCounts",
     "IssueResult",
     "Reduction",
@@ -24,7 +24,7 @@ __all__ = [
     "failure_reduction",
 ]
 
-DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed", "confounded"]
+DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 
 # Conversations after the fix at which it is judged.
 CHECKPOINTS: Final = (30, 60, 120)
@@ -72,15 +72,15 @@ class IssueResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class DeploymentVerdict:
     """Verdict on a deployed fix.
 
     Attributes
     ----------
     status
-        ``verified``, ``not_fixed``, ``regressed``, ``confounded``, or ``pending``: no event yet.
+        ``verified``, ``not_fixed``, ``regressed``, or ``pending``: no event yet.
     reduction
-        Over all issues together; ``None`` when confounded.
+        Over all issues together.
     issues
         One result an issue.
     check
@@ -88,7 +88,7 @@ class Deployment:
     """
 
     status: DeploymentStatus
-    reduction: Reduction | None
+    reduction: Reduction
     issues: tuple[IssueResult, ...]
     check: int | None
 
@@ -158,10 +158,9 @@ def failure_reduction(
 def deployment_verdict(
     issues: Sequence[IssueCounts],
     *,
-    edited: bool = False,
     previously_verified: bool = False,
     deadline_passed: bool = False,
-) -> Deployment:
+) -> DeploymentVerdict:
     """Judge a deployed fix at one of its checks.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
@@ -173,8 +172,6 @@ def deployment_verdict(
     issues
         Counts of every issue. For a fix that was verified give the conversations on which it was verified as
         "before" and the later ones as "after".
-    edited
-        The prompt was changed independently since: nothing can be said.
     previously_verified
         Ask whether a verified fix is regressing.
     deadline_passed
@@ -187,8 +184,6 @@ def deployment_verdict(
     """
     if not issues:
         raise ValueError("a deployment verdict needs at least one issue.")
-    if edited:
-        return Deployment("confounded", None, (), None)
     # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
     check = checkpoint(min(counts.after_n for counts in issues))
     at = check or 1
@@ -206,7 +201,7 @@ def deployment_verdict(
         previously_verified=previously_verified,
         deadline_passed=deadline_passed,
     )
-    return Deployment(status, pooled, results, check)
+    return DeploymentVerdict(status, pooled, results, check)
 
 
 def _status(

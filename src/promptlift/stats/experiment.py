@@ -12,7 +12,7 @@ from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
 from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.pairs import analyse_pairs
-from promptlift.stats.passes import Cell, Outcome, Pass, table_of_columns, table_of_outcomes
+from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
 from promptlift.stats.tally import PairTally
 from promptlift.stats.verdict import Progress, Verdict, dropped_warnings, variant_stats
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "Experiment", "Outcome", "Pass"]
 
 _STATE_VERSION: Final = 1
+_SETTINGS: Final = (
+    "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
+    "seed", "estimand", "max_finalists", "prior_sd_points",
+)  # fmt: skip
 # Purposes of the random numbers of one pass, so that none depends on another.
 _ORDER, _TIES = 0, 1
 
@@ -205,46 +209,14 @@ class Experiment:
             When the experiment has ended, or an outcome is missing, double, not of this pass, or no outcome.
             Nothing is recorded then.
         """
-        step = self._expected_pass()
-        self._take(*table_of_outcomes(step, outcomes))
-
-    def record_table(
-        self,
-        completed: Sequence[Sequence[bool | None]],
-        *,
-        sentiment: Sequence[Sequence[float | None]] | None = None,
-        quality: Sequence[Sequence[float | None]] | None = None,
-        personas: Sequence[int | str] | None = None,
-    ) -> None:
-        """Record outcomes that are already a table; see `record`.
-
-        Parameters
-        ----------
-        completed, sentiment, quality
-            One row a cell and one column an arm, in the order of the pass.
-        personas
-            Persona of each cell; by default the draws of the cells.
-
-        Raises
-        ------
-        ValueError
-            When the experiment has ended or a shape does not fit. Nothing is recorded then.
-        """
-        step = self._expected_pass()
-        if personas is None:
-            personas = [cell.persona for cell in step.cells]
-        elif len(personas) != len(step.cells):
-            raise ValueError(f"personas must have {len(step.cells)} values, one a cell.")
-        self._take(table_of_columns(step, completed, sentiment, quality), personas)
-
-    def _expected_pass(self) -> Pass:
         step = self.next_pass()
         if step is None:
             raise ValueError(f"the experiment has ended ({self._reason}); nothing more can be recorded.")
-        return step
+        self._take(step.arms, *table_of_outcomes(step, outcomes))
 
-    def _take(self, table: Sequence[Sequence[Measured]], personas: Sequence[int | str]) -> None:
-        arms = self._expected_pass().arms
+    def _take(
+        self, arms: Sequence[int], table: Sequence[Sequence[Measured]], personas: Sequence[int | str]
+    ) -> None:
         screening = self._stage == "screen"
         tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
         for who, row in zip(personas, table, strict=True):
@@ -337,7 +309,6 @@ class Experiment:
             attempt=max(len(self._confirmations), 1),
             n_dropped=last.tally.dropped if last is not None else 0,
             warnings=self._warnings(last, analysis),
-            budget_pairs=self._confirm_passes * self.persona_count * self.scenarios_per_simulation,
         )
 
     def _analysis(self, confirmation: _Confirmation) -> PairAnalysis:
@@ -418,18 +389,7 @@ class Experiment:
         """Return the experiment as plain JSON, from which `from_state` continues exactly as this object would."""
         return {
             "version": _STATE_VERSION,
-            "settings": {
-                "variant_count": self.variant_count,
-                "mode": self.mode,
-                "confidence_mode": self.confidence_mode,
-                "persona_count": self.persona_count,
-                "scenarios_per_simulation": self.scenarios_per_simulation,
-                "max_iterations": self.max_iterations,
-                "seed": self.seed,
-                "estimand": self.estimand,
-                "max_finalists": self.max_finalists,
-                "prior_sd_points": self.prior_sd_points,
-            },
+            "settings": {name: getattr(self, name) for name in _SETTINGS},
             "passes": self._passes,
             "conversations": self._conversations,
             "status": self._status,

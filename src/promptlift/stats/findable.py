@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -14,12 +14,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["findable_mean", "findable_points_paired", "findable_points_unpaired"]
+__all__ = [
+    "chance_to_decide",
+    "discordant_counts",
+    "fewest_wins",
+    "findable_mean",
+    "findable_points_paired",
+    "findable_points_unpaired",
+    "smallest",
+]
+
+_POWER: Final = 0.80
 
 
-def findable_points_paired(
-    n: int, *, discordance: float, e_threshold: float, alpha: float, power: float = 0.80
-) -> float | None:
+def findable_points_paired(n: int, *, discordance: float, e_threshold: float, alpha: float) -> float | None:
     """Compute the smallest difference that ``n`` pairs find when the e-value and the exact McNemar p must both decide.
 
     Exact: summed over the number of discordant pairs, then over who won them.
@@ -32,15 +40,13 @@ def findable_points_paired(
         Share of pairs in which exactly one completes; raised to the difference where it is smaller.
     e_threshold, alpha
         The e-value must reach the first, the two-sided p must be below the second.
-    power
-        Chance to find it.
 
     Returns
     -------
     float or None
         Percentage points; ``None`` when not even 100 points would be found.
     """
-    from scipy.special import bdtrc, betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
+    from scipy.special import bdtrc  # noqa: PLC0415  (rates never need it)
 
     if n < 1:
         return None
@@ -54,31 +60,20 @@ def findable_points_paired(
 
     def wins_needed(share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if share not in tables:
-            # Numbers of discordant pairs further out than nine standard deviations carry no weight.
-            margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
-            first, last = max(math.floor(n * share - margin), 0), min(math.ceil(n * share + margin), n)
+            first, last = discordant_counts(n, share)
             span = np.arange(first, last + 1, dtype=np.float64)
-            tables[share] = span, _fewest_wins(span, decides)
+            tables[share] = span, fewest_wins(span, decides)
         return tables[share]
 
     def found(points: float) -> float:
         difference = points / 100.0
         share = max(discordance, difference)
-        span, needed = wins_needed(share)
-        possible = needed <= span
-        at_least = np.where(possible, needed, 1.0)
-        rest = np.where(possible, span - needed, 0.0) + 1.0
-        chance = betainc(at_least, rest, (share + difference) / (2.0 * share))
-        ways = gammaln(n + 1.0) - gammaln(span + 1.0) - gammaln(n - span + 1.0)
-        weights = np.exp(ways + xlogy(span, share) + xlog1py(n - span, -share))
-        return float(weights @ np.where(possible, chance, 0.0))
+        return chance_to_decide(n, difference, share, *wins_needed(share))
 
-    return _smallest(found, 100.0, power)
+    return smallest(found, 100.0, _POWER)
 
 
-def findable_points_unpaired(
-    n1: int, n0: int, *, rate_control: float, alpha: float, power: float = 0.80
-) -> float | None:
+def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: float) -> float | None:
     """Compute the smallest rise above the control's rate that two independent groups find by Fisher's exact test.
 
     By the normal approximation with the continuity correction of Casagrande, Pike and Smith (1978). It comes
@@ -92,8 +87,6 @@ def findable_points_unpaired(
         Rate of the control, a fraction.
     alpha
         The two-sided p must be below it.
-    power
-        Chance to find it.
 
     Returns
     -------
@@ -120,10 +113,10 @@ def findable_points_unpaired(
         distance = difference - 0.5 * (1.0 / n1 + 1.0 / n0) - z * under_null
         return float(ndtr(distance / spread)) if spread else float(distance > 0.0)
 
-    return _smallest(found, 100.0 * (1.0 - rate_control), power)
+    return smallest(found, 100.0 * (1.0 - rate_control), _POWER)
 
 
-def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -> float | None:
+def findable_mean(standard_error: float, *, alpha: float) -> float | None:
     """Compute the smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
 
     Parameters
@@ -132,8 +125,6 @@ def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -
         Of the difference of the means.
     alpha
         The two-sided p must be below it.
-    power
-        Chance to find it.
 
     Returns
     -------
@@ -144,25 +135,56 @@ def findable_mean(standard_error: float, *, alpha: float, power: float = 0.80) -
 
     if not standard_error > 0.0:
         return None
-    return float(ndtri(power) - ndtri(alpha / 2.0)) * standard_error
+    return float(ndtri(_POWER) - ndtri(alpha / 2.0)) * standard_error
 
 
-def _fewest_wins(
+def discordant_counts(n: int, share: float) -> tuple[int, int]:
+    """Return the least and the most discordant pairs of ``n`` that carry weight: nine standard deviations around."""
+    margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
+    return max(math.floor(n * share - margin), 0), min(math.ceil(n * share + margin), n)
+
+
+def chance_to_decide(
+    n: int, difference: float, share: float, discordant: NDArray[np.float64], needed: NDArray[np.float64]
+) -> float:
+    """Compute the probability that ``n`` pairs decide for the variant: over the discordant pairs, then who won them.
+
+    Parameters
+    ----------
+    n
+        Number of pairs.
+    difference, share
+        True difference, and share of discordant pairs, fractions.
+    discordant, needed
+        Numbers of discordant pairs, and the fewest wins among each of them that decide.
+    """
+    from scipy.special import betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
+
+    ways = gammaln(n + 1.0) - gammaln(discordant + 1.0) - gammaln(n - discordant + 1.0)
+    weights = np.exp(ways + xlogy(discordant, share) + xlog1py(n - discordant, -share))
+    # P(at least m wins of d) is the incomplete beta function at (m, d - m + 1).
+    possible = (needed >= 1) & (needed <= discordant)
+    at_least = np.where(possible, needed, 1.0)
+    rest = np.where(possible, discordant - needed, 0.0) + 1.0
+    chance = np.where(possible, betainc(at_least, rest, (share + difference) / (2.0 * share)), 0.0)
+    return float(weights @ np.where(needed < 1, 1.0, chance))
+
+
+def fewest_wins(
     discordant: NDArray[np.float64],
     decides: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:
     """Return for each number of discordant pairs the fewest wins that decide; one more than it where none do."""
-    low, high = np.zeros(len(discordant)), discordant + 1.0
-    while np.any(high - low > 1.0):
+    low, high = np.full(len(discordant), -1.0), discordant + 1.0
+    while np.any(still := high - low > 1.0):
         middle = np.floor((low + high) / 2.0)
-        still = high - low > 1.0
-        enough = decides(np.minimum(middle, discordant), discordant)
+        enough = decides(np.clip(middle, 0.0, discordant), discordant)
         high = np.where(still & enough, middle, high)
         low = np.where(still & ~enough, middle, low)
     return high
 
 
-def _smallest(found: Callable[[float], float], largest: float, power: float) -> float | None:
+def smallest(found: Callable[[float], float], largest: float, power: float) -> float | None:
     """Find by halving the smallest value up to ``largest`` that is found with the power, to 0.01."""
     if found(largest) < power:
         return None

@@ -50,9 +50,7 @@ class Guardrail:
     personas: int
 
 
-def guardrail(
-    name: str, clusters: Iterable[tuple[int, float]], *, margin: float, level: float = _LEVEL
-) -> Guardrail:
+def guardrail(name: str, clusters: Iterable[tuple[int, float]], *, margin: float) -> Guardrail:
     """Judge paired differences by a t interval that groups them by persona.
 
     Parameters
@@ -63,21 +61,19 @@ def guardrail(
         One entry a persona: number of pairs, sum of their differences (variant minus original).
     margin
         Lower end from which on the metric is held not to be harmed, negative.
-    level
-        Coverage: 97.5 % for each of two guardrails.
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (rates never need it)
 
     rows = np.array([row for row in clusters if row[0]], np.float64).reshape(-1, 2)
     personas = len(rows)
     if personas == 0:
-        return Guardrail(name, "unknown", None, None, None, level, 0, 0)
+        return Guardrail(name, "unknown", None, None, None, _LEVEL, 0, 0)
     n = float(rows[:, 0].sum())
     mean = float(rows[:, 1].sum()) / n
     if personas == 1:
-        return Guardrail(name, "unknown", mean, None, None, level, int(n), 1)
+        return Guardrail(name, "unknown", mean, None, None, _LEVEL, int(n), 1)
     residuals = rows[:, 1] - rows[:, 0] * mean
     se = math.sqrt(personas / (personas - 1) * float(residuals @ residuals)) / n
-    half = float(stdtrit(personas - 1, 0.5 + level / 2.0)) * se
+    half = float(stdtrit(personas - 1, 0.5 + _LEVEL / 2.0)) * se
     verdict: GuardrailVerdict = "harmed" if mean + half < 0.0 else "ok" if mean - half > margin else "unknown"
-    return Guardrail(name, verdict, mean, mean - half, mean + half, level, int(n), personas)
+    return Guardrail(name, verdict, mean, mean - half, mean + half, _LEVEL, int(n), personas)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_level", "mean_interval", "wilson"]
+__all__ = ["check_level", "mean_interval", "rate", "rate_and_interval", "wilson"]
 
 
 def check_level(level: float) -> float:
@@ -28,6 +28,21 @@ def check_level(level: float) -> float:
     if not 0.0 < value < 1.0:
         raise ValueError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}.")
     return value
+
+
+def rate(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
+    """Divide counts: fractions, NaN where ``whole`` is 0 or unknown."""
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    quotient: NDArray[np.float64] = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=quotient, where=whole > 0)
+    return quotient
+
+
+def rate_and_interval(
+    successes: ArrayLike, n: ArrayLike, *, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Compute `rate` and the ends of its `wilson` interval, NaN where ``n`` is 0."""
+    return rate(successes, n), *wilson(successes, n, level=level)
 
 
 def wilson(

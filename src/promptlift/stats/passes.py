@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from promptlift.stats.tally import Measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-__all__ = ["Cell", "Outcome", "Pass", "Stage", "table_of_columns", "table_of_outcomes"]
+__all__ = ["Cell", "Outcome", "Pass", "Stage", "table_of_outcomes"]
 
 Stage = Literal["screen", "confirm"]
 
@@ -61,7 +61,7 @@ class Pass:
 
 
 class Outcome(NamedTuple):
-    """What one arm did on one cell.
+    """The outcome of one arm on one cell.
 
     Attributes
     ----------
@@ -114,38 +114,6 @@ def table_of_outcomes(
         )
     table = [[given[cell.number, arm] for arm in step.arms] for cell in step.cells]
     return table, [persona_of.get(cell.number, cell.persona) for cell in step.cells]
-
-
-def table_of_columns(
-    step: Pass,
-    completed: Sequence[Sequence[bool | None]],
-    sentiment: Sequence[Sequence[float | None]] | None,
-    quality: Sequence[Sequence[float | None]] | None,
-) -> list[list[Measured]]:
-    """Combine three tables of cells by arms.
-
-    Raises
-    ------
-    ValueError
-        When a shape does not fit the pass, or a value is no outcome.
-    """
-    rows, columns = len(step.cells), len(step.arms)
-    for name, values in (("completed", completed), ("sentiment", sentiment), ("quality", quality)):
-        if values is not None and (len(values) != rows or any(len(row) != columns for row in values)):
-            raise ValueError(f"{name} must have {rows} rows (cells) of {columns} values (arms).")
-    if sentiment is None and quality is None:
-        return [[_measured(value) for value in row] for row in completed]
-    return [
-        [
-            _measured(
-                completed[row][column],
-                None if sentiment is None else sentiment[row][column],
-                None if quality is None else quality[row][column],
-            )
-            for column in range(columns)
-        ]
-        for row in range(rows)
-    ]
 
 
 def _measured(completed: object, sentiment: float | None = None, quality: float | None = None) -> Measured:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from promptlift.stats.evidence import log_e_values
+from promptlift.stats.findable import chance_to_decide, discordant_counts, fewest_wins, smallest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,7 @@ def power_of_pairs(
     Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
     Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
     summed over all numbers of discordant pairs. Looks before the last one find a little more, stopping early
-    when it is hopeless finds a little less.
+    when it can no longer win finds a little less.
 
     Parameters
     ----------
@@ -75,16 +76,11 @@ def smallest_findable_points(
     >>> [round(smallest_findable_points(n), 1) for n in (45, 75, 150, 300, 600)]
     [19.2, 15.0, 10.7, 7.6, 5.4]
     """
-    low, high = 0.0, 100.0
-    if power_of_pairs(n, high, discordance=discordance, e_threshold=e_threshold) < power:
-        return None
-    while high - low > 0.01:
-        middle = (low + high) / 2.0
-        if power_of_pairs(n, middle, discordance=discordance, e_threshold=e_threshold) >= power:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def found(points: float) -> float:
+        return power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold)
+
+    return smallest(found, 100.0, power)
 
 
 def pairs_needed(
@@ -143,25 +139,12 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
 
 def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
     """Compute the exact power at the last pair: over the number of discordant pairs, then over who won them."""
-    from scipy.special import betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
-
     if discordance == 0.0:
         return 0.0
-    # Numbers of discordant pairs further out than nine standard deviations carry no weight.
-    margin = 9.0 * math.sqrt(n * discordance * (1.0 - discordance)) + 9.0
-    first = max(math.floor(n * discordance - margin), 0)
-    last = min(math.ceil(n * discordance + margin), n)
+    first, last = discordant_counts(n, discordance)
     discordant = np.arange(first, last + 1, dtype=np.float64)
-    ways = gammaln(n + 1.0) - gammaln(discordant + 1.0) - gammaln(n - discordant + 1.0)
-    weights = np.exp(ways + xlogy(discordant, discordance) + xlog1py(n - discordant, -discordance))
     needed = _wins_needed(first, last, e_threshold)
-    wins = (discordance + difference) / (2.0 * discordance)
-    # P(at least m wins of d) is the incomplete beta function at (m, d - m + 1).
-    possible = (needed >= 1) & (needed <= discordant)
-    at_least = np.where(possible, needed, 1.0)
-    rest = np.where(possible, discordant - needed, 0.0) + 1.0
-    found = np.where(possible, betainc(at_least, rest, wins), 0.0)
-    return float(weights @ np.where(needed < 1, 1.0, found))
+    return chance_to_decide(n, difference, discordance, discordant, needed)
 
 
 @lru_cache(maxsize=64)
@@ -170,13 +153,8 @@ def _wins_needed(first: int, last: int, e_threshold: float) -> NDArray[np.float6
 
     One more than the number of discordant pairs where all of them are not enough.
     """
-    discordant = np.arange(first, last + 1, dtype=np.float64)
-    low, high = np.full(len(discordant), -1.0), discordant + 1.0
-    for _ in range(last.bit_length() + 1):
-        middle = np.floor((low + high) / 2.0)
-        open_ones = high - low > 1.0
-        tried = np.clip(middle, 0.0, discordant)
-        reached = log_e_values(tried, discordant - tried) >= math.log(e_threshold) - 1e-12
-        high = np.where(open_ones & reached, middle, high)
-        low = np.where(open_ones & ~reached, middle, low)
-    return high
+    log_threshold = math.log(e_threshold) - 1e-12
+    return fewest_wins(
+        np.arange(first, last + 1, dtype=np.float64),
+        lambda wins, discordant: log_e_values(wins, discordant - wins) >= log_threshold,
+    )

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NON_INFERIORITY_POINTS",
-    "RegressionTest",
+    "RegressionAnalysis",
+    "ScenarioAnalysis",
     "ScenarioPairs",
-    "ScenarioResult",
     "regression_test",
 ]
 
@@ -40,7 +40,7 @@ class ScenarioPairs(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioAnalysis:
     """One scenario of a regression test.
 
     Attributes
@@ -66,7 +66,7 @@ class ScenarioResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RegressionTest:
+class RegressionAnalysis:
     """Result of a regression test.
 
     Attributes
@@ -93,7 +93,7 @@ class RegressionTest:
 
     passed: bool
     verdict: Literal["passed", "regressed", "inconclusive"]
-    scenarios: tuple[ScenarioResult, ...]
+    scenarios: tuple[ScenarioAnalysis, ...]
     regressed: int
     pooled: PairAnalysis
     confidence_worse: float
@@ -103,7 +103,7 @@ class RegressionTest:
 
 def regression_test(
     scenarios: Sequence[ScenarioPairs], *, require_non_inferiority: bool = False
-) -> RegressionTest:
+) -> RegressionAnalysis:
     """Test whether a new text completes fewer tasks than the current one.
 
     Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse".
@@ -126,7 +126,7 @@ def regression_test(
     pooled = analyse_pairs(*(sum(pairs[at] for pairs in scenarios) for at in range(1, 5)))  # type: ignore[misc]
     p_values = [sign_test_p(pairs.n10, pairs.n01, alternative="worse") for pairs in scenarios]
     results = tuple(
-        ScenarioResult(
+        ScenarioAnalysis(
             name=pairs.name,
             passed=bool(adjusted >= _WORSE_P),
             delta=analyse_pairs(*pairs[1:]).lift_points or 0.0,
@@ -144,7 +144,7 @@ def regression_test(
         verdict = "regressed"
     elif require_non_inferiority and not non_inferior:
         verdict = "inconclusive"
-    return RegressionTest(
+    return RegressionAnalysis(
         passed=verdict == "passed",
         verdict=verdict,
         scenarios=results,

@@ -16,7 +16,7 @@ __all__ = ["Measured", "PairTally"]
 
 
 class Measured(NamedTuple):
-    """What one simulated conversation gave; ``completed`` is ``None`` after an infrastructure error."""
+    """The outcome of one simulated conversation; ``completed`` is ``None`` after an infrastructure error."""
 
     completed: bool | None
     sentiment: float | None = None

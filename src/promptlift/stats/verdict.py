@@ -83,7 +83,7 @@ class VariantStats:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an experiment is.
+    """The progress of an experiment.
 
     Attributes
     ----------
@@ -101,11 +101,6 @@ class Progress:
     conversations_done: int
     conversations_max: int
 
-    @property
-    def fraction(self) -> float:
-        """Share of the most that can be spent."""
-        return self.conversations_done / self.conversations_max
-
 
 @dataclass(frozen=True, slots=True)
 class WhyNoWinner:
@@ -113,36 +108,16 @@ class WhyNoWinner:
 
     Attributes
     ----------
-    reason
-        Why the experiment ended.
-    n_pairs
-        Pairs of the confirmation.
-    lift_points
-        Measured difference in percentage points; ``None`` without pairs.
-    confidence, confidence_needed
-        Reached, and needed to win.
     smallest_findable_points
         Smallest true difference that this many pairs find with 80 %; ``None`` when none is.
-    budget_pairs, budget_findable_points
-        Pairs of the full budget of a confirmation, and the smallest difference they find with 80 %.
     pairs_needed
         Pairs that find a true difference of the measured size with 80 %; ``None`` when it is not above 0.
-    discordance
-        Share of pairs in which exactly one arm completed, as used in these numbers.
     text
         The same in words.
     """
 
-    reason: Reason
-    n_pairs: int
-    lift_points: float | None
-    confidence: float | None
-    confidence_needed: float
     smallest_findable_points: float | None
-    budget_pairs: int
-    budget_findable_points: float | None
     pairs_needed: int | None
-    discordance: float
     text: str
 
 
@@ -179,8 +154,6 @@ class Verdict:
         Pairs of the confirmation lost to infrastructure errors.
     warnings
         What to know before trusting the numbers.
-    budget_pairs
-        Pairs of the full budget of a confirmation.
     """
 
     status: Status
@@ -197,7 +170,6 @@ class Verdict:
     attempt: int
     n_dropped: int
     warnings: tuple[str, ...]
-    budget_pairs: int
 
     @property
     def winner_selected(self) -> bool:
@@ -218,7 +190,6 @@ class Verdict:
             self.reason,
             self.analysis,
             confidence_needed=self.confidence_needed,
-            budget_pairs=self.budget_pairs,
             harmed=tuple(rail.name for rail in self.guardrails if rail.verdict == "harmed"),
         )
 
@@ -284,7 +255,6 @@ def why_no_winner(
     analysis: PairAnalysis | None,
     *,
     confidence_needed: float,
-    budget_pairs: int,
     harmed: tuple[str, ...] = (),
 ) -> WhyNoWinner:
     """Explain an end without a winner: what could have been found, and what it would have taken.
@@ -303,9 +273,6 @@ def why_no_winner(
         if n
         else None
     )
-    within_budget = smallest_findable_points(
-        budget_pairs, discordance=discordance, power=_POWER, e_threshold=e_needed
-    )
     needed = (
         pairs_needed(points, discordance=discordance, power=_POWER, e_threshold=e_needed)
         if points is not None and points > 0.0
@@ -320,19 +287,7 @@ def why_no_winner(
             )
         if needed is not None:
             words.append(f"A true difference of {points:.1f} points needs about {needed} pairs.")
-    return WhyNoWinner(
-        reason=reason,
-        n_pairs=n,
-        lift_points=points,
-        confidence=confidence,
-        confidence_needed=confidence_needed,
-        smallest_findable_points=findable,
-        budget_pairs=budget_pairs,
-        budget_findable_points=within_budget,
-        pairs_needed=needed,
-        discordance=discordance,
-        text=" ".join(words),
-    )
+    return WhyNoWinner(findable, needed, " ".join(words))
 
 
 def _first_sentence(reason: Reason, confidence: float | None, needed: float, harmed: tuple[str, ...]) -> str:

@@ -14,11 +14,10 @@ from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, M
 from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
-from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from promptlift.transcripts.sources import Record
@@ -80,25 +79,21 @@ class Collector:
         self.file = file
         self._chars_left = max_chars
         self._unlisted = 0
-        self.conversations: list[ImportedConversation] = []
-        self.problems: list[Problem] = []
-        self.dropped: Counter[str] = Counter()
-        self.notes: list[str] = []
-        self.system_prompts = SystemPrompts()
+        self._reading = Reading()
         self._seen: Counter[bytes] = Counter()
         self._tallies: Counter[str] = Counter()
         self._times_without_zone = False
 
     def problem(self, line: int | None, message: str) -> None:
         """Record something that cannot be read."""
-        if len(self.problems) < _PROBLEMS:
-            self.problems.append(Problem(self.file, line, message))
+        if len(self._reading.problems) < _PROBLEMS:
+            self._reading.problems.append(Problem(self.file, line, message))
         else:
             self._unlisted += 1
 
     def drop(self, path: str, count: int = 1) -> None:
         """Count a field of the source that is not imported."""
-        self.dropped[path] += count
+        self._reading.dropped[path] = self._reading.dropped.get(path, 0) + count
 
     def drop_unknown(self, record: dict[str, Any], known: frozenset[str], *, prefix: str = "") -> None:
         """Count every field of a record that holds something and is not in ``known``."""
@@ -110,19 +105,32 @@ class Collector:
         self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
     ) -> None:
         """Add one conversation for each record; a record that cannot be read becomes a problem."""
-        for record in records:
-            if record.fault is not None:
-                self.problem(record.line, record.fault)
-                continue
+        for record in self.sound(records):
             try:
                 self.add(parse(record, self))
             except (Unreadable, RecursionError) as error:
                 self.problem(record.line, str(error))
 
+    def sound(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records that could be read; the others become problems."""
+        for record in records:
+            if record.fault is None:
+                yield record
+            else:
+                self.problem(record.line, record.fault)
+
+    def objects(self, records: Iterable[Record], what: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield line and value of the records that are objects; the others become problems."""
+        for record in self.sound(records):
+            if isinstance(record.value, dict):
+                yield record.line, record.value
+            else:
+                self.problem(record.line, f"the {what} is not an object")
+
     def note(self, text: str) -> None:
         """Record a note for the user, once."""
-        if text not in self.notes:
-            self.notes.append(text)
+        if text not in self._reading.notes:
+            self._reading.notes.append(text)
 
     def tally(self, sentence: str, count: int = 1) -> None:
         """Count something for a note; the count replaces ``{}`` in the sentence."""
@@ -172,7 +180,7 @@ class Collector:
         digest = hashlib.sha256(text).digest()
         again = self._seen[digest]
         self._seen[digest] += 1
-        self.conversations.append(
+        self._reading.conversations.append(
             ImportedConversation(
                 content=content,
                 source_id=source_id,
@@ -191,19 +199,12 @@ class Collector:
         if self._times_without_zone:
             self.note("Times without a zone were taken as UTC.")
         if self._unlisted:
-            self.problems.append(
-                Problem(self.file, None, f"{self._unlisted:,} more problems in this file are not listed")
-            )
+            more = f"{self._unlisted:,} more problems in this file are not listed"
+            self._reading.problems.append(Problem(self.file, None, more))
         for sentence, count in self._tallies.items():
             self.note(sentence.format(count))
-        return Reading(
-            format_name,
-            self.conversations,
-            self.problems,
-            dict(self.dropped),
-            self.notes,
-            self.system_prompts,
-        )
+        self._reading.format = format_name
+        return self._reading
 
     def _count_system_prompt(self, conversation: ParsedConversation) -> None:
         """Count the system message that comes first, unless it cannot be the text of a prompt."""
@@ -220,7 +221,7 @@ class Collector:
         except ValueError:
             return
         times = [message.timestamp for message in conversation.messages if message.timestamp is not None]
-        self.system_prompts.add(text, min(times, default=conversation.started_at))
+        self._reading.system_prompts.add(text, min(times, default=conversation.started_at))
 
     def _content(self, conversation: ParsedConversation) -> str:
         parsed = conversation.messages

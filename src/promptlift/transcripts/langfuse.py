@@ -43,10 +43,8 @@ def read_langfuse(records: Iterable[Record], collector: Collector) -> None:
 def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> None:
     """Count scores; they rate conversations and hold none."""
     names: Counter[str] = Counter()
-    for record in records:
-        if record.fault is not None:
-            collector.problem(record.line, record.fault)
-        elif isinstance(record.value, dict):
+    for record in collector.sound(records):
+        if isinstance(record.value, dict):
             names[str(record.value.get("name"))] += 1
     if names:
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
@@ -74,13 +72,12 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
         "promptVersion": _first(record, "prompt_version", "promptVersion"),
     }
     collector.drop_unknown(record, _READ)
-    model = _first(record, "provided_model_name", "providedModelName", "model")
     return Call(
         session if session is not None else _first(record, "trace_id", "traceId", "id"),
         chat_messages(record.get("input"), "user"),
         chat_messages(record.get("output"), "assistant"),
         collector.time(_first(record, "end_time", "endTime"), "end_time"),
-        model if isinstance(model, str) else None,
+        _first(record, "provided_model_name", "providedModelName", "model"),
         collector.tokens(usage.get("output"), "usage_details.output") if isinstance(usage, dict) else None,
         {
             **(metadata if isinstance(metadata, dict) else {}),

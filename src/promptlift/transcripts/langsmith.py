@@ -49,7 +49,6 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
     known = extra.get("metadata") if isinstance(extra, dict) else None
     known = known if isinstance(known, dict) else {}
     thread = next((known[name] for name in _THREAD if is_something(known.get(name))), None)
-    model = known.get("ls_model_name")
     own: dict[str, Any] = {"sessionId": thread} if thread is not None else {}
     tags = decoded(record.get("tags"))
     if is_something(tags):
@@ -65,7 +64,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
         chat_messages(record.get("inputs"), "user"),
         chat_messages(record.get("outputs"), "assistant"),
         collector.time(record.get("end_time"), "end_time"),
-        model if isinstance(model, str) else None,
+        known.get("ls_model_name"),
         collector.tokens(record.get("completion_tokens"), "completion_tokens"),
         own,
     )

@@ -49,7 +49,6 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
         return None
     session = _attribute(record, "session.id")
     trace = _at(record, "context.trace_id")
-    model = _attribute(record, "llm.model_name")
     metadata = decoded(_attribute(record, "metadata"))
     own = {
         "userId": _attribute(record, "user.id"),
@@ -62,7 +61,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
         _messages(record, "input", "user"),
         _messages(record, "output", "assistant"),
         collector.time(record.get("end_time"), "end_time"),
-        model if isinstance(model, str) else None,
+        _attribute(record, "llm.model_name"),
         collector.tokens(
             _attribute(record, "llm.token_count.completion"), "attributes.llm.token_count.completion"
         ),

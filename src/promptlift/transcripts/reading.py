@@ -1,4 +1,4 @@
-"""What reading a file results in: conversations, problems, and what was left out."""
+"""The result of reading a file: conversations, problems, and what was left out."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Reading:
-    """Everything that was found in one file.
+    """The conversations and problems of one file.
 
     Attributes
     ----------

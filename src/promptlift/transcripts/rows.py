@@ -54,7 +54,7 @@ _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (s
 
 
 class Columns:
-    """Which column of a table is what."""
+    """The columns of a table by their meaning."""
 
     def __init__(self, names: Iterable[str]) -> None:
         by_idea: dict[str, str] = {}
@@ -102,17 +102,12 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
     threads: dict[Any, _Thread] = {}
     columns: Columns | None = None
     known: frozenset[str] = frozenset()
-    for record in records:
-        if record.fault is not None:
-            collector.problem(record.line, record.fault)
-        elif not isinstance(record.value, dict):
-            collector.problem(record.line, "the row is not an object")
-        else:
-            if columns is None or not set(columns.of.values()) <= record.value.keys():
-                columns = Columns(record.value)
-                known = frozenset(columns.of.values())
-            collector.drop_unknown(record.value, known)
-            _take(threads, record, columns, collector)
+    for line, row in collector.objects(records, "row"):
+        if columns is None or not set(columns.of.values()) <= row.keys():
+            columns = Columns(row)
+            known = frozenset(columns.of.values())
+        collector.drop_unknown(row, known)
+        _take(threads, line, row, columns, collector)
     for name, thread in threads.items():
         if thread.fault is not None:
             what = "the conversation" if name is None else f"conversation {name}"
@@ -125,20 +120,21 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
             collector.add(_conversation(name, thread, collector))
 
 
-def _take(threads: dict[Any, _Thread], record: Record, columns: Columns, collector: Collector) -> None:
-    row = record.value
+def _take(
+    threads: dict[Any, _Thread], line: int, row: dict[str, Any], columns: Columns, collector: Collector
+) -> None:
     name = columns.get(row, "conversation")
     if "conversation" in columns.of and (not is_something(name) or isinstance(name, dict | list)):
-        collector.problem(record.line, f"the row has no {columns.of['conversation']}; it is left out")
+        collector.problem(line, f"the row has no {columns.of['conversation']}; it is left out")
         return
     if "conversation" not in columns.of:
         collector.note(_NO_CONVERSATION)
-    thread = threads.setdefault(None if name is None else str(name), _Thread(record.line))
+    thread = threads.setdefault(None if name is None else str(name), _Thread(line))
     try:
         turns = _turns(row, columns, collector)
     except (Unreadable, RecursionError) as error:
         # Without one of its messages it would be a different conversation.
-        thread.fault = thread.fault or (record.line, str(error))
+        thread.fault = thread.fault or (line, str(error))
         return
     thread.count += len(turns)
     if thread.count <= MESSAGES:

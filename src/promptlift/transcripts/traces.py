@@ -39,7 +39,7 @@ class Call:
     history: list[Any]
     answer: list[Any]
     ended: datetime | None = None
-    model: str | None = None
+    model: Any = None
     tokens: int | float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -70,19 +70,13 @@ def read_traces(
         Reads one record; returns ``None`` for one that is not a model call, and raises `Unreadable`.
     """
     sessions: dict[str, _Session] = {}
-    for record in records:
-        if record.fault is not None:
-            collector.problem(record.line, record.fault)
-            continue
-        if not isinstance(record.value, dict):
-            collector.problem(record.line, "the record is not an object")
-            continue
+    for line, value in collector.objects(records, "record"):
         try:
-            call = call_of(record.value, collector)
+            call = call_of(value, collector)
             if call is not None:
-                _add_call(sessions, call, record.line)
+                _add_call(sessions, call, line)
         except (Unreadable, RecursionError) as error:
-            collector.problem(record.line, str(error))
+            collector.problem(line, str(error))
     for name, session in sessions.items():
         try:
             collector.add(_conversation(name, session, collector))
@@ -98,7 +92,8 @@ def _add_call(sessions: dict[str, _Session], call: Call, line: int) -> None:
     if _length(call) > _length(session.longest):
         session.longest, session.line = call, line
     if call.answer:
-        detail = MessageDetails(call.ended, call.model, call.tokens)
+        model = call.model if isinstance(call.model, str) else None
+        detail = MessageDetails(call.ended, model, call.tokens)
         session.answers.append((len(call.history), call.answer, detail))
 
 

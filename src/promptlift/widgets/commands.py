@@ -41,7 +41,7 @@ _FAILURES: Final[tuple[tuple[type[PromptliftError], str], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a person asked for. It comes from outside, so every field is checked where it is used."""
+    """A request of a person. It comes from outside, so every field is checked where it is used."""
 
     client: str
     number: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from markupsafe import Markup
 
@@ -37,8 +36,7 @@ _ORDER: Final = {"zero": 0, "tick": 0, "open-low": 1, "expected": 2, "dot": 3, "
 _MARGIN: Final = 0.08
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One box: its kind, and its width in percent (0 for a marker)."""
 
     kind: Kind

@@ -10,7 +10,13 @@ from promptlift.schema.inert import one_line
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
-from promptlift.widgets.review.cards import NO_INTERVAL, REHEARSAL, signed
+from promptlift.widgets.review.cards import (
+    NO_INTERVAL,
+    REHEARSAL,
+    confidence_in_words,
+    interval_in_words,
+    signed,
+)
 from promptlift.widgets.static_html import badge, element, facts, paragraph, root
 from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
@@ -136,18 +142,13 @@ class OptimizationMonitor(CommandWidget):
         effect, effect_boxes = self._effect()
         confidence = None if results is None else results.confidence
         needed = None if results is None else results.confidence_needed
-        confidence_words = ""
-        if confidence is not None:
-            confidence_words = f"confidence {confidence:.2f}" + (
-                f", a winner needs {needed:.2f}" if needed else ""
-            )
         return {
             "facts": [list(pair) for pair in pairs if pair[1]],
             "fraction": 1.0 if found.status == "completed" else (done or 0) / most if most else None,
             "effect": effect,
-            "effect_pieces": [[one.kind, one.width] for one in effect_boxes],
-            "confidence": confidence_words,
-            "confidence_pieces": [[one.kind, one.width] for one in confidence_pieces(confidence, needed)],
+            "effect_pieces": effect_boxes,
+            "confidence": "" if confidence is None else confidence_in_words(confidence, needed),
+            "confidence_pieces": confidence_pieces(confidence, needed),
             "rehearsal": REHEARSAL if found.rehearsal else "",
             "ended": self._ended,
             "words": self._words(found),
@@ -161,17 +162,12 @@ class OptimizationMonitor(CommandWidget):
             return "", []
         level = results.interval_level
         if level is None:
-            words, interval = f"lift so far {signed(results.lift)}, {NO_INTERVAL}", False
+            words = f"lift so far {signed(results.lift)}, {NO_INTERVAL}"
         else:
-            low, high = (
-                "no bound" if end is None else signed(end) for end in (results.lift_low, results.lift_high)
-            )
-            words = f"lift so far {signed(results.lift)} ({level:.0%} interval {low} to {high}, valid at every look)"
-            interval = True
-        axis = common_axis([results.lift, results.lift_low, results.lift_high])
-        return words, effect_pieces(
-            results.lift, results.lift_low, results.lift_high, axis=axis, interval=interval
-        )
+            interval = interval_in_words(level, results.lift_low, results.lift_high)
+            words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+        ends = (results.lift, results.lift_low, results.lift_high)
+        return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 
     def _left(self, done: int | None, most: int | None) -> str:
         """Return the most time it can still take, from the pace since the monitor was opened."""
@@ -207,13 +203,10 @@ class OptimizationMonitor(CommandWidget):
         parts = [paragraph(element("b", "Optimization")), facts([tuple(pair) for pair in view["facts"]])]
         if view["rehearsal"]:
             parts.append(paragraph(badge("rehearsal", "warn"), " ", view["rehearsal"]))
-        results = self._optimization.results
-        if view["effect"]:
-            _, boxes = self._effect()
-            parts.append(paragraph(pieces_html(boxes, label=view["effect"]), " ", view["effect"]))
-        if view["confidence"] and results is not None:
-            boxes = confidence_pieces(results.confidence, results.confidence_needed)
-            parts.append(paragraph(pieces_html(boxes, label=view["confidence"]), " ", view["confidence"]))
+        for name in ("effect", "confidence"):
+            if view[name]:
+                drawing = pieces_html(view[f"{name}_pieces"], label=view[name])
+                parts.append(paragraph(drawing, " ", view[name]))
         if view["words"]:
             parts.append(paragraph(view["words"]))
         parts.append(

@@ -7,8 +7,7 @@ where JavaScript is off, and where a page typesets mathematics (exported noteboo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -17,11 +16,13 @@ from promptlift.schema.inert import shorten, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from promptlift.schema.turns import Turn
+
 __all__ = [
     "DiffLine",
-    "Message",
     "Tone",
     "badge",
+    "badges",
     "details",
     "diff_block",
     "element",
@@ -56,17 +57,7 @@ _NO_BREAK: Final = Markup("&nbsp;")
 _WORDS: Final = re.compile(r"\s+|\S+")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a transcript as shown: its role, its text, and a detail in small print."""
-
-    role: str
-    content: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(NamedTuple):
     """One line of a diff.
 
     ``mark`` is ``" "`` for an unchanged line, ``"-"`` for a removed and ``"+"`` for an added one, ``"…"`` for omitted
@@ -172,6 +163,11 @@ def badge(label: Any, tone: Tone = "plain") -> Markup:
     return element("strong", text(label, 60), style=style)
 
 
+def badges(labels: Iterable[tuple[Any, Tone]]) -> Markup:
+    """Return labels with their tones next to each other."""
+    return _SPACE.join(badge(label, tone) for label, tone in labels)
+
+
 def table(
     headers: Sequence[Any], rows: Iterable[Sequence[Any]], *, numbers: Sequence[int] = (), caption: Any = None
 ) -> Markup:
@@ -219,27 +215,29 @@ def details(summary: Any, *children: Any, opened: bool = False) -> Markup:
     return element("details", element("summary", summary), *children, open=opened, style="margin:.5em 0")
 
 
-def transcript(messages: Iterable[Message], *, limit: int = 1200) -> Markup:
+def transcript(turns: Iterable[Turn], *, limit: int = 1200) -> Markup:
     """Return the messages of a conversation, each with its role.
 
     Parameters
     ----------
-    messages
+    turns
         In order.
     limit
         Number of characters after which a message is cut; the number omitted is shown.
     """
-    return Markup("").join(_message(message, limit) for message in messages)
+    return Markup("").join(_turn(turn, limit) for turn in turns)
 
 
-def _message(message: Message, limit: int) -> Markup:
-    kept, cut = shorten(visible(message.content), limit)
+def _turn(turn: Turn, limit: int) -> Markup:
+    kept, more = shorten(visible(turn.content), limit)
+    # The ellipsis of the first cut is no character of the message.
+    cut = turn.cut + more - bool(turn.cut and more)
     small = " · ".join(
-        part for part in (visible(message.detail), f"{cut:,} characters omitted" if cut else "") if part
+        part for part in (visible(turn.detail), f"{cut:,} characters omitted" if cut else "") if part
     )
-    tone = {"user": "accent", "assistant": "good"}.get(message.role, "plain")
+    tone = {"user": "accent", "assistant": "good"}.get(turn.role, "plain")
     style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_TEXT}"
-    head = [element("b", text(message.role, 30)), *([_SPACE, element("small", small)] if small else [])]
+    head = [element("b", text(turn.role, 30)), *([_SPACE, element("small", small)] if small else [])]
     return element("div", *head, _BREAK, kept or "(empty message)", style=style)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileReviewStore"]
 
-# After these nobody knows whether the service did what it was asked to do.
+# After these it is unknown whether the service did what it was asked to do.
 _OUTCOME_UNKNOWN: Final = (ConnectionFailed, ServerError, UnexpectedResponse, KeyboardInterrupt)
 
 
@@ -40,7 +40,7 @@ class FileReviewStore:
     client
         Client of the service.
     path
-        The file; ``None`` is ``promptlift-review.json`` in the working directory of the time.
+        The file; ``None`` is ``promptlift-review.json`` in the current working directory.
     """
 
     kept = "file"
@@ -109,7 +109,7 @@ class FileReviewStore:
             success=True,
             prompt_id=prompt_id,
             action_id=row["id"],
-            message="The text from before is live again",
+            message="The previous text is current again",
         )
 
     def actions(self, prompt_id: str | None, optimization_id: str | None) -> RowsRead:
@@ -221,7 +221,7 @@ def _check_undoable(row: Row) -> None:
 def _check_unchanged(current: str | None, done: Row) -> None:
     if current != done["toContent"]:
         raise InvalidState(
-            "The text was changed by somebody else in the meantime; look at the live one and ask again",
+            "The text was changed by someone else in the meantime; read the current version and try again",
             details={"liveVersionId": _digest(current)},
         )
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
-from promptlift.client.transport import Task, query
+from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
-from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
+from promptlift.schema.optimizations import OPTIMIZATION_STATUSES, Optimization
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ class OptimizationTables(Session):
         return frame
 
     def variants(
-        self, optimization_id: str | Iterable[str] | None = None, *, prompt_id: str | None = None
+        self,
+        optimization_id: str | Optimization | Iterable[str] | None = None,
+        *,
+        prompt_id: str | None = None,
     ) -> pd.DataFrame:
         """Return the variants of one or several optimizations, one row each, including the original.
 
@@ -86,7 +89,7 @@ class OptimizationTables(Session):
         Parameters
         ----------
         optimization_id
-            An id, or several.
+            An id, or several; or what :meth:`~promptlift.Workspace.optimization` returned, which is not read again then.
         prompt_id
             Instead: all optimizations of a prompt, by its name or id.
 
@@ -123,7 +126,7 @@ class OptimizationTables(Session):
         def read() -> RowsRead:
             task = Task()
             facts: dict[str, Any] = {}
-            chosen: list[Any] = ids or []
+            chosen: list[Any] = [optimization_id] if isinstance(optimization_id, Optimization) else ids or []
             complete = True
             if prompt_id is not None:
                 listed = OptimizationRead(
@@ -139,23 +142,26 @@ class OptimizationTables(Session):
             found.facts = facts
             return found
 
-        filters = {"optimization_id": optimization_id if ids is None else ids, "prompt_id": prompt_id}
-        if ids is not None and len(ids) == 1:
-            filters["optimization_id"] = ids[0]
+        filters = {"optimization_id": ids[0] if ids and len(ids) == 1 else ids, "prompt_id": prompt_id}
         frame = self._whole_table("variants", filters, read, frames().variants_table)
         if "completeness" in frame.attrs["promptlift"]:
             warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
         return frame
 
     def simulations(
-        self, optimization_id: str, *, variant_id: str | None = None, content: bool = False
+        self,
+        optimization_id: str | Optimization,
+        *,
+        variant_id: str | None = None,
+        content: bool = False,
     ) -> pd.DataFrame:
         """Return the simulated conversations of an optimization, one row each. Offered by the embedded service.
 
         Parameters
         ----------
         optimization_id
-            The optimization.
+            The optimization: its id, or what :meth:`~promptlift.Workspace.optimization` returned, which is not read
+            again then.
         variant_id
             One variant, or the original; all when it is left out.
         content
@@ -177,19 +183,22 @@ class OptimizationTables(Session):
             When reading ended early; ``.fetched`` is the table of what was read.
         """
         task = Task()
-        params = query(variantId=variant_id, includeContent=content or None)
         about: dict[str, Any] = {}
+        identifier = optimization_id.id if isinstance(optimization_id, Optimization) else optimization_id
 
         def read() -> RowsRead:
-            facts = frames().facts_of(self.client.optimizations.get(optimization_id).to_wire())
-            task.count()
+            found = optimization_id
+            if not isinstance(found, Optimization):
+                found = self.client.optimizations.get(found)
+                task.count()
+            facts = frames().facts_of(found.to_wire())
             about.update({name: facts[name] for name in ("prompt_id", "status", "rehearsal")})
             with self._bar("simulated conversations read", None) as move:
                 return read_offered(
                     self.client.transport,
                     endpoints.OPTIMIZATIONS_SIMULATIONS,
-                    optimization_id,
-                    params=params,
+                    identifier,
+                    filters={"variant_id": variant_id, "include_content": content or None},
                     task=task,
                     progress=move,
                 )
@@ -197,7 +206,7 @@ class OptimizationTables(Session):
         def make(rows: list[Row]) -> Made:
             return *frames().simulations_table(rows, content=content), about
 
-        filters = {"optimization_id": optimization_id, "variant_id": variant_id}
+        filters = {"optimization_id": identifier, "variant_id": variant_id}
         return self._whole_table("simulations", filters, read, make)
 
     def versions(self, prompt_id: str) -> pd.DataFrame:
@@ -263,6 +272,8 @@ def _ids_of(given: Any) -> list[str] | None:
     """Return a list of ids without repetitions; ``None`` when none was given."""
     if given is None:
         return None
+    if isinstance(given, Optimization):
+        return [given.id]
     several = isinstance(given, Iterable) and not isinstance(given, str)
     ids = list(given) if several else [given]
     if not ids or not all(isinstance(one, str) and one for one in ids):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.read_list import RowsRead, read_prompts
-from promptlift.client.transport import Call, Task, query
+from promptlift.client.transport import Call, Task
 from promptlift.errors import ConfigError, IncompleteError, NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-# Ids of the embedded service, which nobody gives as a name.
+# Ids of the embedded service, which are never names.
 _OUR_IDS: Final = re.compile(r"prm_[0-9a-f]{24}")
 # Ids of any service. Names may look like this too.
 _MAY_BE_ID: Final = re.compile(r"(?=\S*\d)\S+")
-# Seconds for which the list of prompts is reused: somebody may give a second prompt the same name.
+# Seconds for which the list of prompts is reused: a second prompt may be given the same name.
 _FRESH: Final = 30.0
 _MOST_NEAR: Final = 3
 _PART_CHARS: Final = 3
@@ -85,6 +85,10 @@ class PromptNames:
         if _OUR_IDS.fullmatch(given):
             return given if self.is_there(given) else None
         return self._find_listed(given)
+
+    def note_id(self, prompt_id: str) -> None:
+        """Remember an id that the service itself named, so that it is not looked up."""
+        self._ids.add(prompt_id)
 
     def id_of_filter(self, given: str | None) -> str | None:
         """Return the id to filter by, also of a deleted prompt whose conversations are still there.
@@ -240,13 +244,12 @@ class PromptNames:
     def _has_conversations(self, prompt_id: str) -> bool:
         """Whether a prompt has conversations; a service that ignores the filter sends those of others."""
         scheme = self._transport.config.scheme
-        params = query(**{scheme.link: prompt_id}, limit=1)
-        call = Call.to(endpoints.CONVERSATIONS_LIST, scheme, query=params)
+        call = Call.to(endpoints.CONVERSATIONS_LIST, scheme, query={"prompt_id": prompt_id, "limit": 1})
         try:
             data = self._transport.send(call, Task()).data
         except NotFound:
             return False
-        return any(link_of(row) == prompt_id for row in list_page(data, call.label, {}).rows)
+        return any(link_of(row) == prompt_id for row in list_page(data, Call(call.method, call.path)).rows)
 
 
 def _check_given(given: Any) -> None:

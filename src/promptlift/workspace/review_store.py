@@ -1,4 +1,4 @@
-"""Where reviews and actions are kept: what every store does, and the store of a service that keeps them itself."""
+"""The protocol of stores for reviews and actions, and the store of a service that keeps them itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.client.transport import Task, query
+from promptlift.client.transport import Task
 from promptlift.errors import ConnectionFailed, InvalidState, ServerError, UnexpectedResponse
 from promptlift.schema import endpoints
 
@@ -110,8 +110,8 @@ class ServiceReviewStore:
 
     def actions(self, prompt_id: str | None, optimization_id: str | None) -> RowsRead:
         """Read all pages of actions."""
-        params = query(**{self._client.config.scheme.link: prompt_id}, optimizationId=optimization_id)
-        return read_offered(self._client.transport, endpoints.ACTIONS_LIST, params=params, task=Task())
+        filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
+        return read_offered(self._client.transport, endpoints.ACTIONS_LIST, filters=filters, task=Task())
 
     def reviews(self, optimization_id: str) -> RowsRead:
         """Read the reviews in one request."""

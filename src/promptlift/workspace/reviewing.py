@@ -1,9 +1,8 @@
-"""What people think of variants, what they did about it, and undoing it; kept by the service or beside the notebook."""
+"""Reviews of variants, and actions on them that can be undone; kept by the service or beside the notebook."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import (
@@ -15,13 +14,12 @@ from promptlift.errors import (
 from promptlift.schema.reviews import VERDICTS, VariantReview
 from promptlift.workspace.file_review_store import FileReviewStore
 from promptlift.workspace.review_store import ReviewStore, ServiceReviewStore
-from promptlift.workspace.session import Session
+from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     import pandas as pd
 
+    from promptlift.client.reads.read_list import RowsRead
     from promptlift.schema.action_log import UndoAnswer
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
 
@@ -58,7 +56,7 @@ class Reviewing(Session):
         variant_id
             The variant; the winner when it is left out.
         if_version_id
-            Only while this version of :meth:`versions` is the current one, so that nobody's change is overwritten
+            Only while this version of :meth:`versions` is the current one, so that no change is overwritten
             unseen. Offered by the embedded service.
         note
             Why, in words; kept with the action.
@@ -112,12 +110,24 @@ class Reviewing(Session):
         """
         prompt_id = self._names.id_of_filter(prompt_id)
         filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
-        store = self._reviews()
+
+        def read() -> RowsRead:
+            # The list itself shows whether the service keeps actions: asking for that costs no request of its own.
+            store = self._review_store or ServiceReviewStore(self.client)
+            try:
+                rows = store.actions(**filters)
+            except ApiError as error:
+                if self._review_store is not None or not _is_not_offered(error):
+                    raise
+                store = FileReviewStore(self.client)
+                rows = store.actions(**filters)
+            self._review_store = store
+            return rows
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *_tables().actions_table(rows), {"kept": store.kept}
+            return *frames().actions_table(rows), {"kept": self._reviews().kept}
 
-        return self._whole_table("actions", filters, lambda: store.actions(**filters), make)
+        return self._whole_table("actions", filters, read, make)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
         """Bring back the text from before an action, byte for byte.
@@ -154,7 +164,7 @@ class Reviewing(Session):
         store = self._reviews()
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *_tables().review_table(rows), {"kept": store.kept}
+            return *frames().review_table(rows), {"kept": store.kept}
 
         filters = {"optimization_id": optimization_id}
         return self._whole_table("review", filters, lambda: store.reviews(optimization_id), make)
@@ -206,21 +216,17 @@ class Reviewing(Session):
 
     def _reviews(self) -> ReviewStore:
         if self._review_store is None:
-            self._review_store = (
-                ServiceReviewStore(self.client) if self._offers_actions() else FileReviewStore(self.client)
-            )
+            try:
+                self.client.actions.list(limit=1)
+            except ApiError as error:
+                if not _is_not_offered(error):
+                    raise
+                self._review_store = FileReviewStore(self.client)
+            else:
+                self._review_store = ServiceReviewStore(self.client)
         return self._review_store
 
-    def _offers_actions(self) -> bool:
-        try:
-            self.client.actions.list(limit=1)
-        except ApiError as error:
-            if error.status not in _NO_SUCH_PATH and not isinstance(error, NotFound | UnexpectedResponse):
-                raise
-            return False
-        return True
 
-
-def _tables() -> ModuleType:
-    """Load the tables on first use, as the others do."""
-    return importlib.import_module("promptlift.frames.action_log")
+def _is_not_offered(error: ApiError) -> bool:
+    """Whether an answer of the list of actions shows that the service has none."""
+    return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)

@@ -1,4 +1,4 @@
-"""What every part of a workspace needs: the client, tables with a record of how they were read, and progress bars."""
+"""The base of every part of a workspace: the client, tables with a record of how they were read, and progress bars."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import IncompleteError
-from promptlift.schema.limits import PLANS
+from promptlift.schema.limits import request_rate
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class Session:
         if self._account_id is None:
             account = self.client.account.get()
             self._account_id = account.id
-            rates = {str(name): plan.requests_per_minute for name, plan in PLANS.items()}
-            self.client.transport.allow(rates.get(account.plan.name.lower()))
+            self.client.transport.allow(request_rate(account.plan.name))
         return self._account_id
 
     def _table(
@@ -119,7 +118,7 @@ def _frozen_heap() -> Iterator[None]:
     Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that
     pandas and the notebook hold: a tenth of the whole read. What the block makes is collected as always.
     """
-    if gc.get_freeze_count():  # frozen by somebody else
+    if gc.get_freeze_count():  # frozen by other code
         yield
         return
     gc.freeze()

@@ -29,11 +29,17 @@ _SHORTEST: Final = 0.5
 _LONGEST: Final = 10.0
 # Waiting uses at most this share of the requests that the plan allows.
 _SHARE_OF_PACE: Final = 0.25
-# Seconds without any answer until waiting gives up. The optimization itself goes on.
+# Seconds without any answer until waiting gives up. The optimization itself continues.
 _GIVE_UP_SECONDS: Final = 600.0
 
 
-class OptimizationFailed(PromptliftError):
+class _WaitingEnded(PromptliftError):
+    def __init__(self, message: str, *, optimization: Optimization) -> None:
+        super().__init__(message)
+        self.optimization = optimization
+
+
+class OptimizationFailed(_WaitingEnded):
     """The optimization failed. The message says why.
 
     Attributes
@@ -42,23 +48,15 @@ class OptimizationFailed(PromptliftError):
         With everything that was measured until then.
     """
 
-    def __init__(self, message: str, *, optimization: Optimization) -> None:
-        super().__init__(message)
-        self.optimization = optimization
 
-
-class StillRunning(PromptliftError, TimeoutError):
-    """The time limit of waiting is over; the optimization goes on.
+class StillRunning(_WaitingEnded, TimeoutError):
+    """The time limit of waiting is over; the optimization continues.
 
     Attributes
     ----------
     optimization
         As it was in the last answer.
     """
-
-    def __init__(self, message: str, *, optimization: Optimization) -> None:
-        super().__init__(message)
-        self.optimization = optimization
 
 
 class OptimizationStopped(UserWarning):
@@ -82,7 +80,7 @@ def pause_before_next_request(elapsed: float, per_minute: int | None) -> float:
 def how_to_go_on(optimization_id: str) -> str:
     """Return a sentence that says how to wait again, and how to stop the optimization."""
     return (
-        f"The optimization goes on: lift.wait({optimization_id!r}) waits for it again, "
+        f"The optimization continues: lift.wait({optimization_id!r}) waits for it again, "
         f"lift.stop({optimization_id!r}) stops it."
     )
 
@@ -128,9 +126,9 @@ class Wait:
         StillRunning
             When the time is over.
         ApiError
-            When the service cannot be reached any more; the message says how to go on.
+            When the service cannot be reached any more; the message says how to continue.
         KeyboardInterrupt
-            At once; the message says how to go on.
+            At once; the message says how to continue.
         """
         try:
             return self._run()

@@ -21,6 +21,7 @@ import numpy as np
 from promptlift.stats import Experiment, wilson
 from promptlift.stats.differences import sign_test_p
 from promptlift.stats.holm import holm
+from promptlift.stats.passes import Outcome
 
 PERSONA_SD, SCENARIO_SD = 0.8, 1.2
 BASE_LOW, BASE_HIGH, RATE_MAX = 0.55, 0.90, 0.97
@@ -205,7 +206,12 @@ def fixed_size_with_holm(completed: np.ndarray) -> int | None:
 def play(run: Experiment, world: World) -> None:
     """Let an experiment ask for conversations until it has decided."""
     while (step := run.next_pass()) is not None:
-        run.record_table(world.completed[step.number - 1][:, step.arms].tolist())
+        table = world.completed[step.number - 1][:, step.arms].tolist()
+        run.record(
+            Outcome(cell.number, arm, done)
+            for cell, row in zip(step.cells, table, strict=True)
+            for arm, done in zip(step.arms, row, strict=True)
+        )
 
 
 def simulate(

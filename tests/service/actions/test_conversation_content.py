@@ -40,8 +40,8 @@ def test_counts_and_times_are_taken_from_the_messages():
         )
     )
     assert (shape.messages, shape.user_turns) == (7, 3)
-    assert shape.started_at == clock.of(from_wire_time("2026-01-31T09:30:10Z"))
-    assert shape.ended_at == clock.of(from_wire_time("2026-01-31T09:31:02Z"))
+    assert shape.started_at == clock.from_datetime(from_wire_time("2026-01-31T09:30:10Z"))
+    assert shape.ended_at == clock.from_datetime(from_wire_time("2026-01-31T09:31:02Z"))
     assert shape.response_seconds == pytest.approx(3.0)
 
 
@@ -58,7 +58,7 @@ def test_an_answer_before_its_question_has_no_response_time():
         )
     )
     assert shape.response_seconds is None
-    assert shape.started_at == clock.of(from_wire_time("2026-01-31T09:30:00Z"))
+    assert shape.started_at == clock.from_datetime(from_wire_time("2026-01-31T09:30:00Z"))
 
 
 @pytest.mark.parametrize("char", ["x", "é", "🎈"])

@@ -100,7 +100,7 @@ def test_a_text_may_have_been_live_for_a_while(world):
     with pytest.raises(ApiException) as caught:
         edit(world, made.id, content="Earlier.", live_from=OCTOBER - timedelta(seconds=1))
     assert caught.value.details == {
-        "liveFrom": "must not be before 2025-10-01T09:00:00.000Z, since when the live text is in use"
+        "liveFrom": "must not be before 2025-10-01T09:00:00.000Z, since when the current text has been in use"
     }
     assert len(texts(world, made.id)) == 1
     assert prompts.get(world.database, world.caller, PROMPT, made.id).content == STAND_IN

@@ -17,18 +17,24 @@ from promptlift.service.background.worker import Worker
 from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import optimizations, workers
 from promptlift.service.store.tables import workers as table
-from support.deployed import World, migrated
+from support.databases import migrated
+from support.deployed import World
 from support.service_process import wait_until
 
 
-class Calls:
-    """Stands for the model calls of a run: all that matters here is whether they were cancelled."""
+class OneRun:
+    """A run that does what a test says, and whose model calls can be cancelled."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind, row_id) -> None:
+        self.kind, self.row_id = kind, row_id
         self.cancelled = threading.Event()
 
     def cancel(self) -> None:
         self.cancelled.set()
+
+    def to_its_end(self) -> None:
+        self.kind.worked.append(self.row_id)
+        self.kind.carry(self)
 
 
 class Recorder(Runs):
@@ -45,14 +51,10 @@ class Recorder(Runs):
         self.worked: list[str] = []
         self.failed: list[tuple[str, str]] = []
 
-    def tasks_of(self, _row_id):
+    def open(self, row_id):
         if self.no_calls is not None:
             raise self.no_calls
-        return Calls()
-
-    def carry_on(self, row_id, calls):
-        self.worked.append(row_id)
-        self.carry(calls)
+        return OneRun(self, row_id)
 
     def fail(self, row_id, reason):
         self.failed.append((row_id, reason))

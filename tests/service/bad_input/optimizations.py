@@ -6,19 +6,21 @@ import re
 from typing import Any
 
 from .requests import (
-    MISSING,
-    NOT_JSON,
     OPTIMIZATION_ID,
     PROMPT_ID,
     THEIR_OPTIMIZATION_ID,
     THEIR_PERSONA_ID,
     THEIR_PROMPT_ID,
     THEIR_VARIANT_ID,
-    TYPE,
     VALIDATION,
     VARIANT_ID,
     Bad,
+    absent,
     nested,
+    no_body,
+    no_json,
+    no_object,
+    of_type,
     refused,
 )
 
@@ -35,23 +37,9 @@ def asked(name: str, fields: dict[str, Any], /, **details: str) -> Bad:
     return refused(f"optimize: {name}", CREATE, {"promptId": PROMPT_ID, **fields}, **details)
 
 
-def absent(name: str, request: str, body: Any = None, kind: str = "Optimization") -> Bad:
-    """A request for something that is not there, or not there for this account."""
-    return Bad(name, request, body, 404, MISSING, f"{kind} not found")
-
-
 def media_type(request: str) -> Bad:
     """A body that says it is something else than JSON."""
-    return Bad(
-        f"{request} as plain text",
-        request,
-        {},
-        415,
-        TYPE,
-        "Send the body as JSON with the header Content-Type: application/json",
-        {"Content-Type": "must be application/json"},
-        headers={"Content-Type": "text/plain"},
-    )
+    return of_type(f"{request} as plain text", request, {}, "text/plain")
 
 
 TRIGGERS = [
@@ -205,15 +193,7 @@ TRIGGERS = [
     absent(
         "optimize: a prompt id that is an optimization's", CREATE, {"promptId": OPTIMIZATION_ID}, "Prompt"
     ),
-    Bad(
-        "optimize: no body",
-        CREATE,
-        None,
-        400,
-        VALIDATION,
-        "The request has no body; send a JSON object",
-        {"body": "Required"},
-    ),
+    no_body("optimize: no body", CREATE),
     Bad(
         "optimize: too deep",
         CREATE,
@@ -242,9 +222,9 @@ APPLIES = [
         {"variantId": VARIANT_ID, "ifVersionId": "ver_0"},
         409,
         STATE,
-        "The text was changed by somebody else in the meantime; look at the live one and ask again",
+        "The text was changed by someone else in the meantime; read the current version and try again",
         {
-            "ifVersionId": "is not the live version",
+            "ifVersionId": "is not the current version",
             "liveVersionId": re.compile(r"ver_\d+"),
             "liveOrigin": "created",
             "liveSince": re.compile(r"\d{4}-.+Z"),
@@ -286,27 +266,9 @@ APPLIES = [
             ("a prompt for a variant", PROMPT_ID),
         )
     ),
-    Bad(
-        "apply: a list",
-        APPLY,
-        [],
-        400,
-        VALIDATION,
-        "The body must be a JSON object",
-        {"body": "must be a JSON object"},
-    ),
-    Bad(
-        "apply: null",
-        APPLY,
-        b"null",
-        400,
-        VALIDATION,
-        "The body must be a JSON object",
-        {"body": "must be a JSON object"},
-    ),
-    Bad(
-        "apply: no JSON", APPLY, b"winner", 400, VALIDATION, "The body is not valid JSON", {"body": NOT_JSON}
-    ),
+    no_object("apply: a list", APPLY, []),
+    no_object("apply: null", APPLY, b"null"),
+    no_json("apply: no JSON", APPLY, b"winner"),
     media_type(APPLY),
     absent("apply: no such optimization", "POST /optimizations/none/apply"),
     absent("apply: somebody else's optimization", f"POST /optimizations/{THEIR_OPTIMIZATION_ID}/apply"),
@@ -333,24 +295,8 @@ STOPS = [
     refused(
         "stop: reason too long", STOP, {"reason": "r" * 10_001}, reason="must have at most 10000 characters"
     ),
-    Bad(
-        "stop: a text",
-        STOP,
-        b'"r"',
-        400,
-        VALIDATION,
-        "The body must be a JSON object",
-        {"body": "must be a JSON object"},
-    ),
-    Bad(
-        "stop: half an object",
-        STOP,
-        b'{"reason',
-        400,
-        VALIDATION,
-        "The body is not valid JSON",
-        {"body": NOT_JSON},
-    ),
+    no_object("stop: a text", STOP, b'"r"'),
+    no_json("stop: half an object", STOP, b'{"reason'),
     media_type(STOP),
     absent("stop: no such optimization", "POST /optimizations/none/stop"),
     absent("stop: somebody else's optimization", f"POST /optimizations/{THEIR_OPTIMIZATION_ID}/stop"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .optimizations import NUL, STATE, absent, media_type
-from .requests import PERSONA_ID, THEIR_PERSONA_ID, VALIDATION, Bad, refused
+from .optimizations import NUL, STATE, media_type
+from .requests import PERSONA_ID, THEIR_PERSONA_ID, Bad, absent, no_body, no_object, refused
 
 CREATE, ONE = "POST /personas", f"/personas/{PERSONA_ID}"
 PATCH = f"PATCH {ONE}"
@@ -42,24 +42,8 @@ PERSONAS = [
         refused(f"persona update: {name}", PATCH, fields, **(details or {"name": "must not be null"}))
         for name, fields, details in WRONG
     ),
-    Bad(
-        "persona: no body",
-        CREATE,
-        None,
-        400,
-        VALIDATION,
-        "The request has no body; send a JSON object",
-        {"body": "Required"},
-    ),
-    Bad(
-        "persona update: a list",
-        PATCH,
-        [ANNA],
-        400,
-        VALIDATION,
-        "The body must be a JSON object",
-        {"body": "must be a JSON object"},
-    ),
+    no_body("persona: no body", CREATE),
+    no_object("persona update: a list", PATCH, [ANNA]),
     *(
         Bad(
             f"persona: {method} one of the library",

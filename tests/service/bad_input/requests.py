@@ -80,9 +80,58 @@ def filled(text: str, ids: Mapping[str, str]) -> str:
     return text
 
 
-def refused(name: str, request: str, body: Any, /, **details: str) -> Bad:
-    """A request that is refused because of some fields, by dotted path."""
-    return Bad(name, request, body, 400, VALIDATION, f"Invalid value: {', '.join(details)}", details)
+def refused(
+    name: str, request: str, body: Any, by_path: Mapping[str, str] | None = None, /, **details: str
+) -> Bad:
+    """A request that is refused because of some fields; ``by_path`` has those whose dotted path is no Python name."""
+    every = {**(by_path or {}), **details}
+    return Bad(name, request, body, 400, VALIDATION, f"Invalid value: {', '.join(every)}", every)
+
+
+def unreadable(name: str, body: Any, reason: str) -> Bad:
+    """A conversation with content that cannot be read."""
+    return Bad(
+        name, "POST /conversations", body, 400, VALIDATION, "content cannot be read", {"content": reason}
+    )
+
+
+def too_large(name: str, request: str, body: Any, message: str) -> Bad:
+    """A conversation with too much in it."""
+    return Bad(name, request, body, 413, LARGE, message, {"content": message})
+
+
+def no_body(name: str, request: str, body: Any = None) -> Bad:
+    """A request without the body that it needs."""
+    message = "The request has no body; send a JSON object"
+    return Bad(name, request, body, 400, VALIDATION, message, {"body": "Required"})
+
+
+def no_json(name: str, request: str, body: Any) -> Bad:
+    """A body that is no JSON."""
+    return Bad(name, request, body, 400, VALIDATION, "The body is not valid JSON", {"body": NOT_JSON})
+
+
+def no_object(name: str, request: str, body: Any) -> Bad:
+    """A body that is JSON, but no object."""
+    message = "The body must be a JSON object"
+    return Bad(name, request, body, 400, VALIDATION, message, {"body": "must be a JSON object"})
+
+
+def of_type(name: str, request: str, body: Any, content_type: str) -> Bad:
+    """A body that says it is something else than JSON."""
+    message = "Send the body as JSON with the header Content-Type: application/json"
+    details = {"Content-Type": "must be application/json"}
+    return Bad(name, request, body, 415, TYPE, message, details, headers={"Content-Type": content_type})
+
+
+def of_key(name: str, request: str, body: Any, authorization: str | None, message: str) -> Bad:
+    """A request whose key is not accepted."""
+    return Bad(name, request, body, 401, KEY, message, headers={"Authorization": authorization})
+
+
+def absent(name: str, request: str, body: Any = None, kind: str = "Optimization") -> Bad:
+    """A request for something that is not there, or not there for this account."""
+    return Bad(name, request, body, 404, MISSING, f"{kind} not found")
 
 
 def said(*messages: Any, **rest: Any) -> dict[str, Any]:

@@ -2,313 +2,159 @@
 
 from __future__ import annotations
 
-from .requests import VALIDATION, Bad
+from typing import Any
+
+from .requests import Bad, refused
+
+
+def changed(
+    name: str, fields: dict[str, Any], by_path: dict[str, str] | None = None, /, **details: str
+) -> Bad:
+    """A change of settings that is not accepted."""
+    return refused(name, "PATCH /settings", fields, by_path, **details)
+
 
 SETTINGS = [
-    Bad(
-        "an unknown group",
-        "PATCH /settings",
-        {"billing": {}},
-        400,
-        VALIDATION,
-        "Invalid value: billing",
-        {"billing": "Unknown field"},
-    ),
-    Bad(
-        "an unknown field",
-        "PATCH /settings",
-        {"general": {"color": "red"}},
-        400,
-        VALIDATION,
-        "Invalid value: general.color",
-        {"general.color": "Unknown field"},
-    ),
-    Bad(
+    changed("an unknown group", {"billing": {}}, billing="Unknown field"),
+    changed("an unknown field", {"general": {"color": "red"}}, {"general.color": "Unknown field"}),
+    changed(
         "an unknown field, deep",
-        "PATCH /settings",
         {"optimization": {"simulation": {"turns": 5}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.turns",
         {"optimization.simulation.turns": "Unknown field"},
     ),
-    Bad(
+    changed(
         "an unknown field of autoDeploy",
-        "PATCH /settings",
         {"optimization": {"autoDeploy": {"force": True}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.autoDeploy.force",
         {"optimization.autoDeploy.force": "Unknown field"},
     ),
-    Bad(
+    changed(
         "snake case",
-        "PATCH /settings",
         {"optimization": {"max_iterations": 5}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.max_iterations",
         {"optimization.max_iterations": "Unknown field"},
     ),
-    Bad(
-        "a dotted name",
-        "PATCH /settings",
-        {"general.name": "x"},
-        400,
-        VALIDATION,
-        "Invalid value: general.name",
-        {"general.name": "Unknown field"},
-    ),
-    Bad(
+    changed("a dotted name", {"general.name": "x"}, {"general.name": "Unknown field"}),
+    changed(
         "the other spelling of preferredLLM",
-        "PATCH /settings",
         {"general": {"preferredLlm": "gpt-4o"}},
-        400,
-        VALIDATION,
-        "Invalid value: general.preferredLlm",
         {"general.preferredLlm": "Unknown field"},
     ),
-    Bad(
-        "a group that is null",
-        "PATCH /settings",
-        {"general": None},
-        400,
-        VALIDATION,
-        "Invalid value: general",
-        {"general": "must not be null"},
-    ),
-    Bad(
-        "a group that is a list",
-        "PATCH /settings",
-        {"optimization": []},
-        400,
-        VALIDATION,
-        "Invalid value: optimization",
-        {"optimization": "must be an object"},
-    ),
-    Bad(
+    changed("a group that is null", {"general": None}, general="must not be null"),
+    changed("a group that is a list", {"optimization": []}, optimization="must be an object"),
+    changed(
         "a group that is a text",
-        "PATCH /settings",
         {"optimization": {"simulation": "big"}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation",
         {"optimization.simulation": "must be an object"},
     ),
-    Bad(
-        "a text that is a number",
-        "PATCH /settings",
-        {"general": {"name": 5}},
-        400,
-        VALIDATION,
-        "Invalid value: general.name",
-        {"general.name": "must be a string"},
-    ),
-    Bad(
-        "a text that is null",
-        "PATCH /settings",
-        {"general": {"kpis": None}},
-        400,
-        VALIDATION,
-        "Invalid value: general.kpis",
-        {"general.kpis": "must not be null"},
-    ),
-    Bad(
+    changed("a text that is a number", {"general": {"name": 5}}, {"general.name": "must be a string"}),
+    changed("a text that is null", {"general": {"kpis": None}}, {"general.kpis": "must not be null"}),
+    changed(
         "a text that is a list",
-        "PATCH /settings",
         {"general": {"objectives": ["a"]}},
-        400,
-        VALIDATION,
-        "Invalid value: general.objectives",
         {"general.objectives": "must be a string"},
     ),
-    Bad(
+    changed(
         "a text with NUL",
-        "PATCH /settings",
         {"general": {"industry": "\x00"}},
-        400,
-        VALIDATION,
-        "Invalid value: general.industry",
         {"general.industry": "must not contain a NUL character"},
     ),
-    Bad(
+    changed(
         "a text too long",
-        "PATCH /settings",
         {"general": {"kpis": "k" * 10_001}},
-        400,
-        VALIDATION,
-        "Invalid value: general.kpis",
         {"general.kpis": "must have at most 10000 characters"},
     ),
-    Bad(
+    changed(
         "a model name too long",
-        "PATCH /settings",
         {"general": {"preferredLLM": "m" * 201}},
-        400,
-        VALIDATION,
-        "Invalid value: general.preferredLLM",
         {"general.preferredLLM": "must have at most 200 characters"},
     ),
-    Bad(
+    changed(
         "no variants",
-        "PATCH /settings",
         {"optimization": {"variantsPerGeneration": 0}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.variantsPerGeneration",
         {"optimization.variantsPerGeneration": "must be at least 1"},
     ),
-    Bad(
+    changed(
         "six variants",
-        "PATCH /settings",
         {"optimization": {"variantsPerGeneration": 6}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.variantsPerGeneration",
         {"optimization.variantsPerGeneration": "must be at most 5"},
     ),
-    Bad(
+    changed(
         "half a variant",
-        "PATCH /settings",
         {"optimization": {"variantsPerGeneration": 2.5}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.variantsPerGeneration",
         {"optimization.variantsPerGeneration": "must be a whole number"},
     ),
-    Bad(
+    changed(
         "variants a text",
-        "PATCH /settings",
         {"optimization": {"variantsPerGeneration": "3"}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.variantsPerGeneration",
         {"optimization.variantsPerGeneration": "must be a whole number"},
     ),
-    Bad(
+    changed(
         "variants a boolean",
-        "PATCH /settings",
         {"optimization": {"variantsPerGeneration": True}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.variantsPerGeneration",
         {"optimization.variantsPerGeneration": "must be a whole number"},
     ),
-    Bad(
+    changed(
         "a strategy that is not known",
-        "PATCH /settings",
         {"optimization": {"optimizationStrategy": "fast"}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.optimizationStrategy",
         {"optimization.optimizationStrategy": "must be one of exploratory, validation"},
     ),
-    Bad(
+    changed(
         "a deployment that is not known",
-        "PATCH /settings",
         {"optimization": {"deploymentMode": "automatic"}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.deploymentMode",
         {"optimization.deploymentMode": "must be one of manual, semi-automatic"},
     ),
-    Bad(
+    changed(
         "a switch that is a number",
-        "PATCH /settings",
         {"optimization": {"autoDeploy": {"enabled": 1}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.autoDeploy.enabled",
         {"optimization.autoDeploy.enabled": "must be true or false"},
     ),
-    Bad(
+    changed(
         "a switch that is a text",
-        "PATCH /settings",
         {"optimization": {"autoDeploy": {"requireRegressionPass": "yes"}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.autoDeploy.requireRegressionPass",
         {"optimization.autoDeploy.requireRegressionPass": "must be true or false"},
     ),
-    Bad(
+    changed(
         "no iterations",
-        "PATCH /settings",
         {"optimization": {"maxIterations": 0}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.maxIterations",
         {"optimization.maxIterations": "must be at least 1"},
     ),
-    Bad(
+    changed(
         "too many iterations",
-        "PATCH /settings",
         {"optimization": {"maxIterations": 101}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.maxIterations",
         {"optimization.maxIterations": "must be at most 100"},
     ),
-    Bad(
+    changed(
         "iterations a huge number",
-        "PATCH /settings",
         {"optimization": {"maxIterations": 10**40}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.maxIterations",
         {"optimization.maxIterations": "must be a whole number"},
     ),
-    Bad(
+    changed(
         "no personas",
-        "PATCH /settings",
         {"optimization": {"simulation": {"personaCount": 0}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.personaCount",
         {"optimization.simulation.personaCount": "must be at least 1"},
     ),
-    Bad(
+    changed(
         "too many personas",
-        "PATCH /settings",
         {"optimization": {"simulation": {"personaCount": 51}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.personaCount",
         {"optimization.simulation.personaCount": "must be at most 50"},
     ),
-    Bad(
+    changed(
         "too many scenarios",
-        "PATCH /settings",
         {"optimization": {"simulation": {"scenariosPerSimulation": 51}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.scenariosPerSimulation",
         {"optimization.simulation.scenariosPerSimulation": "must be at most 50"},
     ),
-    Bad(
+    changed(
         "negative turns",
-        "PATCH /settings",
         {"optimization": {"simulation": {"maxTurns": -1}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.maxTurns",
         {"optimization.simulation.maxTurns": "must be at least 1"},
     ),
-    Bad(
+    changed(
         "a confidence that is not known",
-        "PATCH /settings",
         {"optimization": {"simulation": {"confidenceMode": "certain"}}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.simulation.confidenceMode",
         {"optimization.simulation.confidenceMode": "must be one of low, moderate, high"},
     ),
-    Bad(
+    changed(
         "one field right and one wrong",
-        "PATCH /settings",
         {"general": {"name": "right"}, "optimization": {"maxIterations": 0}},
-        400,
-        VALIDATION,
-        "Invalid value: optimization.maxIterations",
         {"optimization.maxIterations": "must be at least 1"},
     ),
 ]

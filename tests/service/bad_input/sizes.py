@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
-from .requests import HI, LARGE, LOG, PROMPT, Bad, said
+from .requests import HI, LARGE, LOG, PROMPT, Bad, said, too_large
 
 SIZES = [
-    Bad(
+    too_large(
         "501 messages",
         "POST /conversations",
         said(*[HI] * 501),
-        413,
-        LARGE,
         "content has 501 messages; at most 500 are allowed",
-        {"content": "content has 501 messages; at most 500 are allowed"},
     ),
-    Bad(
+    too_large(
         "501 turns of plain text",
         "POST /conversations",
         {**LOG, "content": "User: x\n" * 501},
-        413,
-        LARGE,
         "content has 501 messages; at most 500 are allowed",
-        {"content": "content has 501 messages; at most 500 are allowed"},
     ),
-    Bad(
+    too_large(
         "a message of 100 KB and a byte",
         "POST /conversations",
         said(HI, {**HI, "content": "x" * 102_401}),
-        413,
-        LARGE,
         "messages[1] has 102401 bytes; at most 102400 are allowed",
-        {"content": "messages[1] has 102401 bytes; at most 102400 are allowed"},
     ),
-    Bad(
+    too_large(
         "a message that is only over the limit in bytes",
         "POST /conversations",
         said({**HI, "content": "é" * 51_201}),
-        413,
-        LARGE,
         "messages[0] has 102402 bytes; at most 102400 are allowed",
-        {"content": "messages[0] has 102402 bytes; at most 102400 are allowed"},
     ),
-    Bad(
+    too_large(
         "a plain turn of 100 KB and a byte",
         "POST /conversations",
         {**LOG, "content": "User: " + "x" * 102_401},
-        413,
-        LARGE,
         "messages[0] has 102401 bytes; at most 102400 are allowed",
-        {"content": "messages[0] has 102401 bytes; at most 102400 are allowed"},
     ),
-    Bad(
+    too_large(
         "content of 512 KB and a byte",
         "POST /conversations",
         {**LOG, "content": "User: " + "x" * 524_283},
-        413,
-        LARGE,
         "content has 524289 bytes; at most 524288 are allowed",
-        {"content": "content has 524289 bytes; at most 524288 are allowed"},
     ),
-    Bad(
+    too_large(
         "content that is only over the limit in bytes",
         "POST /conversations",
         {**LOG, "content": "User: " + "🎈" * 131_071},
-        413,
-        LARGE,
         "content has 524290 bytes; at most 524288 are allowed",
-        {"content": "content has 524290 bytes; at most 524288 are allowed"},
     ),
     Bad(
         "a body over its limit",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from .optimizations import NUL, absent, media_type
+from .optimizations import NUL, media_type
 from .requests import (
     MISSING,
     PROMPT_ID,
     THEIR_PROMPT_ID,
     THEIR_VERSION_ID,
-    VALIDATION,
     VERSION_ID,
     Bad,
+    absent,
+    no_body,
     refused,
 )
 
@@ -60,21 +61,10 @@ VERSIONS = [
                 ("somebody else's version", THEIR_VERSION_ID),
             )
         ),
-        Bad(
-            f"{noun} restore: no body",
-            restore,
-            None,
-            400,
-            VALIDATION,
-            "The request has no body; send a JSON object",
-            {"body": "Required"},
-        ),
+        no_body(f"{noun} restore: no body", restore),
         media_type(restore),
         absent(
-            f"{noun} restore: not there",
-            f"POST /{segment}/none/restore",
-            {"versionId": VERSION_ID},
-            noun,
+            f"{noun} restore: not there", f"POST /{segment}/none/restore", {"versionId": VERSION_ID}, noun
         ),
         absent(
             f"{noun} restore: somebody else's",

@@ -24,7 +24,8 @@ from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import simulations
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
-from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World, migrated
+from support.databases import migrated
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World
 from support.service_process import wait_until
 from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
@@ -263,7 +264,7 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
             "account_id": world.account,
             "optimization_id": optimization_id,
             "number": 0,
-            "pass": 1,
+            "pass_number": 1,
             "stage": "screen",
             "persona": json.dumps(persona),
             "scenario": json.dumps(scenario),

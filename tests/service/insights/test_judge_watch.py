@@ -34,7 +34,7 @@ class World:
         self.probed += 1
         return self.up
 
-    def cut_older_than(self, moment: float) -> None:
+    def abort_older_than(self, moment: float) -> None:
         self.cut_before.append(moment)
 
     def later(self, seconds: float) -> None:

@@ -407,6 +407,7 @@ def test_the_key_is_in_no_repr_and_no_log(talk, caplog):
     assert KEY not in repr(client) + caplog.text + str(error.value)
 
 
+@pytest.mark.slow
 def test_the_settings_load_no_http_library():
     code = "import sys, promptlift.service.llm; print(json.dumps([m for m in ('httpx', 'pandas') if m in sys.modules]))"
     out = subprocess.run(

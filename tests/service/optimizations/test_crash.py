@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
 
 KILLS = 30
 SEED = 20261121
+# A dead worker is noticed when its lease has run out.
+LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 BODY = {"mode": "validation", "variantCount": 3, "seed": 11}
 
 
@@ -104,6 +106,7 @@ def test_a_stop_in_order_is_gone_on_with_too(tmp_path):
             assert service.stop() == 0
             assert time.monotonic() - begun < 20
             service.start()
+            model.delay = 0.0
             assert caller.ended(optimization_id, seconds=200)["status"] == "completed"
         finally:
             caller.close()
@@ -114,11 +117,12 @@ def test_another_process_takes_over_from_one_that_died(tmp_path, postgres_url):
     model = AnsweringModel(better=0.12, delay=0.05)
     with serving(model) as env:
         services = [
-            ServiceProcess(tmp_path / name, env=env, database=postgres_url, key="k" * 40).start()
+            ServiceProcess(tmp_path / name, env={**env, **LEASE}, database=postgres_url, key="k" * 40).start()
             for name in ("one", "two")
         ]
         callers = [Caller(service) for service in services]
         try:
+            callers[0].settings(maxIterations=4, personaCount=3, scenariosPerSimulation=2, maxTurns=1)
             ids = [callers[at % 2].start(callers[0].prompt(), **BODY)["id"] for at in range(4)]
             wait_until(
                 lambda: all(
@@ -127,6 +131,7 @@ def test_another_process_takes_over_from_one_that_died(tmp_path, postgres_url):
                 what="all of them run",
             )
             services[0].kill()
+            model.delay = 0.0
             for one in ids:
                 assert callers[1].ended(one, seconds=240)["status"] == "completed"
                 cells = Counter((held["cell"], held["variantNumber"]) for held in callers[1].simulations(one))

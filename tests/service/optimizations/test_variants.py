@@ -52,7 +52,7 @@ def test_one_call_writes_all_variants():
     assert [variant.content for variant in written.variants] == [REWRITE.strip(), FIRST, SECOND]
     assert [variant.name for variant in written.variants] == ["Version 0", "Version 1", "Version 2"]
     assert written.variants[0].rationale == "Because."
-    assert (written.problems, written.calls, written.tokens) == ((), 1, 15)
+    assert written.problems == ()
     assert [request.purpose for request in model.asked] == ["variants"]
 
 
@@ -121,7 +121,7 @@ def test_fewer_variants_are_given_back_with_the_problems():
     model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(BAD)))
     written = write(model)
     assert len(written.variants) == 1
-    assert written.calls == len(model.asked) == ROUNDS
+    assert len(model.asked) == ROUNDS
     (problem,) = written.problems
     assert "placeholders of the original are missing" in problem
 
@@ -140,16 +140,15 @@ def test_no_usable_variant_is_a_failure_with_a_reason():
     model = ScriptedModel(in_turn(answer(ORIGINAL, "")))
     with pytest.raises(
         VariantsFailed, match=r"no variant that can be tested, in 3 requests\. .*original text"
-    ) as caught:
+    ):
         write(model)
-    assert len(caught.value.problems) == 2
-    assert (caught.value.calls, caught.value.tokens) == (3, 45)
+    assert len(model.asked) == 3
 
 
 def test_bad_answers_are_asked_for_again_one_variant_at_a_time():
     model = ScriptedModel(in_turn("cut off {", answer(REWRITE), answer(FIRST)))
     written = write(model)
-    assert (len(written.variants), written.calls, written.tokens) == (2, 3, 60)
+    assert (len(written.variants), len(model.asked)) == (2, 3)
     with pytest.raises(VariantsFailed, match="said nothing"):
         write(ScriptedModel(in_turn(LlmBadAnswer("It said nothing."))))
 
@@ -220,7 +219,7 @@ def test_over_a_real_socket(talk):
     stub, client = talk([completion(answer(BAD)), completion(answer(REWRITE))])
     written = write(client, 1)
     assert written.variants[0].content == REWRITE.strip()
-    assert (written.calls, written.tokens) == (2, 30)
+    assert len(stub.asked) == 2
     assert stub.asked[1].headers["x-promptlift-purpose"] == "variants"
     schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
     assert schema["$defs"]["VariantAnswer"]["required"] == ["name", "content", "rationale"]

@@ -70,7 +70,7 @@ def test_a_history_that_is_sent_again_is_one_conversation(world):
     assert (row.started_at, row.ended_at) == (START + 1000, START + 2500)
     assert row.response_seconds == pytest.approx(0.5)
     first, answer, *_ = document["messages"]
-    assert first == {"role": "user", "content": "Hi", "timestamp": clock.wire(START + 1000)}
+    assert first == {"role": "user", "content": "Hi", "timestamp": clock.iso(START + 1000)}
     assert (answer["model"], answer["tokens"], answer["inputTokens"]) == ("gpt-4o-2024", 7, 20)
     with world.database.read() as connection:
         prompt = prompts.find(connection, world.account, row.prompt_id)

@@ -23,7 +23,7 @@ from promptlift.service.context import AppContext
 from promptlift.service.errors import not_found
 from promptlift.service.settings import API_PATH, ServiceSettings
 from promptlift.service.store import accounts
-from support.deployed import migrated
+from support.databases import migrated
 from support.service_process import wait_until
 
 
@@ -50,16 +50,14 @@ class GreetingQuery(QueryModel):
 # The row.
 GREET = Endpoint(
     "greetings.create",
-    "POST",
-    "/{segment}/{id}/greeting",
+    "POST /{segment}/{id}/greeting",
     Greeting,
+    "Greet {a_noun}",
     query=GreetingQuery,
     body=GreetingCreate,
     status=201,
     errors=("INVALID_STATE",),
     specified=(),
-    summary="Greet {a_noun}",
-    operation="greet_{noun}",
 )
 
 
@@ -74,8 +72,8 @@ def greet(request):
 class Greetings(Group):
     """The method of the client."""
 
-    def create(self, prompt_id, *, params=None, **fields):
-        return self._send(GREET, prompt_id, params=params, body=self._body(GreetingCreate, fields))
+    def create(self, prompt_id, **fields):
+        return self._send(GREET, prompt_id, **fields)
 
 
 @pytest.fixture
@@ -118,11 +116,11 @@ def test_it_is_served_and_the_client_calls_it(client):
     greeting = greetings.create("p1", name_of_greeter="Ada")
     assert isinstance(greeting, Greeting)
     assert greeting.to_wire() == {"greeted": "p1", "greetingText": f"Ada greets {scheme.name} p1"}
-    assert greetings.create("p1", params={"loud": "true"}, name_of_greeter="A").greeting_text.isupper()
+    assert greetings.create("p1", loud=True, name_of_greeter="A").greeting_text.isupper()
     with pytest.raises(NotFound, match=f"{scheme.noun} not found"):
         greetings.create("nobody", name_of_greeter="Ada")
     with pytest.raises(ValidationError) as refused:
-        greetings.create("p1", params={"loud": "very"}, name_of_greeter="Ada")
+        greetings.create("p1", loud="very", name_of_greeter="Ada")
     assert refused.value.details == {"loud": "must be true or false"}
 
 
@@ -131,7 +129,7 @@ def test_it_is_described(base_url):
         document = json.load(answer)
     operation = document["paths"][f"{API_PATH}/agents/{{id}}/greeting"]["post"]
     assert operation["summary"] == "Greet an agent (beyond the specification)"
-    assert operation["operationId"] == "greet_agent"
+    assert operation["operationId"] == "agents_greetings_create"
     assert [one["name"] for one in operation["parameters"]] == ["id", "loud"]
     assert operation["requestBody"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/GreetingCreate"

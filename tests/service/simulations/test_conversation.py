@@ -17,7 +17,7 @@ from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
 from promptlift.service.simulations.personas import Persona, library
 from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.scenarios import Scenario
+from promptlift.service.simulations.tasks import Scenario
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
@@ -51,7 +51,7 @@ def test_a_conversation_goes_on_until_the_persona_ends_it():
         ("assistant", "At nine."),
         ("user", "Great, thanks!"),
     ]
-    assert (found.turns, found.ended_by, found.calls, found.tokens) == (2, "persona", 4, 60)
+    assert (found.turns, found.ended_by) == (2, "persona")
     assert [request.purpose for request in model.asked] == ["agent", "persona", "agent", "persona"]
 
 
@@ -150,15 +150,13 @@ def test_an_assistant_that_says_nothing_said_nothing(nothing):
     assert found.turns == 2
     assert model.of("persona")[0].messages[-1] == {"role": "user", "content": NO_ANSWER}
     assert model.of("agent")[1].messages[2] == {"role": "assistant", "content": NO_ANSWER}
-    if isinstance(nothing, Exception):
-        assert found.tokens == 4 + 3 * 15
     accept(dump_content(found.transcript))
 
 
 def test_a_persona_that_says_nothing_is_asked_once_more_and_then_has_left():
     model, found = talk_with(in_turn("Hm."), in_turn(LlmEmptyAnswer("nothing", tokens=2), " \n"))
     assert len(model.of("persona")) == PERSONA_TRIES
-    assert (found.ended_by, found.turns, found.calls, found.tokens) == ("persona", 1, 3, 32)
+    assert (found.ended_by, found.turns, len(model.asked)) == ("persona", 1, 3)
     _, found = talk_with(in_turn("Hm."), in_turn(LlmEmptyAnswer("nothing"), "I see. [END]"))
     assert said(found)[-1] == ("user", "I see.")
 
@@ -327,7 +325,6 @@ def test_over_a_real_socket(talk):
     ]
     agents = [asked for asked in stub.asked if asked.headers["x-promptlift-purpose"] == "agent"]
     # An empty answer is asked for once more by the client.
-    assert found.tokens == 101 * len(agents) + 2 * 15
     assert agents[0].body["model"] == "gpt-4o"
     assert agents[0].body["temperature"] == 0.3
     assert "700" in json.dumps(agents[0].body)

@@ -38,6 +38,7 @@ def test_the_library_is_the_same_to_the_letter_as_stored_results_know_it():
     assert digest == "d313c46b5743717a4a85257b325815b426e18918da6c1e06179313e3c49a3875"
 
 
+@pytest.mark.slow
 def test_the_library_is_read_when_it_is_needed():
     code = (
         "from promptlift.service.simulations import personas;"

@@ -19,14 +19,13 @@ from promptlift.service.simulations.scenarios import (
     OPENING_CHARS,
     POOR_ANSWERS,
     TITLE_CHARS,
-    Scenario,
     ScenariosFailed,
     from_conversation,
     opening_key,
-    weight_of,
     weighted_order,
     write_scenarios,
 )
+from promptlift.service.simulations.tasks import Scenario
 from support.data_blocks import read_records
 from support.hostile import PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
@@ -162,13 +161,12 @@ def test_real_conversations_give_scenarios():
 
 def test_failures_come_first_more_often():
     candidates = [
-        ("failed", weight_of({"taskCompleted": False})),
-        ("done", weight_of({"taskCompleted": True})),
+        ("failed", FAILURE_WEIGHT),
+        ("done", 1.0),
     ]
     first = Counter(weighted_order(candidates, random.Random(seed))[0] for seed in range(4_000))
     share = FAILURE_WEIGHT / (FAILURE_WEIGHT + 1)
     assert abs(first["failed"] / 4_000 - share) < 0.03
-    assert weight_of(None) == weight_of({"taskCompleted": None}) == 1.0
 
 
 @given(st.lists(st.floats(0.001, 1_000), max_size=30), st.integers(0, 2**40))
@@ -191,15 +189,14 @@ def test_a_weight_that_means_nothing_is_refused(weight):
 def test_scenarios_are_written_in_batches():
     model = ScriptedModel(many)
     written = write(model, 35)
-    assert len(written.scenarios) == 35
+    assert len(written) == 35
     assert [request.last.rpartition("\n")[2] for request in model.asked] == [
         "Write 15 scenarios.",
         "Write 15 scenarios.",
         "Write 5 scenarios.",
     ]
-    assert (written.calls, written.tokens) == (3, 45)
     assert {request.purpose for request in model.asked} == {"scenarios"}
-    assert {scenario.source for scenario in written.scenarios} == {"model"}
+    assert {scenario.source for scenario in written} == {"model"}
 
 
 def test_no_opening_is_given_twice():
@@ -208,7 +205,7 @@ def test_no_opening_is_given_twice():
         in_turn(answer("a TABLE please", "One.", "one"), answer("One", "Two"), answer("Three"))
     )
     written = write(model, known=known)
-    assert [scenario.opening for scenario in written.scenarios] == ["One.", "Two", "Three"]
+    assert [scenario.opening for scenario in written] == ["One.", "Two", "Three"]
     assert opening_key("A table, please!") == opening_key("a  TABLE please")
 
 
@@ -256,7 +253,7 @@ def test_an_unusable_scenario_does_not_cost_the_others():
         }
     )
     written = write(ScriptedModel(in_turn(said)), 2)
-    assert [(one.title, one.opening, one.goal) for one in written.scenarios] == [
+    assert [(one.title, one.opening, one.goal) for one in written] == [
         ("Kept one", "Kept one", "g g"),
         ("second", "Kept two", "g"),
     ]
@@ -269,15 +266,15 @@ def test_a_model_without_ideas_fails_with_a_reason_in_bounded_time():
     ) as caught:
         write(model, 5)
     assert len(caught.value.scenarios) == 2
-    assert caught.value.calls == len(model.asked) == 1 + POOR_ANSWERS
-    assert caught.value.tokens == 15 * 4
+    assert len(model.asked) == 1 + POOR_ANSWERS
     assert "other subjects" in model.asked[2].last
 
 
-def test_bad_answers_are_asked_for_again_and_counted():
+def test_bad_answers_are_asked_for_again():
     model = ScriptedModel(in_turn("not json", LlmBadAnswer("empty", tokens=3), many(model_request())))
     written = write(model, 4)
-    assert (len(written.scenarios), written.calls, written.tokens) == (4, 3, 30 + 3 + 15)
+    assert len(written) == 4
+    assert len(model.asked) == 3
 
 
 def test_the_reason_of_the_last_bad_answer_is_told():
@@ -292,7 +289,7 @@ def test_an_endpoint_that_is_gone_is_not_hidden():
 
 def test_nothing_is_asked_for_no_scenarios():
     model = ScriptedModel(many)
-    assert write(model, 0).scenarios == ()
+    assert write(model, 0) == []
     assert model.asked == []
 
 
@@ -305,7 +302,7 @@ def model_request():
 def test_over_a_real_socket(talk):
     stub, client = talk([completion("```json\n" + answer("One", "Two", "Three") + "\n```")])
     written = write(client, 3)
-    assert [scenario.opening for scenario in written.scenarios] == ["One", "Two", "Three"]
+    assert [scenario.opening for scenario in written] == ["One", "Two", "Three"]
     assert stub.asked[0].headers["x-promptlift-purpose"] == "scenarios"
     schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["scenarios"]

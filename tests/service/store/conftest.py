@@ -1,15 +1,17 @@
-"""A migrated database on SQLite and on PostgreSQL, with one account and one prompt."""
+"""A database with one account and one prompt, and one without tables."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from promptlift.service.store import accounts, conversations, prompts
-from promptlift.service.store.database import Database
+
+if TYPE_CHECKING:
+    from promptlift.service.store.database import Database
 
 NOW = 1_769_851_800_000
 
@@ -74,18 +76,11 @@ class Filled:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path) -> str:
+    """Address of a database without tables."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'promptlift.db'}"
     url = request.getfixturevalue("postgres_url")
     return url.replace("postgresql://", "postgresql+psycopg://")
-
-
-@pytest.fixture
-def database(database_url):
-    opened = Database(database_url)
-    opened.migrate()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

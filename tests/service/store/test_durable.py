@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_log import ConversationLog, Entry
@@ -21,7 +22,7 @@ def synchronous(connection):
     return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_durable_transaction_is_synced_and_another_is_not(database):
     with database.write(durable=True) as connection:
         assert synchronous(connection) == FULL
@@ -44,17 +45,8 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
     log = ConversationLog(Watched(), jobs)
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
-    entry = Entry(
-        caller,
-        SCHEMES["prompt"],
-        "prm_1",
-        text,
-        conversation_content.accept(text),
-        "completed",
-        None,
-        None,
-        "k1",
-    )
+    body = ConversationCreate(prompt_id="prm_1", content=text, idempotency_key="k1")
+    entry = Entry(caller, SCHEMES["prompt"], "prm_1", body, conversation_content.accept(text))
 
     async def run():
         logged = await log.log(entry)

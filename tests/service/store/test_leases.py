@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptlift.service.store import deployments, optimizations, workers
-from support.deployed import TESTED, World, migrated
+from support.databases import migrated
+from support.deployed import TESTED, World
 
 if TYPE_CHECKING:
     from promptlift.service.store.leases import Leases
 
 LEASES = {"optimizations": optimizations.LEASES, "deployments": deployments.LEASES}
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request, tmp_path):
-    with migrated(request.param, request, tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture(params=sorted(LEASES))
@@ -88,6 +83,7 @@ def test_a_renewed_lease_lives_on_and_says_why_work_waits(database):
         assert workers.problems(connection) == []
 
 
+@pytest.mark.slow
 def test_two_workers_never_claim_the_same_row_on_postgresql(request, tmp_path):
     with migrated("postgresql", request, tmp_path) as database:
         world = World(database)

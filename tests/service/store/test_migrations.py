@@ -1,27 +1,30 @@
-"""The migrations make exactly the tables that the code uses."""
+"""New databases and upgraded ones have exactly the tables that the code uses."""
 
 from __future__ import annotations
 
+import re
+import secrets
 import sqlite3
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
+import psycopg
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, inspect, select
+from sqlalchemy import inspect, select
+from sqlalchemy.engine import make_url
 
 from promptlift.errors import ConfigError, ServiceStartError
-from promptlift.service.store import accounts
-from promptlift.service.store import database as database_module
-from promptlift.service.store.database import Database, newest_version
-from promptlift.service.store.tables import conversations, metadata, singleton_jobs
+from promptlift.service.store import schema
+from promptlift.service.store.database import Database
+from promptlift.service.store.schema import newest_version
+from promptlift.service.store.tables import metadata, optimization_cells, simulations
+
+DATABASES = Path(__file__).parent / "databases"
 
 
 def test_migrations_make_the_tables_of_the_code(database):
@@ -63,81 +66,133 @@ def everything(database):
 def test_the_newest_migration_is_the_one_with_the_highest_number(database):
     """A database that is up to date is recognised by that number, without Alembic."""
     config = Config()
-    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
     assert ScriptDirectory.from_config(config).get_current_head() == newest_version()
     assert database.version() == newest_version()
 
 
-def test_the_prefixes_of_keys_are_shortened(filled):
-    """Ten characters of a key were kept in the clear once."""
-    shorter = import_module("promptlift.service.store.migrations.versions.0009_shorter_key_prefixes")
-    with filled.database.write() as connection:
-        accounts.add_key(connection, filled.account, "plk_" + "k" * 43, name="mine")
-        connection.exec_driver_sql("UPDATE api_keys SET prefix = 'plk_abcdef'")
-        with Operations.context(MigrationContext.configure(connection)):
-            shorter.upgrade()
-        assert {row.prefix for row in accounts.keys(connection)} == {"plk_abcd"}
+def test_a_new_database_has_the_rows_that_come_with_the_tables(database):
+    rows = {name: count for name, count in counted(database).items() if count}
+    assert rows == {"alembic_version": 1, "singleton_jobs": 2}
 
 
-def test_a_database_of_the_job_engine_of_before_is_upgraded_and_its_tables_are_dropped(database_url):
-    """What a process of before was working on waits again; conversations and optimizations are kept."""
+@pytest.fixture
+def first_release(database_url):
+    """A database as the first release left it, with an optimization in it."""
     opened = Database(database_url)
-    config = Config()
-    config.set_main_option("script_location", str(Path(database_module.__file__).parent / "migrations"))
-    schema = "" if opened.is_sqlite else "dbos."
-    with opened._writer.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0009")
-    old = MetaData()
-    with opened.write() as connection:
-        old.reflect(connection)
-        add_conversation(connection, old)
-        if not opened.is_sqlite:
-            connection.exec_driver_sql("CREATE SCHEMA dbos")
-        connection.exec_driver_sql(f"CREATE TABLE {schema}workflow_status (workflow_uuid TEXT PRIMARY KEY)")
-        connection.exec_driver_sql(
-            f"CREATE TABLE {schema}operation_outputs (id TEXT REFERENCES {schema}workflow_status)"
-        )
-        connection.exec_driver_sql(f"CREATE TABLE {schema}dbos_migrations (version BIGINT)")
-        connection.exec_driver_sql(f"INSERT INTO {schema}workflow_status VALUES ('job')")
-        connection.exec_driver_sql(f"INSERT INTO {schema}operation_outputs VALUES ('job')")
-    opened.migrate()
-    test_migrations_make_the_tables_of_the_code(opened)
-    with opened.read() as connection:
-        there = inspect(connection)
-        assert set(there.get_table_names()) == {*metadata.tables, "alembic_version"}
-        assert "dbos" not in there.get_schema_names()
-        row = connection.execute(select(conversations)).one()
-        assert (row.id, row.judging, row.worker) == ("c1", "pending", None)
-        assert set(connection.scalars(select(singleton_jobs.c.id))) == {"watch_deployments", "clean_up"}
+    if opened.is_sqlite:
+        file = sqlite3.connect(make_url(database_url).database)
+        file.executescript((DATABASES / "sqlite_0010.sql").read_text())
+        file.close()
+    else:
+        with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+            connection.execute((DATABASES / "postgresql_0010.sql").read_text())
+    yield opened
     opened.close()
 
 
-def add_conversation(connection, old):
-    """Add a conversation that a job of before had claimed, with whatever the tables of then want."""
+def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_rows(first_release):
+    before = counted(first_release)
+    assert before["simulations"] == before["optimization_cells"] == 2
+    assert first_release.version() == "0010"
+    first_release.migrate()
+    test_migrations_make_the_tables_of_the_code(first_release)
+    test_every_constraint_has_the_name_of_the_code(first_release)
+    test_the_newest_migration_is_the_one_with_the_highest_number(first_release)
+    assert counted(first_release) == before
+    with first_release.read() as connection:
+        for table in (simulations, optimization_cells):
+            assert sorted(connection.scalars(select(table.c.pass_number))) == [2, 3]
 
-    def add(name, **values):
-        table = old.tables[name]
-        for column in table.c:
-            if column.nullable or column.name in values or column.name == "seq" or column.server_default:
-                continue
-            kind = column.type.python_type
-            values[column.name] = False if kind is bool else kind(0) if kind in (int, float) else "x"
-        connection.execute(table.insert().values(values))
 
-    add("accounts", id="a1")
-    add("prompts", id="p1", account_id="a1")
-    add(
-        "conversations",
-        id="c1",
-        account_id="a1",
-        prompt_id="p1",
-        status="completed",
-        judging="claimed",
-        claimed_by="job",
+def test_an_upgraded_database_has_the_columns_indexes_and_sequences_of_a_new_one(
+    first_release, tmp_path, request
+):
+    first_release.migrate()
+    if first_release.is_sqlite:
+        url = f"sqlite:///{tmp_path / 'new.db'}"
+    else:
+        url = first_release.url.rpartition("/")[0] + "/" + another_database(request, first_release.url)
+    new = Database(url)
+    new.migrate()
+    try:
+        assert described(first_release) == described(new)
+    finally:
+        new.close()
+
+
+def another_database(request, url):
+    """Create a second database beside one, dropped after the test."""
+    server = url.replace("+psycopg", "").rpartition("/")[0]
+    name = f"new_{secrets.token_hex(6)}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+
+    def drop():
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    request.addfinalizer(drop)
+    return name
+
+
+def described(database):
+    """What a database says of its own tables, in no order of its own."""
+    catalogues = (
+        ["SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"]
+        if database.is_sqlite
+        else [
+            (
+                "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default"
+                " FROM information_schema.columns WHERE table_schema = 'public'"
+            ),
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'",
+            (
+                "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+                " WHERE connamespace = 'public'::regnamespace"
+            ),
+            "SELECT event_object_table, trigger_name FROM information_schema.triggers",
+            "SELECT sequencename, data_type::text FROM pg_sequences",
+        ]
     )
+    with database.read() as connection:
+        rows = [tuple(row) for query in catalogues for row in connection.exec_driver_sql(query)]
+    # SQLite keeps the statement as it was written, with added columns at its end.
+    return sorted(tuple(sorted(re.findall(r"[\w()',.=<>:]+", str(part))) for part in row) for row in rows)
 
 
+def counted(database):
+    """How many rows each table has."""
+    return {name: len(rows) for name, rows in everything(database).items()}
+
+
+@pytest.mark.parametrize("version", ["0001", "0009"])
+def test_a_database_from_before_the_first_release_is_left_alone_and_the_message_says_what_to_do(
+    first_release, version
+):
+    with first_release.write() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    before = everything(first_release)
+    with pytest.raises(
+        ServiceStartError,
+        match=f"before the first release .*{version}.* --data, .*PROMPTLIFT_DATABASE_URL .*import",
+    ):
+        first_release.migrate()
+    assert everything(first_release) == before
+
+
+def test_tables_of_another_program_are_left_alone(database_url):
+    opened = Database(database_url)
+    with opened.write() as connection:
+        connection.exec_driver_sql("CREATE TABLE prompts (mine TEXT)")
+        connection.exec_driver_sql("INSERT INTO prompts VALUES ('kept')")
+    with pytest.raises(ServiceStartError, match=r"prompts.*already exists"):
+        opened.migrate()
+    assert everything(opened) == {"prompts": ["('kept',)"]}
+    opened.close()
+
+
+@pytest.mark.slow
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
     code = (
         "import sys; from promptlift.service.store.database import Database; Database(sys.argv[1]).migrate()"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.api.group import Group
+from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
-from promptlift.schema.settings import Settings, SettingsChange
 
 if TYPE_CHECKING:
     from promptlift.schema.account import Account, Usage
+    from promptlift.schema.settings import Settings
 
 
 class SettingsGroup(Group):
@@ -23,10 +23,8 @@ class SettingsGroup(Group):
         self, *, general: dict[str, Any] | None = None, optimization: dict[str, Any] | None = None
     ) -> Settings:
         """Update the given fields, nested as in the API, and return all settings."""
-        values = {"general": general, "optimization": optimization}
-        given = {name: value for name, value in values.items() if value is not None}
-        body = self._body(SettingsChange, given)
-        return self._send(endpoints.SETTINGS_UPDATE, body=body).settings
+        fields = given(general=general, optimization=optimization)
+        return self._send(endpoints.SETTINGS_UPDATE, **fields).settings
 
 
 class AccountGroup(Group):

@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.api.group import Group
-from promptlift.client.transport import query
 from promptlift.schema import endpoints
-from promptlift.schema.conversations import (
-    Conversation,
-    ConversationCreate,
-    ConversationLookup,
-    ConversationUpdate,
-    LookupAnswer,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from promptlift.schema.conversations import Conversation, LookupAnswer
     from promptlift.schema.insights import Insights, RegenerateAnswer
     from promptlift.schema.pages import Page
 
@@ -31,10 +24,7 @@ class Conversations(Group):
         ``fields`` may be status, llm_model, company_name, source_id and idempotency_key. Only with an idempotency key is the request
         repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
         """
-        values = {"prompt_id": prompt_id, "content": content, **fields}
-        body = self._body(ConversationCreate, values)
-        body[self._scheme.link] = body.pop("promptId")
-        return self._send(endpoints.CONVERSATIONS_CREATE, body=body)
+        return self._send(endpoints.CONVERSATIONS_CREATE, prompt_id=prompt_id, content=content, **fields)
 
     def list(
         self,
@@ -51,21 +41,20 @@ class Conversations(Group):
 
         ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
         """
-        params = query(
-            **{self._scheme.link: prompt_id},
+        return self._send(
+            endpoints.CONVERSATIONS_LIST,
+            prompt_id=prompt_id,
             status=status,
-            hasInsights=has_insights,
+            has_insights=has_insights,
             limit=limit,
             offset=offset,
-            includeInsights=include_insights,
-            includeContent=include_content,
+            include_insights=include_insights,
+            include_content=include_content,
         )
-        return self._send(endpoints.CONVERSATIONS_LIST, params=params)
 
     def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
         """Return one conversation with its content."""
-        params = query(includeInsights=include_insights)
-        return self._send(endpoints.CONVERSATIONS_GET, conversation_id, params=params)
+        return self._send(endpoints.CONVERSATIONS_GET, conversation_id, include_insights=include_insights)
 
     def update(self, conversation_id: str, **fields: Any) -> Conversation:
         """Replace the content or the status of a conversation. The embedded service offers it.
@@ -73,8 +62,7 @@ class Conversations(Group):
         ``fields`` may be content, status, source_id and if_content_hash: the SHA-256 of the content that is to be replaced;
         the update is refused when it is another by now. A new content is judged anew.
         """
-        body = self._body(ConversationUpdate, fields)
-        return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, body=body)
+        return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, **fields)
 
     def lookup(
         self,
@@ -87,10 +75,9 @@ class Conversations(Group):
 
         At most nine come for one source id, the newest.
         """
-        given = {"ids": ids, "source_ids": source_ids}
-        values = {name: list(some) for name, some in given.items() if some is not None}
-        body = self._body(ConversationLookup, values)
-        return self._send(endpoints.CONVERSATIONS_LOOKUP, prompt_id, body=body)
+        wanted = {"ids": ids, "source_ids": source_ids}
+        fields = {name: list(some) for name, some in wanted.items() if some is not None}
+        return self._send(endpoints.CONVERSATIONS_LOOKUP, prompt_id, **fields)
 
     def insights(self, conversation_id: str) -> Insights:
         """Return the insights view of one conversation."""

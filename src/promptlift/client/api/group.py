@@ -10,15 +10,15 @@ import pydantic
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
 from promptlift.schema.insights import RegenerateAnswer
-from promptlift.schema.model import ApiModel, RequestModel
+from promptlift.schema.model import ApiModel
 from promptlift.schema.pages import Done
 
 if TYPE_CHECKING:
     from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.model import RequestModel
     from promptlift.schema.naming import Scheme
 
 Answer = TypeVar("Answer", bound=ApiModel)
-Body = TypeVar("Body", bound=RequestModel)
 
 
 def _first_problems(error: pydantic.ValidationError) -> dict[str, str]:
@@ -63,40 +63,48 @@ class Group:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._transport.config.base_url!r})"
 
-    def _send(
-        self,
-        endpoint: Endpoint[Answer],
-        identifier: str | None = None,
-        *,
-        params: dict[str, str] | None = None,
-        body: dict[str, Any] | None = None,
-    ) -> Answer:
-        encoded = None if body is None else _encode(body, f"{endpoint.method} {endpoint.path}")
-        keyed = bool(body and body.get("idempotencyKey"))
-        call = Call.to(endpoint, self._scheme, identifier, query=params, body=encoded, keyed=keyed)
+    def _send(self, endpoint: Endpoint[Answer], identifier: str | None = None, /, **fields: Any) -> Answer:
+        """Send fields, under their Python names, as the body or the query of an endpoint, and read its answer.
+
+        Raises
+        ------
+        ValidationError
+            When the body cannot be right; no request was made.
+        """
+        query, body, keyed = fields, None, False
+        if endpoint.body is not None:
+            asked = endpoint.query.model_fields if endpoint.query else {}
+            query = {name: fields.pop(name) for name in asked if name in fields}
+            values = self._body(endpoint, endpoint.body, fields)
+            body = _encode(values, endpoint.route)
+            keyed = bool(values.get("idempotencyKey"))
+        call = Call.to(endpoint, self._scheme, identifier, query=query, body=body, keyed=keyed)
         data = self._transport.send(call).data
         if endpoint.answer is RegenerateAnswer or endpoint.answer is Done:
             # unspecified: the body of these answers. A success status says it all.
             data = {"success": True, **data} if isinstance(data, dict) else {"success": True}
         return read_answer(endpoint, data, call.label)
 
-    @staticmethod
-    def _body(model: type[Body], values: dict[str, Any]) -> dict[str, Any]:
-        """Validate the fields of a body before it is sent, and return them with the API's names.
-
-        Raises
-        ------
-        ValidationError
-            With the API's names in ``details``; no request was made.
-        """
-        unknown = set(values) - set(model.model_fields)
-        problems = dict.fromkeys(sorted(unknown), "Unknown field")
+    def _body(
+        self, endpoint: Endpoint[Any], model: type[RequestModel], fields: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Validate the fields of a body before it is sent, and return them with the API's names."""
+        problems = dict.fromkeys(sorted(set(fields) - set(model.model_fields)), "Unknown field")
         if not problems:
             try:
-                return model.model_validate(values).to_wire()
+                body = model.model_validate(fields).to_wire()
             except pydantic.ValidationError as error:
                 problems = _first_problems(error)
+            else:
+                if endpoint.either:
+                    body[self._scheme.link] = body.pop("promptId")
+                return body
         raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are not ``None``."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _encode(body: Any, label: str) -> bytes:

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.api.group import Group
-from promptlift.client.transport import query
+from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
-from promptlift.schema.optimizations import (
-    ApplyAnswer,
-    ApplyRequest,
-    Optimization,
-    OptimizationCreate,
-    StopAnswer,
-    StopRequest,
-    Variant,
-)
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from promptlift.schema.optimizations import ApplyAnswer, Optimization, StopAnswer, Variant
     from promptlift.schema.pages import Page
     from promptlift.schema.simulations import Simulation
 
@@ -33,9 +24,7 @@ class Optimizations(Group):
         ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
         and, an offer of the embedded service, seed. ``Workspace.optimize`` also waits for the end.
         """
-        body = self._body(OptimizationCreate, {"prompt_id": prompt_id, **fields})
-        body[self._scheme.link] = body.pop("promptId")
-        return self._send(endpoints.OPTIMIZATIONS_CREATE, body=body)
+        return self._send(endpoints.OPTIMIZATIONS_CREATE, prompt_id=prompt_id, **fields)
 
     def list(
         self,
@@ -50,8 +39,9 @@ class Optimizations(Group):
         ``offset`` is an offer of the embedded service, and so is ``pagination`` in the answer. Others have neither:
         ``Workspace.optimizations`` reads as much as can be had.
         """
-        params = query(**{self._scheme.link: prompt_id}, status=status, limit=limit, offset=offset)
-        return self._send(endpoints.OPTIMIZATIONS_LIST, params=params)
+        return self._send(
+            endpoints.OPTIMIZATIONS_LIST, prompt_id=prompt_id, status=status, limit=limit, offset=offset
+        )
 
     def get(self, optimization_id: str) -> Optimization:
         """Return one optimization with its results."""
@@ -73,15 +63,16 @@ class Optimizations(Group):
         offset: int | None = None,
     ) -> Page[Simulation]:
         """Return one page of the simulated conversations. The embedded service offers it; others may not."""
-        params = query(
-            variantId=variant_id,
+        return self._send(
+            endpoints.OPTIMIZATIONS_SIMULATIONS,
+            optimization_id,
+            variant_id=variant_id,
             stage=stage,
-            taskCompleted=task_completed,
-            includeContent=include_content,
+            task_completed=task_completed,
+            include_content=include_content,
             limit=limit,
             offset=offset,
         )
-        return self._send(endpoints.OPTIMIZATIONS_SIMULATIONS, optimization_id, params=params)
 
     def apply(
         self,
@@ -96,12 +87,9 @@ class Optimizations(Group):
         ``if_version_id`` and ``note`` are an offer of the embedded service: it refuses when another version is current by
         now, and keeps the note with the action.
         """
-        fields = {"variant_id": variant_id, "if_version_id": if_version_id, "note": note}
-        body = self._body(ApplyRequest, {name: value for name, value in fields.items() if value is not None})
-        return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, body=body)
+        fields = given(variant_id=variant_id, if_version_id=if_version_id, note=note)
+        return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, **fields)
 
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
         """Stop an optimization; what was measured stays."""
-        fields = {"reason": reason, "note": note}
-        body = self._body(StopRequest, {name: value for name, value in fields.items() if value is not None})
-        return self._send(endpoints.OPTIMIZATIONS_STOP, optimization_id, body=body)
+        return self._send(endpoints.OPTIMIZATIONS_STOP, optimization_id, **given(reason=reason, note=note))

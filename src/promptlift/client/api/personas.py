@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.client.api.group import Group
-from promptlift.client.transport import query
 from promptlift.schema import endpoints
-from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 
 if TYPE_CHECKING:
     from typing import Any
 
     from promptlift.schema.pages import Done, Page
+    from promptlift.schema.personas import Persona
 
 
 class Personas(Group):
@@ -20,12 +19,11 @@ class Personas(Group):
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[Persona]:
         """Return one page of personas: the account's own, then those of the library."""
-        return self._send(endpoints.PERSONAS_LIST, params=query(limit=limit, offset=offset))
+        return self._send(endpoints.PERSONAS_LIST, limit=limit, offset=offset)
 
     def create(self, *, name: str, description: str) -> Persona:
         """Add a persona to the account."""
-        body = self._body(PersonaCreate, {"name": name, "description": description})
-        return self._send(endpoints.PERSONAS_CREATE, body=body)
+        return self._send(endpoints.PERSONAS_CREATE, name=name, description=description)
 
     def get(self, persona_id: str) -> Persona:
         """Return one persona."""
@@ -33,7 +31,7 @@ class Personas(Group):
 
     def update(self, persona_id: str, **fields: Any) -> Persona:
         """Change ``name`` or ``description`` of a persona of the account."""
-        return self._send(endpoints.PERSONAS_UPDATE, persona_id, body=self._body(PersonaUpdate, fields))
+        return self._send(endpoints.PERSONAS_UPDATE, persona_id, **fields)
 
     def delete(self, persona_id: str) -> Done:
         """Delete a persona of the account."""

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.api.group import Group
-from promptlift.client.transport import query
+from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
-from promptlift.schema.prompts import (
-    AgentInsightsView,
-    Prompt,
-    PromptChange,
-    PromptCreate,
-    PromptInsightsView,
-    PromptStatusView,
-    PromptUpdate,
-    StepFailures,
-)
-from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.insights import RegenerateAnswer
     from promptlift.schema.pages import Done, Page
+    from promptlift.schema.prompts import (
+        AgentInsightsView,
+        Prompt,
+        PromptChange,
+        PromptInsightsView,
+        PromptStatusView,
+        StepFailures,
+    )
+    from promptlift.schema.versions import PromptVersion, RestoreAnswer
 
 
 class Prompts(Group):
@@ -38,8 +35,7 @@ class Prompts(Group):
         status: str | None = None,
     ) -> Page[Prompt]:
         """Return one page of prompts, newest first."""
-        params = query(limit=limit, offset=offset, tags=tags, status=status)
-        return self._send(endpoints.PROMPTS_LIST, params=params)
+        return self._send(endpoints.PROMPTS_LIST, limit=limit, offset=offset, tags=tags, status=status)
 
     def create(self, *, name: str, content: str, llm_model: str, **fields: Any) -> Prompt:
         """Create a prompt.
@@ -47,8 +43,7 @@ class Prompts(Group):
         ``fields`` may be description, tags, temperature, max_tokens and objective. The answer of the API has only some of the
         fields; use :meth:`get` for the others.
         """
-        values = {"name": name, "content": content, "llm_model": llm_model, **fields}
-        return self._send(endpoints.PROMPTS_CREATE, body=self._body(PromptCreate, values))
+        return self._send(endpoints.PROMPTS_CREATE, name=name, content=content, llm_model=llm_model, **fields)
 
     def get(self, prompt_id: str) -> Prompt:
         """Return one prompt with all its fields."""
@@ -56,7 +51,7 @@ class Prompts(Group):
 
     def update(self, prompt_id: str, **fields: Any) -> PromptChange:
         """Update the given fields of a prompt."""
-        return self._send(endpoints.PROMPTS_UPDATE, prompt_id, body=self._body(PromptUpdate, fields))
+        return self._send(endpoints.PROMPTS_UPDATE, prompt_id, **fields)
 
     def delete(self, prompt_id: str) -> Done:
         """Delete a prompt."""
@@ -68,14 +63,13 @@ class Prompts(Group):
 
     def insights(self, prompt_id: str, *, days: str | int | None = None) -> PromptInsightsView:
         """Return aggregated insights of a prompt over ``days`` days: 7, 30, 90 or ``"all"``."""
-        return self._send(endpoints.PROMPTS_INSIGHTS, prompt_id, params=query(days=days))
+        return self._send(endpoints.PROMPTS_INSIGHTS, prompt_id, days=days)
 
     def versions(
         self, prompt_id: str, *, limit: int | None = None, offset: int | None = None
     ) -> Page[PromptVersion]:
         """Return one page of the versions of a prompt, newest first. The embedded service offers it."""
-        params = query(limit=limit, offset=offset)
-        return self._send(endpoints.PROMPTS_VERSIONS, prompt_id, params=params)
+        return self._send(endpoints.PROMPTS_VERSIONS, prompt_id, limit=limit, offset=offset)
 
     def restore(
         self, prompt_id: str, *, version_id: str, if_version_id: str | None = None, note: str | None = None
@@ -84,11 +78,8 @@ class Prompts(Group):
 
         With ``if_version_id`` it refuses when another version is current by now. ``note`` is kept with the action.
         """
-        fields = {"version_id": version_id, "if_version_id": if_version_id, "note": note}
-        body = self._body(
-            RestoreRequest, {name: value for name, value in fields.items() if value is not None}
-        )
-        return self._send(endpoints.PROMPTS_RESTORE, prompt_id, body=body)
+        fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
+        return self._send(endpoints.PROMPTS_RESTORE, prompt_id, **fields)
 
 
 class Agents(Prompts):
@@ -96,7 +87,7 @@ class Agents(Prompts):
 
     def insights(self, prompt_id: str, *, days: str | int | None = None) -> AgentInsightsView:
         """Return aggregated insights of an agent, with its place among all agents, business impact and issues."""
-        return self._send(endpoints.AGENTS_INSIGHTS, prompt_id, params=query(days=days))
+        return self._send(endpoints.AGENTS_INSIGHTS, prompt_id, days=days)
 
     def regenerate_insights(self, agent_id: str) -> RegenerateAnswer:
         """Derive the insights of all conversations of an agent again."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.client.api.group import Group
-from promptlift.client.transport import query
+from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
-from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
-from promptlift.schema.reviews import ReviewUpdate, VariantReview
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from promptlift.schema.action_log import Action, UndoAnswer
     from promptlift.schema.pages import Page
+    from promptlift.schema.reviews import VariantReview
 
 
 class Reviews(Group):
@@ -25,8 +24,7 @@ class Reviews(Group):
 
     def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
         """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; what is not given stays."""
-        body = self._body(ReviewUpdate, {"variant_id": variant_id, **fields})
-        return self._send(endpoints.REVIEWS_UPDATE, optimization_id, body=body)
+        return self._send(endpoints.REVIEWS_UPDATE, optimization_id, variant_id=variant_id, **fields)
 
 
 class Actions(Group):
@@ -41,12 +39,14 @@ class Actions(Group):
         offset: int | None = None,
     ) -> Page[Action]:
         """Return one page of actions, newest first."""
-        params = query(
-            **{self._scheme.link: prompt_id}, optimizationId=optimization_id, limit=limit, offset=offset
+        return self._send(
+            endpoints.ACTIONS_LIST,
+            prompt_id=prompt_id,
+            optimization_id=optimization_id,
+            limit=limit,
+            offset=offset,
         )
-        return self._send(endpoints.ACTIONS_LIST, params=params)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
         """Restore the text from before an action, byte for byte."""
-        body = self._body(UndoRequest, {} if note is None else {"note": note})
-        return self._send(endpoints.ACTIONS_UNDO, action_id, body=body)
+        return self._send(endpoints.ACTIONS_UNDO, action_id, **given(note=note))

@@ -38,7 +38,7 @@ class Present:
 
 @dataclass(slots=True)
 class Presence:
-    """What the service has of the conversations that were asked for."""
+    """The conversations, of those asked for, that the service has."""
 
     by_id: dict[str, Present] = field(default_factory=dict)
     by_source: dict[str, list[Present]] = field(default_factory=dict)
@@ -125,12 +125,8 @@ class PresenceCheck:
         return None if self._is_whole else self._get(conversation_id)
 
     def _read_page(self) -> None:
-        params = {
-            self._scheme.link: self._prompt_id,
-            "limit": str(limits.LIST_LIMIT_MAX),
-            "offset": str(self._offset),
-        }
-        call = Call.to(endpoints.CONVERSATIONS_LIST, self._scheme, query=params)
+        place = {"prompt_id": self._prompt_id, "limit": limits.LIST_LIMIT_MAX, "offset": self._offset}
+        call = Call.to(endpoints.CONVERSATIONS_LIST, self._scheme, query=place)
         data = self._transport.send(call, self._task).data
         try:
             rows, total = data["data"], int(data["pagination"]["total"])
@@ -146,7 +142,7 @@ class PresenceCheck:
         self._is_whole = self._is_read and len(self._listed) >= total
 
     def _get(self, conversation_id: str) -> Present | None:
-        query = {"includeInsights": "false"}
+        query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task).data

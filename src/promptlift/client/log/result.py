@@ -1,4 +1,4 @@
-"""What became of the records of one call to log."""
+"""The result of one call to log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class NotUpdated:
 
 @dataclass(slots=True)
 class LogResult:
-    """What became of the records of one call.
+    """Counts of the records of one call to log, and the records that were not logged.
 
     Attributes
     ----------

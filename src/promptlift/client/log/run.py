@@ -82,7 +82,9 @@ class LoggingRun:
     Parameters
     ----------
     account_id
-        Whose ledger entries count; ``None`` leaves the ledger aside.
+        Whose ledger entries count.
+    ledger_file
+        The ledger; that of the user's data folder when it is left out.
     progress
         Called with the number of records that are done.
     """
@@ -92,7 +94,7 @@ class LoggingRun:
         transport: Transport,
         prompt_id: str,
         *,
-        account_id: str | None,
+        account_id: str,
         ledger_file: Path | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
@@ -103,11 +105,7 @@ class LoggingRun:
         self._result = LogResult()
         self._progress = progress or (lambda _done: None)
         self._done = 0
-        self._ledger = (
-            None
-            if account_id is None
-            else Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
-        )
+        self._ledger = Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         self._check = PresenceCheck(transport, self._task, prompt_id)
         # Source ids of records in flight, and ids that turned out to be shared by conversations.
         self._under_way: set[str] = set()
@@ -128,8 +126,7 @@ class LoggingRun:
             with WorkerPool(self._transport, self._work, task=self._task, threads=LOG_THREADS) as pool:
                 self._feed(outgoing, pool)
         finally:
-            if self._ledger is not None:
-                self._ledger.close()
+            self._ledger.close()
         self._result.failed.sort(key=lambda failure: failure.index)
         self._result.not_updated.sort(key=lambda changed: changed.index)
         return self._result
@@ -190,8 +187,8 @@ class LoggingRun:
             yield from ((one, None) for one in window)
             return
         source_ids = list({one.source_id for one in window if one.source_id is not None})
-        known = self._ledger.known([one.key for one in window]) if self._ledger else {}
-        states = self._ledger.states(source_ids) if self._ledger and source_ids else {}
+        known = self._ledger.known([one.key for one in window])
+        states = self._ledger.states(source_ids) if source_ids else {}
         ids = {one for found in known.values() for one in found}
         if self._check.offers_lookup is not True:
             ids |= {
@@ -246,7 +243,7 @@ class LoggingRun:
     def _reconcile(self, job: _Job, connection: Connection) -> _Done | None:
         """Compare a record with the states that the service has; ``None`` when it is none of them."""
         for _ in range(_UPDATE_RACES):
-            with contextlib.suppress(InvalidState):  # somebody else updated it since it was read
+            with contextlib.suppress(InvalidState):  # it was updated since it was read
                 return self._compare(job, connection)
         raise UnexpectedResponse(
             f"Conversation {job.one.source_id} changes too often to be updated; log it again later"
@@ -280,7 +277,7 @@ class LoggingRun:
         return _Done("updated", grown.id, one.status or grown.status)
 
     def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
-        query = {"includeInsights": "false"}
+        query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, connection=connection).data
@@ -341,24 +338,21 @@ class LoggingRun:
         else:
             self._result.already_there += 1
         self._check.note(done.conversation_id, done.status)
-        if self._ledger is not None:
-            content_hash = one.content_hash if one.source_id is not None else ""
-            self._ledger.add(
-                one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash
-            )
+        content_hash = one.content_hash if one.source_id is not None else ""
+        self._ledger.add(one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash)
 
     def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Job, _Done]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
-        hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
-        if not hopeless:
+        final = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
+        if not final:
             self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
         self._failing += isinstance(error, ServerError | UnexpectedResponse)
-        if hopeless or self._failing >= _FAILING_MOST:
+        if final or self._failing >= _FAILING_MOST:
             # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += hopeless + pool.cancel_pending()
+            self._result.not_sent += final + pool.cancel_pending()
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1

@@ -1,4 +1,4 @@
-"""Which of two contents with one source id is the newer one, and whether they are one conversation at all.
+"""Compare two contents with one source id: which is newer, and whether they are one conversation at all.
 
 A conversation grows between two exports, and exports are imported in any order. Nothing here asks the service.
 """
@@ -49,7 +49,7 @@ def compare(there: str, new: str) -> Relation:
 
 
 def is_news(there: str | None, new: str | None) -> bool:
-    """Whether a status replaces the one that the service has: what has ended does not go on."""
+    """Whether a status replaces the one that the service has: what has ended does not start again."""
     return new is not None and new != there and not (new == "in_progress" and there is not None)
 
 

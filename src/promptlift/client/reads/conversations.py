@@ -1,4 +1,4 @@
-"""All conversations of a filter: the list in order, details side by side."""
+"""Read all conversations of a filter: the list in order, details in parallel."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
-from promptlift.client.reads.read_list import ASK_PLAN_FROM, DETAIL_THREADS, RowsRead, ask_plan, read_list
-from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.reads.read_list import (
+    ASK_PLAN_FROM,
+    DETAIL_THREADS,
+    RowsRead,
+    ask_plan,
+    no_progress,
+    read_list,
+    stopped_early,
+)
+from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
@@ -27,7 +35,7 @@ PART_ROWS_WITH_TEXT: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a conversation row must carry."""
+    """The details that a conversation row must carry."""
 
     insights: bool = False
     content: bool = False
@@ -43,9 +51,7 @@ class Wanted:
 
     def lacks(self, row: Row) -> bool:
         """Whether anything must be fetched separately."""
-        return (self.insights and "insights" not in row and row.get("hasInsights") is not False) or (
-            self.content and "content" not in row
-        )
+        return any(self.missing(row))
 
 
 class ConversationRead:
@@ -79,21 +85,25 @@ class ConversationRead:
         self._transport = transport
         self._wanted = wanted
         self._task = task or Task()
-        self._progress = progress
+        self._progress = progress or no_progress
         self._on_part = on_part
         self._handed = 0
-        self._filters = query(
-            **{transport.config.scheme.link: prompt_id}, status=status, hasInsights=has_insights
-        )
+        self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
         self._rows: list[Row] = []
         self._total = 0
         self._pending: set[str] = set()
         self._dropped: set[str] = set()
 
-    def params(self) -> dict[str, str]:
-        """Query parameters of the list, without limit and offset."""
-        return self._filters | query(
-            includeInsights=self._wanted.insights or None, includeContent=self._wanted.content or None
+    def call(self, *, with_details: bool = True) -> Call:
+        """Make the call of the list, without limit and offset, and with the details that rows must carry."""
+        details = {
+            "include_insights": self._wanted.insights or None,
+            "include_content": self._wanted.content or None,
+        }
+        return Call.to(
+            endpoints.CONVERSATIONS_LIST,
+            self._transport.config.scheme,
+            query={**self._filters, **(details if with_details else {})},
         )
 
     def run(self) -> RowsRead:
@@ -107,16 +117,15 @@ class ConversationRead:
             When only a part could; carries a :class:`RowsRead` of the rows that are whole.
         """
         try:
-            return self._run(self.params())
+            return self._run(self.call())
         except ValidationError:
-            if self._seen or self.params() == self._filters:
+            if self._seen or self.call() == self.call(with_details=False):
                 raise
         # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
         self._task.stop.clear()
-        return self._run(self._filters)
+        return self._run(self.call(with_details=False))
 
-    def _run(self, params: dict[str, str]) -> RowsRead:
-        path = endpoints.CONVERSATIONS_LIST.path
+    def _run(self, call: Call) -> RowsRead:
         pool: WorkerPool[Row, bool]
         with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
 
@@ -124,7 +133,7 @@ class ConversationRead:
                 self._take(new, total, pool)
 
             try:
-                read = read_list(self._transport, path, params, task=self._task, on_page=on_page)
+                read = read_list(self._transport, call, task=self._task, on_page=on_page)
                 self._collect(pool.results())
             except IncompleteError as error:
                 error.fetched = self._whole(complete=False)
@@ -133,11 +142,8 @@ class ConversationRead:
                 if not self._seen:
                     raise
                 fetched = self._whole(complete=False)
-                raise IncompleteError(
-                    f"Read {self._handed + len(fetched.rows)} of {self._total} conversations, then stopped: {error.message}. "
-                    "What was read is in the error's .fetched; try again for the rest.",
-                    fetched=fetched,
-                ) from error
+                count = f"{self._handed + len(fetched.rows)} of {self._total} conversations"
+                raise stopped_early(count, error.message, fetched) from error
         self._total = read.total
         whole = self._whole(complete=True)
         whole.facts |= read.facts
@@ -181,8 +187,7 @@ class ConversationRead:
             self._report_progress()
 
     def _report_progress(self) -> None:
-        if self._progress is not None:
-            self._progress(self._seen - len(self._pending), max(self._total, self._seen))
+        self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
     def _fetch(self, row: Row, connection: Connection) -> bool:
         """Fetch what a row lacks; ``False`` when the conversation is gone."""

@@ -9,15 +9,18 @@ from promptlift.client.reads.read_list import (
     DETAIL_THREADS,
     RowsRead,
     ask_plan,
+    no_progress,
     read_list,
     read_prompts,
+    stopped_early,
 )
 from promptlift.client.reads.splitting import Part, Reach
-from promptlift.client.transport import Call, Task, Transport, query
+from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
+from promptlift.schema.optimizations import Optimization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,8 +57,7 @@ class OptimizationRead:
         self._whole = Part(prompt_id, status)
         self._results = results
         self._task = task or Task()
-        self._progress = progress
-        self._path = endpoints.OPTIMIZATIONS_LIST.path
+        self._progress = progress or no_progress
         self._reach = Reach()
         self._found: dict[str, Row] = {}
         self._unproven: list[Part] = []
@@ -64,7 +66,7 @@ class OptimizationRead:
     def run(self) -> RowsRead:
         """Read everything that can be had.
 
-        What nobody can prove to be everything says so under ``completeness`` in the facts.
+        A table that cannot be proven complete says so under ``completeness`` in the facts.
 
         Raises
         ------
@@ -82,24 +84,23 @@ class OptimizationRead:
         read.requests = self._task.requests
         return read
 
-    def _params(self, part: Part, limit: int | None, offset: int | None = None) -> dict[str, str]:
-        link = self._transport.config.scheme.link
-        return query(**{link: part.prompt_id}, status=part.status, limit=limit, offset=offset)
+    def _call(self, part: Part, limit: int | None = None, offset: int | None = None) -> Call:
+        filters = {"prompt_id": part.prompt_id, "status": part.status, "limit": limit, "offset": offset}
+        return Call.to(endpoints.OPTIMIZATIONS_LIST, self._transport.config.scheme, query=filters)
 
-    def _ask(self, params: dict[str, str]) -> Any:
-        return self._transport.send(Call("GET", self._path, params, repeatable=True), self._task).data
+    def _ask(self, part: Part, limit: int | None, offset: int | None = None) -> Any:
+        return self._transport.send(self._call(part, limit, offset), self._task).data
 
     def _paged(self) -> RowsRead | None:
         """Read pages where the service has them; ``None`` where it has none."""
         try:
-            data = self._ask(self._params(self._whole, self._reach.limit, 0))
+            data = self._ask(self._whole, self._reach.limit, 0)
         except ValidationError:
             # unspecified: a service may refuse a parameter that it does not know, or a limit of a hundred.
             return None
         pagination = data.get("pagination") if isinstance(data, dict) else None
         if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
-            filters = self._params(self._whole, None)
-            return read_list(self._transport, self._path, filters, task=self._task, first=data)
+            return read_list(self._transport, self._call(self._whole), task=self._task, first=data)
         ids = self._keep(data)
         if not self._reach.took(len(ids)):
             self._first = ids
@@ -115,11 +116,8 @@ class OptimizationRead:
         except ApiError as error:
             if not self._found:
                 raise
-            raise IncompleteError(
-                f"Read {len(self._found)} optimizations, then stopped: {error.message}. "
-                "What was read is in the error's .fetched; try again for the rest.",
-                fetched=self._read(complete=False),
-            ) from error
+            count = f"{len(self._found)} optimizations"
+            raise stopped_early(count, error.message, self._read(complete=False)) from error
         return self._read(complete=not self._unproven)
 
     def _look_at(self, part: Part, ids: set[str]) -> None:
@@ -144,7 +142,7 @@ class OptimizationRead:
         ids: set[str] = set()
         while True:
             try:
-                ids = self._keep(self._ask(self._params(part, self._reach.limit)))
+                ids = self._keep(self._ask(part, self._reach.limit))
             except ValidationError:
                 if not self._reach.refused():
                     raise
@@ -161,10 +159,9 @@ class OptimizationRead:
         return list(dict.fromkeys(ids))
 
     def _keep(self, data: Any) -> set[str]:
-        rows = _rows(data, f"GET {self._path}")
+        rows = _rows(data, self._call(self._whole).label)
         self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
-        if self._progress is not None:
-            self._progress(len(self._found), len(self._found))
+        self._progress(len(self._found), len(self._found))
         return {row["id"] for row in rows}
 
     @staticmethod
@@ -186,7 +183,8 @@ class OptimizationRead:
     def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
         if len(missing) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
-        done = len(read.rows) - len(missing)
+        total = len(read.rows)
+        done = total - len(missing)
 
         def fetch(row: Row, connection: Connection) -> bool:
             detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, connection)
@@ -196,39 +194,32 @@ class OptimizationRead:
             return detail is not None
 
         gone, problem = _side_by_side(
-            self._transport, missing, fetch, self._task, self._moved(done, len(read.rows))
+            self._transport, missing, fetch, self._task, lambda count: self._progress(done + count, total)
         )
         read.rows = [row for row in read.rows if row["id"] not in gone]
         read.dropped += len(gone)
         if problem is not None:
             read.complete = False
             read.requests = self._task.requests
-            raise IncompleteError(
-                f"Read {len(read.rows)} optimizations, but not the results of all, then stopped: {problem.message}. "
-                "What was read is in the error's .fetched; try again for the rest.",
-                fetched=read,
-            ) from problem
+            count = f"{len(read.rows)} optimizations, but not the results of all"
+            raise stopped_early(count, problem.message, read) from problem
         return read
-
-    def _moved(self, done: int, total: int) -> Callable[[int], None]:
-        progress = self._progress
-        return lambda count: None if progress is None else progress(done + count, total)
 
 
 def read_variants(
     transport: Transport,
-    optimizations: Iterable[str | Row],
+    optimizations: Iterable[str | Optimization | Row],
     *,
     task: Task,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> RowsRead:
     """Read the variants of optimizations.
 
     Parameters
     ----------
     optimizations
-        Rows of the list, or ids of which the optimization is read too. A row that is gone meanwhile is left out; an id
-        that is not there is an error.
+        Ids, of which the optimization is read too; or optimizations; or rows of the list. A row that is gone meanwhile is
+        left out; what was named and is not there is an error.
 
     Returns
     -------
@@ -238,20 +229,17 @@ def read_variants(
     Raises
     ------
     ApiError
-        When nothing could be read, or an id is not there.
+        When nothing could be read, or an optimization that was named is not there.
     IncompleteError
         When only a part could; carries a :class:`RowsRead`.
     """
-    items: list[Row] = [
-        {"id": one, "named": True} if isinstance(one, str) else {"id": one["id"], "optimization": one}
-        for one in optimizations
-    ]
+    items = [_item(one) for one in optimizations]
     if len(items) > ASK_PLAN_FROM:
         ask_plan(transport, task)
 
     def fetch(item: Row, connection: Connection) -> bool:
-        named = "named" in item
-        if named:
+        named = item["named"]
+        if "optimization" not in item:
             item["optimization"] = _object(
                 transport, endpoints.OPTIMIZATIONS_GET, item["id"], task, connection, named=named
             )
@@ -261,19 +249,23 @@ def read_variants(
         item["variants"] = _rows(data, endpoints.OPTIMIZATIONS_VARIANTS.name)
         return True
 
-    moved = (lambda _count: None) if progress is None else (lambda count: progress(count, len(items)))
-    gone, problem = _side_by_side(transport, items, fetch, task, moved)
+    gone, problem = _side_by_side(transport, items, fetch, task, lambda count: progress(count, len(items)))
     whole = [item for item in items if "variants" in item]
     read = RowsRead(whole, len(items), task.requests, problem is None, len(gone))
     if problem is not None:
         if not whole:
             raise problem
-        raise IncompleteError(
-            f"Read the variants of {len(whole)} of {len(items)} optimizations, then stopped: {problem.message}. "
-            "What was read is in the error's .fetched; try again for the rest.",
-            fetched=read,
-        ) from problem
+        count = f"the variants of {len(whole)} of {len(items)} optimizations"
+        raise stopped_early(count, problem.message, read) from problem
     return read
+
+
+def _item(optimization: str | Optimization | Row) -> Row:
+    if isinstance(optimization, str):
+        return {"id": optimization, "named": True}
+    if isinstance(optimization, Optimization):
+        return {"id": optimization.id, "named": True, "optimization": optimization.to_wire()}
+    return {"id": optimization["id"], "named": False, "optimization": optimization}
 
 
 def read_offered(
@@ -281,9 +273,9 @@ def read_offered(
     endpoint: Endpoint[Any],
     identifier: str | None = None,
     *,
-    params: dict[str, str] | None = None,
+    filters: dict[str, Any] | None = None,
     task: Task,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> RowsRead:
     """Read a list that the embedded service offers beyond the specification.
 
@@ -292,16 +284,15 @@ def read_offered(
     NotFound
         When the resource is not there, or the service does not offer the list; the message says so.
     """
-    path = endpoint.path_for(transport.config.scheme, identifier)
+    call = Call.to(endpoint, transport.config.scheme, identifier, query=filters)
     rows: list[Row] = []
 
     def on_page(new: list[Row], total: int) -> None:
         rows.extend(new)
-        if progress is not None:
-            progress(len(rows), max(total, len(rows)))
+        progress(len(rows), max(total, len(rows)))
 
     try:
-        read = read_list(transport, path, params or {}, task=task, on_page=on_page)
+        read = read_list(transport, call, task=task, on_page=on_page)
     except NotFound as error:
         raise not_offered(error, endpoint.name) from None
     except IncompleteError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeGuard
 
-from promptlift.client.transport import Answer, Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import UnexpectedResponse
 from promptlift.schema.naming import LINKS, link_of
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from promptlift.client.connection import Connection
     from promptlift.client.reads.paging import Row
+    from promptlift.client.transport import Answer, Call, Task, Transport
 
 _WRONG_GUESSES_MAX: Final = 2
 
@@ -29,12 +29,12 @@ class ListPage:
     limit: int | None
 
 
-def list_page(data: Any, label: str, params: Mapping[str, str]) -> ListPage:
+def list_page(data: Any, call: Call) -> ListPage:
     """Take a page out of a decoded list answer.
 
     Parameters
     ----------
-    params
+    call
         What was asked for; an answer that shows it answers something else is refused.
 
     Raises
@@ -42,6 +42,7 @@ def list_page(data: Any, label: str, params: Mapping[str, str]) -> ListPage:
     UnexpectedResponse
         When it is not a page of this list.
     """
+    label, params = call.label, call.query
     rows = data.get("data") if isinstance(data, dict) else None
     pagination = data.get("pagination") if isinstance(data, dict) else None
     total = pagination.get("total") if isinstance(pagination, dict) else None
@@ -99,10 +100,9 @@ class PagesAhead:
     second wrong guess ends the guessing: no request is made that is not needed.
     """
 
-    def __init__(self, transport: Transport, path: str, params: dict[str, str], task: Task) -> None:
+    def __init__(self, transport: Transport, call: Call, task: Task) -> None:
         self._transport = transport
-        self._path = path
-        self._params = params
+        self._call = call
         self._task = task
         self._pool: WorkerPool[tuple[int, int], Answer] = WorkerPool(
             transport, self._fetch, task=task, threads=1
@@ -123,10 +123,6 @@ class PagesAhead:
             self._result()  # at most one: the list turned out to be shorter
         self._pool.__exit__(kind, error, trace)
 
-    def asked(self, limit: int, offset: int) -> dict[str, str]:
-        """Query parameters of a page."""
-        return {**self._params, "limit": str(limit), "offset": str(offset)}
-
     def get(self, limit: int, offset: int) -> Answer:
         """Return the page at an offset.
 
@@ -144,8 +140,7 @@ class PagesAhead:
                 if answer is not None:
                     return answer
             self._wrong += 1
-        call = Call("GET", self._path, self.asked(limit, offset), repeatable=True)
-        return self._transport.send(call, self._task)
+        return self._transport.send(self._call.page(limit, offset), self._task)
 
     def ask_ahead(self, limit: int, offset: int | None) -> None:
         """Ask for a page that will be needed, ``None`` for no guess."""
@@ -154,8 +149,7 @@ class PagesAhead:
             self._pool.submit(self._in_flight)
 
     def _fetch(self, page: tuple[int, int], connection: Connection) -> Answer:
-        call = Call("GET", self._path, self.asked(*page), repeatable=True)
-        return self._transport.send(call, self._task, connection=connection)
+        return self._transport.send(self._call.page(*page), self._task, connection=connection)
 
     def _result(self) -> tuple[Answer | None, Exception | None]:
         if self._in_flight is None:

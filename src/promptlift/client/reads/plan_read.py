@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.paging import PAGE_ROWS, overlap_for, pages_for
 from promptlift.client.reads.read_list import ask_plan
-from promptlift.client.transport import Call
-from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from promptlift.client.reads.conversations import ConversationRead, Wanted
@@ -50,9 +48,8 @@ class ReadPlan:
 def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
     """Request one row and the plan, and estimate what a read will cost."""
     ask_plan(transport)
-    params = {**read.params(), "limit": "1", "offset": "0"}
-    call = Call.to(endpoints.CONVERSATIONS_LIST, transport.config.scheme, query=params)
-    page = list_page(transport.send(call).data, call.label, params)
+    call = read.call().page(1, 0)
+    page = list_page(transport.send(call).data, call)
     total = page.total
     overlap = overlap_for(total, PAGE_ROWS)
     requests = pages_for(total, PAGE_ROWS, overlap)

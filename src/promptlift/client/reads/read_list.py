@@ -10,7 +10,7 @@ from promptlift.client.reads.paging import ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema import endpoints
-from promptlift.schema.limits import PLANS
+from promptlift.schema.limits import request_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 DETAIL_THREADS: Final = 16
 # With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
 ASK_PLAN_FROM: Final = 50
+
+
+def no_progress(_done: int, _total: int) -> None:
+    """Show no progress."""
 
 
 @dataclass(slots=True)
@@ -61,14 +65,21 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
         account = None
     plan = account.get("plan") if isinstance(account, dict) else None
     name = plan.get("name") if isinstance(plan, dict) else None
-    rates = {str(plan_name): limits.requests_per_minute for plan_name, limits in PLANS.items()}
-    transport.allow(rates.get(name.lower()) if isinstance(name, str) else None)
+    transport.allow(request_rate(name) if isinstance(name, str) else None)
+
+
+def stopped_early(what: str, problem: str, fetched: RowsRead) -> IncompleteError:
+    """Return the error of a read that ended early; it carries what was read until then."""
+    return IncompleteError(
+        f"Read {what}, then stopped: {problem}. "
+        "What was read is in the error's .fetched; try again for the rest.",
+        fetched=fetched,
+    )
 
 
 def read_list(
     transport: Transport,
-    path: str,
-    params: dict[str, str],
+    call: Call,
     *,
     task: Task,
     on_page: Callable[[list[Row], int], None] | None = None,
@@ -78,6 +89,8 @@ def read_list(
 
     Parameters
     ----------
+    call
+        Asks for the list, without limit and offset.
     on_page
         Takes the new rows of every page and the total; without it they are in the answer.
     first
@@ -93,19 +106,18 @@ def read_list(
     walk = Walk()
     kept: list[Row] = []
     keep = on_page or (lambda new, _total: kept.extend(new))
-    label = f"GET {path}"
     problem: str | None = None
     cause: ApiError | None = None
     try:
-        with PagesAhead(transport, path, params, task) as pages:
+        with PagesAhead(transport, call, task) as pages:
             while not walk.done:
-                asked = pages.asked(walk.limit, walk.offset)
+                asked = call.page(walk.limit, walk.offset)
                 data, first = first, None
                 if data is None:
                     answer = pages.get(walk.limit, walk.offset)
                     pages.ask_ahead(walk.limit, walk.guess())
                     data = answer.data
-                page = list_page(data, label, asked)
+                page = list_page(data, asked)
                 new = walk.take(page.rows, total=page.total, limit=page.limit)
                 keep(new, page.total)
     except ListBroken as error:
@@ -120,15 +132,10 @@ def read_list(
     if problem is None and not read.complete:
         problem = f"the service counts {walk.total} rows, and its pages do not show as many"
     if problem is not None:
-        raise IncompleteError(
-            f"Read {len(walk.rows)} of {walk.total} rows, then stopped: {problem}. "
-            "What was read is in the error's .fetched; try again for the rest.",
-            fetched=read,
-        ) from cause
+        raise stopped_early(f"{len(walk.rows)} of {walk.total} rows", problem, read) from cause
     return read
 
 
 def read_prompts(transport: Transport, *, task: Task) -> RowsRead:
     """Read all prompts of the account."""
-    path = endpoints.PROMPTS_LIST.path_for(transport.config.scheme)
-    return read_list(transport, path, {}, task=task)
+    return read_list(transport, Call.to(endpoints.PROMPTS_LIST, transport.config.scheme), task=task)

@@ -44,7 +44,7 @@ class Part:
 
 
 class Reach:
-    """How many rows the service is known to give at once, and which limit to ask for.
+    """The number of rows that the service is known to give at once, and the limit to ask for.
 
     Attributes
     ----------

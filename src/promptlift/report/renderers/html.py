@@ -8,8 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from promptlift.report.cells import formatted, heading, value_of
-from promptlift.report.formatting import clock_time
+from promptlift.report.cells import heading, parts_of, value_of
+from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _environment() -> Environment:
         "value_of": value_of,
         "scale": _scale,
         "clock": clock_time,
+        "omitted": omitted,
         "data_uri": _data_uri,
     }
     return environment
@@ -73,11 +74,11 @@ def _environment() -> Environment:
 
 def _formatted(cell: Cell, kind: Kind) -> str:
     """Return a cell as text that breaks only before its interval."""
-    text = formatted(cell, kind)
+    number, ends = parts_of(cell, kind)
     if kind == "text":
-        return text
-    number, bracket, rest = text.partition(" (")
-    return number.replace(" ", "\u00a0") + bracket + rest.replace(" ", "\u00a0")
+        return number
+    number, ends = number.replace(" ", "\u00a0"), ends.replace(" ", "\u00a0")
+    return f"{number} ({ends})" if ends else number
 
 
 def _scale(number: Headline) -> tuple[float, float, float] | None:

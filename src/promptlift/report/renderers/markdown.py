@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from promptlift.report.cells import formatted, heading, value_of
-from promptlift.report.formatting import clock_time
+from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
@@ -118,11 +118,11 @@ def _transcript(transcript: Transcript) -> Iterator[str]:
     yield ""
     for turn in transcript.turns:
         if turn.role == "gap":
-            yield from (f"> *{escape(turn.text)}*", "")
+            yield from (f"> *{escape(turn.content)}*", "")
             continue
         at = f" {clock_time(turn.at)}" if turn.at else ""
         yield f"> **{turn.role}{at}**\\"
-        lines = [escape(line) or "&nbsp;" for line in turn.text.split("\n")]
-        lines += [f"*{escape(turn.cut)}*"] if turn.cut else []
+        lines = [escape(line) or "&nbsp;" for line in turn.content.split("\n")]
+        lines += [f"*{escape(omitted(turn.cut))}*"] if turn.cut else []
         yield from (f"> {line}\\" for line in lines[:-1])
         yield from (f"> {lines[-1]}", "")

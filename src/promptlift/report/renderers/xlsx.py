@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ConfigError
 from promptlift.report.cells import plain, tables_of
-from promptlift.report.document import Part
 from promptlift.schema.inert import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from promptlift.report.cells import PlainTable
-    from promptlift.report.document import Document, Headline, Kind
+    from promptlift.report.document import Document, Kind, Table
 
 __all__ = ["FORMATS", "check"]
 
@@ -84,8 +83,9 @@ def _render(document: Document) -> bytes:
             }
         )
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
-        _Summary(book.add_worksheet("Summary"), styles).write(document)
-        for table in tables_of(document)[1:]:
+        headlines, *others = tables_of(document)
+        _Summary(book.add_worksheet("Summary"), styles).write(document, headlines)
+        for table in others:
             _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)
     return out.getvalue()
 
@@ -161,7 +161,7 @@ class _Summary:
     def __init__(self, sheet: Any, styles: dict[str, Any]) -> None:
         self._sheet, self._styles, self._row = sheet, styles, 0
 
-    def write(self, document: Document) -> None:
+    def write(self, document: Document, headlines: Table) -> None:
         self._sheet.set_column(0, 1, 26)
         self._sheet.set_column(2, _SPAN, 15)
         self._line(document.title, "title")
@@ -173,7 +173,7 @@ class _Summary:
         for notice in document.notices:
             self._pair(notice.kind.capitalize(), notice.text)
         self._row += 1
-        self._headlines(document)
+        self._headlines(headlines, named=len(document.headlines) > 1)
         for section in document.sections:
             if section.points or (section.paragraphs and not section.transcripts):
                 self._row += 1
@@ -201,8 +201,7 @@ class _Summary:
         self._sheet.set_row(self._row, 15 * min(lines, 20))
         self._row += 1
 
-    def _headlines(self, document: Document) -> None:
-        named = len(document.headlines) > 1
+    def _headlines(self, table: Table, *, named: bool) -> None:
         labels = (
             "Prompt" if named else "",
             "Measure",
@@ -217,13 +216,11 @@ class _Summary:
                 self._row, place, label, self._styles["head" if place < 2 else "number_head"]
             )
         self._row += 1
-        for group in document.headlines:
-            for number in group.numbers:
-                self._sheet.write_string(self._row, 0, _fit(group.name), self._styles["text"])
-                self._sheet.write_string(self._row, 1, _fit(number.label), self._styles["text"])
-                for place, (value, kind) in enumerate(_numbers(number), 2):
-                    _write_cell(self._sheet, self._row, place, value, kind, self._styles)
-                self._row += 1
+        for prompt, measure, unit, *numbers in plain(table).rows:
+            kinds = ("text", "text", str(unit), str(unit), str(unit), "count", "count")
+            for place, (value, kind) in enumerate(zip((prompt, measure, *numbers), kinds, strict=True)):
+                _write_cell(self._sheet, self._row, place, value, kind, self._styles)
+            self._row += 1
 
     def _logo(self, document: Document) -> None:
         logo = document.logo
@@ -241,12 +238,3 @@ class _Summary:
                 "decorative": True,
             },
         )
-
-
-def _numbers(number: Headline) -> tuple[tuple[float | int | None, Kind], ...]:
-    basis, estimate = number.basis, number.estimate
-    hits, n = (basis.hits, basis.total) if isinstance(basis, Part) else (None, basis)
-    ends: tuple[tuple[float | int | None, Kind], ...] = tuple(
-        (end, number.kind) for end in (estimate.value, estimate.low, estimate.high)
-    )
-    return (*ends, (hits, "count"), (n, "count"))

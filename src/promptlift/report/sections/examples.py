@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pandas as pd
 
+from promptlift.analysis.reading import is_missing
 from promptlift.errors import TranscriptError
-from promptlift.report.document import Transcript, Turn
-from promptlift.report.formatting import count, date_time, plural, signed
-from promptlift.report.gather import GROUP
-from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.report.document import Transcript
+from promptlift.report.formatting import date_time, plural, signed
+from promptlift.report.gather import GROUP, records
+from promptlift.schema.inert import one_line
 from promptlift.schema.transcript import parse_content
+from promptlift.schema.turns import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +31,7 @@ MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
 _MESSAGE_CHARS: Final = 1200
 _SYSTEM_CHARS: Final = 240
-# Deleted conversations are skipped, but only so many.
+# Deleted conversations are skipped, up to this many.
 _TRIES: Final = 3
 
 Outcome = Literal["completed", "failed"]
@@ -75,8 +77,7 @@ def _varied(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     places = sorted(range(len(rows)), key=hashed.__getitem__)[: MAX_EXAMPLES * _TRIES]
     seen: set[str] = set()
     later = []
-    for record in rows.iloc[places].to_dict("records"):
-        row = {str(name): value for name, value in record.items()}
+    for row in records(rows.iloc[places]):
         theme = _theme(row)
         if theme in seen:
             later.append(row)
@@ -120,11 +121,11 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
     started = _started(row)
     if started is not None:
         yield "Started", date_time(started)
-    if not _is_missing(row.get("llm_model")):
+    if not is_missing(row.get("llm_model")):
         yield "Model", one_line(row["llm_model"], 60)
-    if not _is_missing(row.get("sentiment")):
+    if not is_missing(row.get("sentiment")):
         score = row.get("sentiment_score")
-        score_in_words = "" if _is_missing(score) else f" ({signed(float(str(score)))})"
+        score_in_words = "" if is_missing(score) else f" ({signed(float(str(score)))})"
         yield "Sentiment", f"{row['sentiment']}{score_in_words}"
     titles = [one["title"] for one in _listed(row.get("issues"))]
     yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
@@ -133,16 +134,10 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
 
 def _started(row: dict[str, Any]) -> datetime | None:
     for name in ("started_at", "created_at"):
-        if not _is_missing(row.get(name)):
+        if not is_missing(row.get(name)):
             when = pd.Timestamp(row[name]).to_pydatetime(warn=False)
             return when.replace(tzinfo=UTC) if when.tzinfo is None else when
     return None
-
-
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
-    )
 
 
 def _listed(value: Any) -> list[Any]:
@@ -156,11 +151,6 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
             if place == _FIRST:
                 yield Turn("gap", f"… {plural(hidden, 'message')} omitted …")
             continue
-        text = visible(message.content)
-        kept, cut = shorten(text, _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS)
-        yield Turn(
-            message.role,
-            kept or "(empty message)",
-            message.timestamp,
-            f"{count(cut)} characters omitted" if cut else "",
-        )
+        limit = _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS
+        turn = Turn.shown(message.role, message.content, limit, at=message.timestamp)
+        yield turn if turn.content else replace(turn, content="(empty message)")

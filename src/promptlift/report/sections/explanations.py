@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift._version import __version__
 from promptlift.frames import insights_errors
@@ -152,6 +152,6 @@ def completeness(material: Material, overview: pd.DataFrame) -> Section:
     return Section("data", "The data", (state,), tables=(Table("data", "The data", columns, tuple(rows)),))
 
 
-def footer(now: datetime, *, version: Any = None) -> str:
+def footer(now: datetime) -> str:
     """Return the last line: what wrote the report, and when."""
-    return f"Written by promptlift {version or __version__} on {date_time(now)}."
+    return f"Written by promptlift {__version__} on {date_time(now)}."

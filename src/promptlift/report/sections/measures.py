@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[str, dict[str, Any] | None]]
 
-__all__ = ["completion", "issues", "sentiment"]
+__all__ = ["completion", "issues", "painter", "sentiment"]
 
 TOP: Final = 8
 _QUOTE_CHARS: Final = 180
@@ -42,7 +42,7 @@ def completion(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
     figure = Figure(
         "trend",
         f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {overall}.",
-        _painter("paint_trend", trend),
+        painter("paint_trend", trend),
         f"Each point is a {unit}, its whisker the 95% interval; the bars below count conversations. "
         f"Hollow points have fewer than 5 conversations. A gap is a {unit} without conversations.",
     )
@@ -61,7 +61,7 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
         Column(
             "period_start", unit.capitalize() if freq in {"h", "D"} else f"{unit.capitalize()} from", start
         ),
-        *_prompt_column(material),
+        *material.naming(Column("prompt", "Prompt")),
         Column("rate", "Completed", "share", 95),
         Column("completed", "Conver\u00adsations", "part"),
         Column("n_missing", "Not judged", "count"),
@@ -70,7 +70,7 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     cells: list[tuple[Cell, ...]] = [
         (
             row["period_start"].to_pydatetime(),
-            *_prompt_cell(row, material),
+            *material.naming(row.get(GROUP)),
             Estimate(row["rate"], row["rate_low"], row["rate_high"]),
             Part(int(row["completed"]), int(row["n"])),
             int(row["n_missing"]),
@@ -93,18 +93,18 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
     figure = Figure(
         "sentiment",
         f"Share of conversations by sentiment, with 95% intervals. {overall}.",
-        _painter("paint_sentiment", distribution),
+        painter("paint_sentiment", distribution),
         "The tone of whole conversations, not whether the task was completed.",
     )
     columns = (
-        *_prompt_column(material),
+        *material.naming(Column("prompt", "Prompt")),
         Column("sentiment", "Sentiment"),
         Column("share", "Share", "share", 95),
         Column("n", "Conver\u00adsations", "part"),
     )
     cells: list[tuple[Cell, ...]] = [
         (
-            *_prompt_cell(row, material),
+            *material.naming(row.get(GROUP)),
             str(row["sentiment"]),
             Estimate(row["share"], row["share_low"], row["share_high"]),
             Part(int(row["n"]), int(row["total"])),
@@ -134,7 +134,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
         "issues",
         f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "
         "below has the numbers.",
-        _painter("paint_issues", found.assign(issue=_labels(found["issue"]))),
+        painter("paint_issues", found.assign(issue=_labels(found["issue"]))),
         "A conversation counts once for each issue. Tasks that fail more often with an issue do not show "
         "that the issue is the cause.",
     )
@@ -145,7 +145,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
 def _issue_table(found: pd.DataFrame, material: Material, quotes: dict[tuple[str, str], str] | None) -> Table:
     columns = (
         Column("issue", "Issue"),
-        *_prompt_column(material),
+        *material.naming(Column("prompt", "Prompt")),
         Column("severity", "Severity"),
         Column("share", "Share", "share", 95),
         Column("n", "Conver\u00adsations", "part"),
@@ -159,7 +159,7 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: dict[tuple[str
         cells.append(
             (
                 row["issue"],
-                *_prompt_cell(row, material),
+                *material.naming(row.get(GROUP)),
                 row["severity"] if isinstance(row["severity"], str) else "–",
                 Estimate(row["share"], row["share_low"], row["share_high"]),
                 Part(int(row["n"]), int(row["total"])),
@@ -203,7 +203,9 @@ def _cut(title: str) -> str:
     return title
 
 
-def _painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
+def painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
+    """Return what draws a table by a function of `drawings`, once a format asks for figures."""
+
     def paint() -> str:
         from promptlift.report import drawings  # noqa: PLC0415  formats without figures load no matplotlib
 
@@ -211,11 +213,3 @@ def _painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
         return svg
 
     return paint
-
-
-def _prompt_column(material: Material) -> tuple[Column, ...]:
-    return (Column("prompt", "Prompt"),) if material.compared else ()
-
-
-def _prompt_cell(row: Any, material: Material) -> tuple[str, ...]:
-    return (str(row[GROUP]),) if material.compared else ()

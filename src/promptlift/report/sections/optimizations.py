@@ -9,8 +9,9 @@ import pandas as pd
 
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
 from promptlift.report.formatting import plural
-from promptlift.report.gather import MAX_OPTIMIZATIONS
+from promptlift.report.gather import MAX_OPTIMIZATIONS, records
 from promptlift.report.redaction import redact
+from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ _STATES: Final = {
 
 def rehearsal_notice(material: Material) -> tuple[Notice, ...]:
     """Return a notice when some results are from the rehearsal model."""
-    if not _rehearsals(material.optimizations):
+    tried = material.optimizations
+    if tried is None or not any(map(_true, tried["rehearsal"])):
         return ()
     words = (
         "Optimizations marked as rehearsal ran on the built-in rehearsal model, not on a language model. Their numbers "
@@ -66,12 +68,12 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         return Section("optimizations", "Optimizations", ("No optimization of these prompts was run.",))
     shown = tried.head(MAX_OPTIMIZATIONS)
     numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
-    known = [row for row in _records(material.variants) if row["optimization_id"] in numbers]
+    known = [row for row in records(material.variants) if row["optimization_id"] in numbers]
     variants = sorted(known, key=lambda row: _order(row, numbers))
     level = _level(variants)
     names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
     tables = (
-        _tried_table(_records(shown), numbers, names, material, level),
+        _tried_table(records(shown), numbers, names, material, level),
         _variant_table(variants, numbers, names, level),
     )
     return Section(
@@ -96,16 +98,10 @@ def _figure(table: pd.DataFrame, numbers: dict[Any, int], names: dict[Any, str])
     about = table.attrs.get("promptlift") or {}
     facts = (about.get("optimizations") or {}).get(newest) or {}
     drawn.attrs = {"promptlift": {**about, "optimizations": {newest: facts}, **facts}}
-
-    def paint() -> str:
-        from promptlift.report.drawings import paint_lift  # noqa: PLC0415  formats without figures load no matplotlib
-
-        return paint_lift(drawn)
-
     number = numbers[newest]
     alt = f"Lift of each variant of No. {number} over the original; see the table below."
     caption = f"No. {number}, the newest with results. The screening used different conversations from the confirmation."
-    return (Figure("lift", alt, paint, caption),)
+    return (Figure("lift", alt, painter("paint_lift", drawn), caption),)
 
 
 def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> tuple[str, ...]:
@@ -145,7 +141,7 @@ def _tried_table(
     columns = (
         Column("optimization", "No.", "count"),
         Column("created_at", "Started", "time"),
-        *((Column("prompt", "Prompt"),) if material.compared else ()),
+        *material.naming(Column("prompt", "Prompt")),
         Column("variants", "Variants", "count"),
         Column("result", "Result"),
         Column("lift", "Lift", "percent", level),
@@ -161,7 +157,7 @@ def _tried_table(
             (
                 numbers[row["optimization_id"]],
                 None if pd.isna(row["created_at"]) else row["created_at"].to_pydatetime(),
-                *((material.name_of(row["prompt_id"]),) if material.compared else ()),
+                *material.naming(material.name_of(row["prompt_id"])),
                 _whole(row["variant_count"]),
                 _result(row, winner),
                 _lift(row["lift_pct"], row["lift_low"], row["lift_high"]),
@@ -192,11 +188,7 @@ def _variant_table(
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         sent = row["uncertainty_source"] == "service"
-        marks = [
-            *(["original"] if _true(row["is_original"]) else []),
-            *(["winner"] if _true(row["is_winner"]) else []),
-            *([REHEARSAL] if _true(row["rehearsal"]) else []),
-        ]
+        marks = {"original": row["is_original"], "winner": row["is_winner"], REHEARSAL: row["rehearsal"]}
         cells.append(
             (
                 numbers[row["optimization_id"]],
@@ -208,7 +200,7 @@ def _variant_table(
                 row["lift_expected"],
                 row["confidence"],
                 _whole(row["n"]),
-                ", ".join(marks),
+                ", ".join(mark for mark, said in marks.items() if _true(said)),
             )
         )
     return Table("variants", "Variants", columns, tuple(cells))
@@ -248,14 +240,6 @@ def _level(rows: list[dict[str, Any]]) -> int:
 def _name(row: dict[str, Any], *, redacted: bool) -> str:
     name = one_line(_text(row["name"]), 60) or "(no name)"
     return redact(name) if redacted else name
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
-def _rehearsals(tried: pd.DataFrame | None) -> bool:
-    return tried is not None and any(map(_true, tried["rehearsal"]))
 
 
 def _true(value: Any) -> bool:

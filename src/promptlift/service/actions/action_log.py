@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions import versions
+from promptlift.service.actions.prompts import find
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
+    from promptlift.schema.queries import ActionsQuery
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
 
-def page(
-    database: Database,
-    caller: Caller,
-    *,
-    prompt_id: str | None,
-    optimization_id: str | None,
-    limit: int,
-    offset: int,
-) -> dict[str, Any]:
+def page(database: Database, caller: Caller, query: ActionsQuery) -> dict[str, Any]:
     """Return one page of actions, newest first."""
     with database.read() as connection:
         rows, total = action_log.page(
             connection,
             caller.account_id,
-            prompt_id=prompt_id,
-            optimization_id=optimization_id,
-            limit=limit,
-            offset=offset,
+            prompt_id=query.linked_id,
+            optimization_id=query.optimization_id,
+            limit=query.limit,
+            offset=query.offset,
         )
     return {
         "data": [_wire(row) for row in rows],
-        "pagination": {"total": total, "limit": limit, "offset": offset},
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
     }
 
 
@@ -55,8 +50,8 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "note": row.note,
         "undoes": row.undoes,
         "undoneBy": row.undone_by,
-        "undoneAt": clock.wire(row.undone_at),
-        "createdAt": clock.wire(row.created_at),
+        "undoneAt": clock.iso(row.undone_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -73,15 +68,13 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         row = action_log.find(connection, caller.account_id, action_id)
         if row is None:
             raise not_found("Action")
-        prompt = prompts.find(connection, caller.account_id, row.prompt_id, lock=True)
-        if prompt is None:
-            raise not_found("Prompt")
-        # Read again: somebody may have undone it while this waited for the prompt.
+        prompt = find(connection, caller, SCHEMES["prompt"], row.prompt_id, lock=True)
+        # Read again: it may have been undone while this waited for the prompt.
         row = action_log.find(connection, caller.account_id, action_id)
         if row is None:
             raise not_found("Action")
         _check(row)
-        live = prompts.live_version(connection, caller.account_id, prompt.id)
+        live = prompts.current_version(connection, caller.account_id, prompt.id)
         transitions.check_version(live, current_version.version_id(row.to_version_seq))
         before = prompts.version(connection, caller.account_id, prompt.id, row.from_version_seq)
         if before is None:
@@ -109,7 +102,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         "actionId": undoing,
         "versionId": current_version.version_id(made),
         "previousVersionId": current_version.version_id(live.seq),
-        "message": "The text from before is live again",
+        "message": "The previous text is current again",
     }
 
 
@@ -123,7 +116,7 @@ def _check(row: AnyRow) -> None:
         raise ApiException(
             "INVALID_STATE",
             "The action was undone already",
-            details={"undoneBy": row.undone_by, "undoneAt": clock.wire(row.undone_at)},
+            details={"undoneBy": row.undone_by, "undoneAt": clock.iso(row.undone_at)},
         )
     if row.from_version_seq == row.to_version_seq:
         raise ApiException(

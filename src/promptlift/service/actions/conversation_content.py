@@ -69,7 +69,7 @@ def accept(content: str) -> Shape:
                     "content",
                     f"messages[{index}] has {weight} bytes; at most {limits.MESSAGE_BYTES} are allowed",
                 )
-    times = [clock.of(m.timestamp) for m in transcript.messages if m.timestamp is not None]
+    times = [clock.from_datetime(m.timestamp) for m in transcript.messages if m.timestamp is not None]
     return Shape(
         started_at=min(times, default=None),
         ended_at=max(times, default=None),

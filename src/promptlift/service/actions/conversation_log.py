@@ -7,34 +7,35 @@ acknowledged can be lost, not even by a power cut. While one transaction is writ
 from __future__ import annotations
 
 import asyncio
-import logging
 import queue
 import threading
 import time
-from dataclasses import dataclass, field
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
-from promptlift.service.errors import ApiException, not_found, quota, unavailable
+from promptlift.service.actions.failures import refusal_of
+from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
-from promptlift.service.store.database import is_full_or_locked
-from promptlift.service.store.errors import DBAPIError, IntegrityError
+from promptlift.service.store.errors import IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.conversations import ConversationCreate
     from promptlift.schema.naming import Scheme
     from promptlift.service.actions.conversation_content import Shape
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-_LOG = logging.getLogger(__name__)
 BATCH = 64
 # After a write more conversations are likely to come for this long.
 BUSY_SECONDS = 0.05
@@ -44,22 +45,15 @@ GATHER_SECONDS = 0.001
 KEY_RACES = 5
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One conversation to log, already checked."""
 
     caller: Caller
     scheme: Scheme
     prompt_id: str
-    content: str
+    body: ConversationCreate
     shape: Shape
-    status: str
-    llm_model: str | None
-    company_name: str | None
-    idempotency_key: str | None
-    source_id: str | None = None
-    loop: asyncio.AbstractEventLoop | None = None
-    done: asyncio.Future[Logged] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +74,8 @@ class Logged:
 
 
 _Outcome = Logged | Updated | ApiException
+# A request and where its outcome goes.
+_Waiting = tuple[Entry | Update, asyncio.Future[Any]]
 
 
 @dataclass(slots=True)
@@ -95,7 +91,7 @@ class ConversationLog:
     def __init__(self, database: Database, jobs: InsightJobs) -> None:
         self._database = database
         self._jobs = jobs
-        self._waiting: queue.SimpleQueue[Entry | Update | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._written_at = -BUSY_SECONDS
         jobs.is_busy = self.is_busy
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
@@ -113,10 +109,8 @@ class ConversationLog:
         ApiException
             ``NOT_FOUND`` for the prompt, ``LIMIT_EXCEEDED`` for the plan, ``SERVICE_UNAVAILABLE`` for the database.
         """
-        entry.loop = asyncio.get_running_loop()
-        entry.done = entry.loop.create_future()
-        self._waiting.put(entry)
-        return await entry.done
+        logged: Logged = await self._outcome_of(entry)
+        return logged
 
     async def update(self, wanted: Update) -> Updated:
         """Change a conversation, and return when the change is committed.
@@ -126,10 +120,13 @@ class ConversationLog:
         ApiException
             ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
         """
-        wanted.loop = asyncio.get_running_loop()
-        wanted.done = wanted.loop.create_future()
-        self._waiting.put(wanted)
-        return await wanted.done
+        updated: Updated = await self._outcome_of(wanted)
+        return updated
+
+    def _outcome_of(self, request: Entry | Update) -> asyncio.Future[Any]:
+        outcome = asyncio.get_running_loop().create_future()
+        self._waiting.put((request, outcome))
+        return outcome
 
     def close(self) -> None:
         """Write what is waiting, and end the thread."""
@@ -138,47 +135,39 @@ class ConversationLog:
 
     def _run(self) -> None:
         gathering = False
-        while True:
-            entry = self._waiting.get()
-            if entry is None:
-                return
+        while (first := self._waiting.get()) is not None:
             if gathering:
                 time.sleep(GATHER_SECONDS)
-            entries: list[Entry | Update] = [entry]
-            ending = False
-            while len(entries) < BATCH:
-                try:
+            batch = [first]
+            with suppress(queue.Empty):
+                while len(batch) < BATCH:
                     more = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if more is None:
-                    ending = True
-                    break
-                entries.append(more)
+                    if more is None:
+                        self._waiting.put(None)  # the end comes after this batch
+                        break
+                    batch.append(more)
             # Apart, so that each transaction moves the counts of conversations once, in one order.
             for kind in (Entry, Update):
-                group = [one for one in entries if isinstance(one, kind)]
+                group = [one for one in batch if isinstance(one[0], kind)]
                 if group:
                     self._write(group)
-            gathering = len(entries) > 1
+            gathering = len(batch) > 1
             self._written_at = time.monotonic()
-            if ending:
-                return
 
-    def _write(self, entries: list[Entry | Update]) -> None:
+    def _write(self, batch: list[_Waiting]) -> None:
         try:
-            outcomes = self._commit_or_again(entries)
+            outcomes = self._commit_or_again([request for request, _ in batch])
         except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
-            if len(entries) > 1:
+            if len(batch) > 1:
                 # One bad row must not take its neighbours with it.
-                for entry in entries:
-                    self._write([entry])
+                for one in batch:
+                    self._write([one])
                 return
             outcomes = [_refusal_of(error)]
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any] | None, _Outcome]]] = {}
-        for entry, outcome in zip(entries, outcomes, strict=True):
-            if entry.loop is not None:
-                by_loop.setdefault(entry.loop, []).append((entry.done, outcome))
+        by_loop: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]]
+        by_loop = defaultdict(list)
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
+            by_loop[future.get_loop()].append((future, outcome))
         for loop, settled in by_loop.items():
             if not loop.is_closed():  # woken once for all
                 loop.call_soon_threadsafe(_settle, settled)
@@ -241,7 +230,7 @@ def _plan_account(
 ) -> None:
     account_id = caller.account_id
     standing = prompts.standing(connection, account_id, list({entries[i].prompt_id for i in mine}))
-    keys = [key for i in mine if (key := entries[i].idempotency_key) is not None]
+    keys = [key for i in mine if (key := entries[i].body.idempotency_key) is not None]
     held = {
         key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
         for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
@@ -253,43 +242,40 @@ def _plan_account(
         used = usage.used(connection, account_id, "conversations", now=now)
     added = 0
     for i in mine:
-        entry = entries[i]
-        if entry.idempotency_key is not None and entry.idempotency_key in held:
-            outcomes[i] = held[entry.idempotency_key]
+        entry, key = entries[i], entries[i].body.idempotency_key
+        if key is not None and key in held:
+            outcomes[i] = held[key]
         elif entry.prompt_id not in standing:
             outcomes[i] = not_found(entry.scheme.noun)
         elif limit is not None and used + added >= limit:
-            outcomes[i] = quota(
-                "conversations per month", limit=limit, used=used + added, reset_at=_period_end(now)
-            )
+            outcomes[i] = quota("conversations per month", limit=limit, used=used + added, now=now)
         else:
-            logged = _plan_row(entry, batch, now)
-            outcomes[i] = logged
+            outcomes[i] = logged = _plan_row(entry, batch, now)
             added += 1
-            if entry.idempotency_key is not None:
-                held[entry.idempotency_key] = Logged(
-                    logged.id, logged.prompt_id, logged.status, logged.created_at, created=False
-                )
+            if key is not None:
+                held[key] = replace(logged, created=False)
     if added:
         usage.add(connection, account_id, "conversations", added, now=now)
 
 
 def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
     conversation_id = new_id("cnv")
-    shape = entry.shape
+    body, shape = entry.body, entry.shape
+    # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
+    status = body.status or "completed"
     started_at = now if shape.started_at is None else shape.started_at
-    raw = entry.content.encode()
+    raw = body.content.encode()
     batch.rows.append(
         {
             "id": conversation_id,
             "account_id": entry.caller.account_id,
             "prompt_id": entry.prompt_id,
-            "status": entry.status,
-            "llm_model": entry.llm_model,
-            "company_name": entry.company_name,
-            "idempotency_key": entry.idempotency_key,
-            "source_id": entry.source_id,
-            "content_hash": None if entry.source_id is None else conversation_updates.content_hash(raw),
+            "status": status,
+            "llm_model": body.llm_model,
+            "company_name": body.company_name,
+            "idempotency_key": body.idempotency_key,
+            "source_id": body.source_id,
+            "content_hash": None if body.source_id is None else conversation_updates.content_hash(raw),
             "created_at": now,
             "started_at": started_at,
             "ended_at": started_at if shape.ended_at is None else shape.ended_at,
@@ -307,13 +293,13 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
     payload = {
         "conversationId": conversation_id,
         "promptId": entry.prompt_id,
-        "status": entry.status,
-        "createdAt": clock.wire(now),
+        "status": status,
+        "createdAt": clock.iso(now),
     }
     batch.outbox.append(
         events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
     )
-    return Logged(conversation_id, entry.prompt_id, entry.status, now, created=True)
+    return Logged(conversation_id, entry.prompt_id, status, now, created=True)
 
 
 def _hold_keys(
@@ -325,12 +311,12 @@ def _hold_keys(
     rows = [
         {
             "account_id": entry.caller.account_id,
-            "key": entry.idempotency_key,
+            "key": entry.body.idempotency_key,
             "conversation_id": outcome.id,
             "expires_at": now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
         }
         for entry, outcome in zip(entries, outcomes, strict=True)
-        if entry.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
+        if entry.body.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
     ]
     try:
         conversations.hold_keys(connection, rows)
@@ -342,26 +328,17 @@ class _KeyTakenError(Exception):
     """Another process took a key after it was looked up."""
 
 
-def _period_end(now: int) -> str:
-    return clock.wire(clock.billing_period(now)[1]) or ""
-
-
 def _refusal_of(error: Exception) -> ApiException:
-    if isinstance(error, ApiException):
-        return error
     if isinstance(error, _KeyTakenError):
         return ApiException(
             "SERVICE_UNAVAILABLE", "Another request is using the same idempotency key; try again"
         )
-    if isinstance(error, DBAPIError) and is_full_or_locked(error):
-        return unavailable(error)
-    _LOG.exception("a conversation could not be kept", exc_info=error)
-    return ApiException("INTERNAL_ERROR", "The service failed; its log says why")
+    return refusal_of(error, "a conversation could not be kept")
 
 
-def _settle(settled: list[tuple[asyncio.Future[Any] | None, _Outcome]]) -> None:
+def _settle(settled: list[tuple[asyncio.Future[Any], _Outcome]]) -> None:
     for future, outcome in settled:
-        if future is None or future.done():
+        if future.done():
             continue
         if isinstance(outcome, ApiException):
             future.set_exception(outcome)

@@ -9,7 +9,6 @@ from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Sequence
 
     from sqlalchemy import Connection
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Update:
     """The changes to one conversation, already checked; ``None`` leaves a field as it is."""
 
@@ -30,8 +29,6 @@ class Update:
     status: str | None
     source_id: str | None
     if_content_hash: str | None
-    loop: asyncio.AbstractEventLoop | None = None
-    done: asyncio.Future[Updated] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def apply_updates(
 
 
 def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiException:
-    before = conversation_updates.find(connection, wanted.caller.account_id, wanted.conversation_id)
+    before = conversations.find(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
     raw = None if wanted.content is None else wanted.content.encode()

@@ -11,6 +11,8 @@ from promptlift.service.simulations.personas import library, library_by_id
 from promptlift.service.store import accounts, personas
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from promptlift.schema.personas import PersonaCreate, PersonaUpdate
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.store.accounts import Caller
@@ -45,10 +47,7 @@ def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
     if persona_id in library_by_id():
         return _built_in(library_by_id()[persona_id])
     with database.read() as connection:
-        row = personas.find(connection, caller.account_id, persona_id)
-    if row is None:
-        raise not_found("Persona")
-    return _own(row)
+        return _own(_find(connection, caller, persona_id))
 
 
 def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str, Any]:
@@ -76,10 +75,7 @@ def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str,
                 details={"personas": f"at most {OWN_MAX}"},
             )
         personas.add(connection, values)
-        row = personas.find(connection, caller.account_id, persona_id)
-    if row is None:
-        raise not_found("Persona")
-    return _own(row)
+        return _own(_find(connection, caller, persona_id))
 
 
 def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpdate) -> dict[str, Any]:
@@ -95,14 +91,11 @@ def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpd
     with database.write() as connection:
         if changes:
             personas.change(connection, caller.account_id, persona_id, changes)
-        row = personas.find(connection, caller.account_id, persona_id)
-    if row is None:
-        raise not_found("Persona")
-    return _own(row)
+        return _own(_find(connection, caller, persona_id))
 
 
-def delete(database: Database, caller: Caller, persona_id: str) -> None:
-    """Delete a persona. Its simulated conversations stay.
+def delete(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
+    """Delete a persona, and say so. Its simulated conversations stay.
 
     Raises
     ------
@@ -111,9 +104,16 @@ def delete(database: Database, caller: Caller, persona_id: str) -> None:
     """
     _check_own(persona_id)
     with database.write() as connection:
-        if personas.find(connection, caller.account_id, persona_id) is None:
-            raise not_found("Persona")
+        _find(connection, caller, persona_id)
         personas.change(connection, caller.account_id, persona_id, {"deleted_at": clock.now()})
+    return {"success": True, "message": "Persona deleted"}
+
+
+def _find(connection: Connection, caller: Caller, persona_id: str) -> AnyRow:
+    row = personas.find(connection, caller.account_id, persona_id)
+    if row is None:
+        raise not_found("Persona")
+    return row
 
 
 def _check_own(persona_id: str) -> None:
@@ -131,7 +131,7 @@ def _own(row: AnyRow) -> dict[str, Any]:
         "name": row.name,
         "description": row.description,
         "builtIn": False,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 

@@ -52,7 +52,7 @@ def status_view(database: Database, prompt: AnyRow, *, waits_because: str | None
             "avgSentiment": figures.sentiment,
         },
         "insights": _insight_counts(figures, troubles, waits_because),
-        "lastOptimized": clock.wire(last),
+        "lastOptimized": clock.iso(last),
     }
 
 
@@ -132,8 +132,8 @@ def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
         link: prompt.id,
         "period": {
             "days": _days(period.start, period.now),
-            "from": clock.wire(period.start),
-            "to": clock.wire(period.now),
+            "from": clock.iso(period.start),
+            "to": clock.iso(period.now),
         },
         "summary": {
             "totalConversations": figures.total,
@@ -182,7 +182,7 @@ def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, 
         reached -= count
     return {
         link: agent.id,
-        "period": {"days": STEP_FAILURE_DAYS, "from": clock.wire(since), "to": clock.wire(now)},
+        "period": {"days": STEP_FAILURE_DAYS, "from": clock.iso(since), "to": clock.iso(now)},
         "totalFailures": sum(failed for _, _, failed in rows),
         "steps": steps,
     }

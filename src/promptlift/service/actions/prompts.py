@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.schema import limits
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
-from promptlift.service.deployments import transitions
+from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import requests
@@ -47,8 +48,8 @@ def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
         "maxTokens": row.max_tokens,
         "objective": row.objective,
         "status": row.status,
-        "createdAt": clock.wire(row.created_at),
-        "updatedAt": clock.wire(row.updated_at),
+        "createdAt": clock.iso(row.created_at),
+        "updatedAt": clock.iso(row.updated_at),
     }
     return whole if names is None else {name: whole[name] for name in names}
 
@@ -79,7 +80,14 @@ def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> A
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
-        row = prompts.find(connection, caller.account_id, prompt_id)
+        return find(connection, caller, scheme, prompt_id)
+
+
+def find(
+    connection: Connection, caller: Caller, scheme: Scheme, prompt_id: str, *, lock: bool = False
+) -> AnyRow:
+    """Read the row of a prompt as `get` does, inside a transaction; ``lock`` is that of the store."""
+    row = prompts.find(connection, caller.account_id, prompt_id, lock=lock)
     if row is None:
         raise not_found(scheme.noun)
     return row
@@ -125,10 +133,7 @@ def add(connection: Connection, caller: Caller, body: PromptCreate) -> AnyRow:
         "updated_at": now,
     }
     prompts.add(connection, values, live_from=_instant(body.live_from))
-    row = prompts.find(connection, caller.account_id, prompt_id)
-    if row is None:
-        raise not_found("Prompt")
-    return row
+    return find(connection, caller, SCHEMES["prompt"], prompt_id)
 
 
 def update(
@@ -157,67 +162,54 @@ def update(
         now = clock.now()
         if "status" in changes:
             accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
-        before = prompts.find(connection, caller.account_id, prompt_id, lock=True)
-        if before is None:
-            raise not_found(scheme.noun)
+        before = find(connection, caller, scheme, prompt_id, lock=True)
         if before.status == "archived" and changes.get("status", "archived") != "archived":
-            _check_quota(
-                connection, caller, now
-            )  # an archived prompt does not count, so it must fit in again
+            # An archived prompt does not count, so it must fit in again.
+            _check_quota(connection, caller, now)
         text = changes.get("content")
         changed = text is not None and (text != before.content or not before.content_known)
         if changed and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
-        after = prompts.find(connection, caller.account_id, prompt_id)
-        if after is not None and changed:
-            payload = {
-                "promptId": prompt_id,
-                "promptName": after.name,
-                # unspecified: values of updateType. "manual" is an edit by a person or program over the API.
-                "updateType": "manual",
-                "appliedAt": clock.wire(now),
-            }
-            events.write(
-                connection, [events.row("prompt.updated", caller.account_id, prompt_id, payload, now=now)]
-            )
-    if after is None:
-        raise not_found(scheme.noun)
+        after = find(connection, caller, scheme, prompt_id)
+        if changed:
+            current_version.record_update(connection, after, "manual", now=now)
     return after
 
 
 def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
     """Keep a text from a client as a version, before the prompt gets it."""
     _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
-    live = prompts.live_version(connection, prompt.account_id, prompt.id)
+    live = prompts.current_version(connection, prompt.account_id, prompt.id)
     if not live.content_known and count == 1:
         # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
         prompts.fill_version(connection, live.seq, text, live_from=live_from)
         return
     if live_from is not None and live_from < live.created_at:
-        since = clock.wire(live.created_at)
-        raise invalid({"liveFrom": f"must not be before {since}, since when the live text is in use"})
+        since = clock.iso(live.created_at)
+        raise invalid(
+            {"liveFrom": f"must not be before {since}, since when the current text has been in use"}
+        )
     transitions.supersede(connection, prompt.account_id, prompt.id, now)
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, prompt.account_id, prompt.id, text, "updated", now=since_when)
 
 
 def _instant(time: datetime | None) -> int | None:
-    return None if time is None else clock.of(time)
+    return None if time is None else clock.from_datetime(time)
 
 
 def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
     """Delete a prompt. Its conversations stay readable."""
     # unspecified: what becomes of the conversations of a deleted prompt.
     with database.write() as connection:
-        if prompts.find(connection, caller.account_id, prompt_id) is None:
-            raise not_found(scheme.noun)
+        find(connection, caller, scheme, prompt_id)
         now = clock.now()
         accounts.lock(connection, caller.account_id)
         requests.stop_all_of(connection, caller.account_id, prompt_id, now=now)
         transitions.prompt_deleted(connection, caller.account_id, prompt_id, now)
         prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
-        payload = {"promptId": prompt_id, "deletedAt": clock.wire(now)}
+        payload = {"promptId": prompt_id, "deletedAt": clock.iso(now)}
         events.write(
             connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
         )
@@ -230,5 +222,4 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     accounts.lock(connection, caller.account_id)
     used = usage.active_prompts(connection, caller.account_id)
     if used >= limit:
-        reset_at = clock.wire(clock.billing_period(now)[1]) or ""
-        raise quota("prompts", limit=limit, used=used, reset_at=reset_at)
+        raise quota("prompts", limit=limit, used=used, now=now)

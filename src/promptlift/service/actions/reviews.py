@@ -64,5 +64,5 @@ def _wire(row: AnyRow) -> dict[str, Any]:
         "variantId": row.variant_id,
         "verdict": row.verdict,
         "note": row.note,
-        "updatedAt": clock.wire(row.updated_at),
+        "updatedAt": clock.iso(row.updated_at),
     }

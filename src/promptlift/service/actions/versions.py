@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
+from promptlift.service.actions.prompts import find
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import ApiException, not_found
+from promptlift.service.errors import ApiException
 from promptlift.service.store import action_log, prompts
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def page(
         ``NOT_FOUND`` when the account has no such prompt.
     """
     with database.read() as connection:
-        if prompts.find(connection, caller.account_id, prompt_id) is None:
-            raise not_found(scheme.noun)
+        find(connection, caller, scheme, prompt_id)
         rows, total = prompts.versions(connection, caller.account_id, prompt_id, limit=limit, offset=offset)
     return {
         "data": [_wire(row, number=total - offset - at, total=total) for at, row in enumerate(rows)],
@@ -48,7 +48,7 @@ def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
         "variantId": row.variant_id,
         # Every change of the text adds a version.
         "isLive": number == total,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -64,26 +64,24 @@ def restore(
 ) -> dict[str, Any]:
     """Restore the text of a former version, byte for byte, as a new version.
 
-    A text that is live already stays as it is, without a new version.
+    A text that is current already stays as it is, without a new version.
 
     Parameters
     ----------
     if_version_id
-        Only while this version is live.
+        Only while this is the current version.
     note
         Kept with the action.
 
     Raises
     ------
     ApiException
-        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when another version is live than
+        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when the current version is another than
         ``if_version_id``.
     """
     seq = current_version.version_seq(version_id)
     with database.write() as connection:
-        prompt = prompts.find(connection, caller.account_id, prompt_id, lock=True)
-        if prompt is None:
-            raise not_found(scheme.noun)
+        prompt = find(connection, caller, scheme, prompt_id, lock=True)
         wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
         if wanted is None:
             raise ApiException(
@@ -91,7 +89,7 @@ def restore(
                 "Version not found",
                 details={"versionId": f"is not a version of this {scheme.name}; see its versions"},
             )
-        live = prompts.live_version(connection, caller.account_id, prompt_id)
+        live = prompts.current_version(connection, caller.account_id, prompt_id)
         changed = wanted.content != prompt.content
         if changed:
             transitions.check_version(live, if_version_id)

@@ -1,6 +1,6 @@
 """Long runs: one row is one run, which calls a model, keeps what it has finished, and may take hours.
 
-Everything that a run finishes is kept as it comes, so a process that dies leaves a run that any process goes on with.
+Everything that a run finishes is kept as it comes, so any worker can carry on the run of a process that died.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from promptlift.errors import PromptliftError
 from promptlift.service.background.kind import Kind
@@ -18,43 +18,39 @@ from promptlift.service.store.errors import SQLAlchemyError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LeaseLost", "Runs"]
+__all__ = ["LeaseLost", "Run", "Runs"]
 
 _LOG = logging.getLogger(__name__)
 
 
 class LeaseLost(PromptliftError):
-    """The run was stopped, or another process has it: this one may not go on."""
+    """The run was stopped, or another worker has it: this one must stop."""
 
 
-class Cancellable(Protocol):
-    """What a run works with, and what ends when the run is taken away."""
+class Run(Protocol):
+    """One run of one row."""
+
+    def to_its_end(self) -> None:
+        """Do all that is left of it."""
 
     def cancel(self) -> None:
-        """End all of it, from any thread."""
+        """End its work, from any thread; it then raises ``Cancelled``."""
 
 
-Tasks = TypeVar("Tasks", bound=Cancellable)
-
-
-class Runs(Kind, Generic[Tasks]):
+class Runs(Kind):
     """A kind of work whose rows are runs, each in a thread of its own."""
 
     watches_leases = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._tasks: dict[str, Tasks] = {}
+        self._running: dict[str, Run] = {}
         self._ending = False
         self._lock = threading.Lock()
 
     @abstractmethod
-    def tasks_of(self, row_id: str) -> Tasks:
-        """Return who carries out the tasks of a run; they are cancelled when the row is taken away or the process ends."""
-
-    @abstractmethod
-    def carry_on(self, row_id: str, tasks: Tasks) -> None:
-        """Carry a run on to its end."""
+    def open(self, row_id: str) -> Run:
+        """Return the run of a row, to be carried on from where it stands."""
 
     @abstractmethod
     def fail(self, row_id: str, reason: str) -> None:
@@ -66,11 +62,11 @@ class Runs(Kind, Generic[Tasks]):
             self._work_on(row_id)
 
     def cancel(self, ids: Sequence[str]) -> None:
-        """End the tasks of these runs."""
+        """End the work of these runs."""
         with self._lock:
-            tasks = [self._tasks[row_id] for row_id in ids if row_id in self._tasks]
-        for one in tasks:
-            one.cancel()
+            running = [self._running[row_id] for row_id in ids if row_id in self._running]
+        for run in running:
+            run.cancel()
 
     def start(self) -> None:
         """Prepare for work."""
@@ -83,21 +79,21 @@ class Runs(Kind, Generic[Tasks]):
 
     def _work_on(self, row_id: str) -> None:
         try:
-            tasks = self.tasks_of(row_id)
+            run = self.open(row_id)
             with self._lock:
                 if self._ending:
                     return
-                self._tasks[row_id] = tasks
-            self.carry_on(row_id, tasks)
+                self._running[row_id] = run
+            run.to_its_end()
         except (Cancelled, LeaseLost, SQLAlchemyError):
             raise
         except PromptliftError as error:
             self.fail(row_id, str(error))
-        except Exception as error:  # noqa: BLE001 - a defect must not leave the row at work for ever
+        except Exception as error:  # noqa: BLE001 - a defect must not leave the row claimed for ever
             if self._ending:  # the pool takes no more conversations
                 return
             _LOG.exception("%s %s failed", self.name, row_id)
             self.fail(row_id, f"A defect of the service: {type(error).__name__}: {error}")
         finally:
             with self._lock:
-                self._tasks.pop(row_id, None)
+                self._running.pop(row_id, None)

@@ -1,9 +1,9 @@
 """The background worker of one process: one loop claims due rows of every kind and keeps this process's lease.
 
-The row is the truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
+The row is the only source of truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
 here and nowhere else. When a worker dies its lease runs out, and another one releases its rows.
 
-SQLite has one process: nobody else may take its rows, so its lease needs no renewing, and whatever lies claimed at the
+SQLite has one process: no other process may take its rows, so its lease needs no renewing, and whatever lies claimed at the
 start belongs to a process that is gone.
 """
 
@@ -45,7 +45,7 @@ RETRY_SECONDS: Final = 5.0
 
 
 @dataclass
-class _Line:
+class _Queue:
     """The rows of one kind that this process has."""
 
     kind: Kind
@@ -84,7 +84,7 @@ class Worker:
         self.id = new_id("wrk")
         self._database = database
         self._lease_seconds = lease_seconds
-        self._lines: list[_Line] = []
+        self._queues: list[_Queue] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._ending = False
@@ -93,7 +93,7 @@ class Worker:
 
     def start(self, kinds: Sequence[Kind]) -> None:
         """Begin to work; rows that dead workers left are released first."""
-        self._lines = [_Line(kind) for kind in kinds]
+        self._queues = [_Queue(kind) for kind in kinds]
         with self._database.write() as connection:
             if self._database.is_sqlite:
                 workers.remove_all(connection)
@@ -101,9 +101,9 @@ class Worker:
             workers.remove_expired(connection)
             for kind in kinds:
                 kind.leases.release_orphans(connection)
-        for line in self._lines:
-            line.kind.start()
-            line.kind.look = self._looker(line)
+        for queue in self._queues:
+            queue.kind.start()
+            queue.kind.look = self._looker(queue)
         self._thread.start()
 
     def stop(self) -> None:
@@ -111,29 +111,29 @@ class Worker:
         self._ending = True
         self._wake.set()
         self._thread.join(timeout=10)
-        for line in self._lines:
-            line.kind.look = lambda: None
-            line.kind.stop()
-        for line in self._lines:
+        for queue in self._queues:
+            queue.kind.look = lambda: None
+            queue.kind.stop()
+        for queue in self._queues:
             with self._lock:
-                line.waiting.clear()
-                active = list(line.active)
-            line.kind.cancel(active)
+                queue.waiting.clear()
+                active = list(queue.active)
+            queue.kind.cancel(active)
         begun = time.monotonic()
-        for line in self._lines:
-            for thread in list(line.threads):
-                thread.join(timeout=max(0.0, begun + line.kind.grace - time.monotonic()))
+        for queue in self._queues:
+            for thread in list(queue.threads):
+                thread.join(timeout=max(0.0, begun + queue.kind.grace - time.monotonic()))
         try:
             with self._database.write() as connection:
-                for line in self._lines:
-                    line.kind.leases.release(connection, self.id)
+                for queue in self._queues:
+                    queue.kind.leases.release(connection, self.id)
                 workers.remove(connection, self.id)
         except SQLAlchemyError as error:
             _LOG.warning("work could not be released, others take it over when the lease runs out: %s", error)
 
-    def _looker(self, line: _Line) -> Callable[[], None]:
+    def _looker(self, queue: _Queue) -> Callable[[], None]:
         def look() -> None:
-            line.woken = True
+            queue.woken = True
             self._wake.set()
 
         return look
@@ -149,15 +149,15 @@ class Worker:
             if every_kind:
                 next_look = now + LOOK_SECONDS
             self._guard(self._keep_lease, "the lease of this worker could not be renewed")
-            for line in self._lines:
-                if every_kind or line.woken:
-                    line.woken = False
-                    self._guard(partial(self._look_at, line), f"no {line.kind.name} could be looked for")
+            for queue in self._queues:
+                if every_kind or queue.woken:
+                    queue.woken = False
+                    self._guard(partial(self._look_at, queue), f"no {queue.kind.name} could be looked for")
             self._wake.wait(max(0.0, next_look - time.monotonic()))
 
     @staticmethod
     def _guard(step: Callable[[], None], failure: str) -> None:
-        """Run one step of the loop, which goes on whatever happens."""
+        """Run one step of the loop, which survives any failure."""
         try:
             step()
         except SQLAlchemyError as error:
@@ -168,47 +168,47 @@ class Worker:
     def _keep_lease(self) -> None:
         if self._database.is_sqlite or time.monotonic() < self._renew_at:
             return
-        problem = next(filter(None, (line.kind.problem for line in self._lines)), None)
+        problem = next(filter(None, (queue.kind.problem for queue in self._queues)), None)
         with self._database.write() as connection:
             workers.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
         self._renew_at = time.monotonic() + self._lease_seconds / _RENEWALS
         with self._database.write() as connection:
             if workers.remove_expired(connection):
-                for line in self._lines:
-                    line.kind.leases.release_orphans(connection)
+                for queue in self._queues:
+                    queue.kind.leases.release_orphans(connection)
 
-    def _look_at(self, line: _Line) -> None:
-        self._release(line)
-        if line.kind.watches_leases:
-            self._cancel_lost(line)
-        self._claim(line)
-        self._begin(line)
+    def _look_at(self, queue: _Queue) -> None:
+        self._release(queue)
+        if queue.kind.watches_leases:
+            self._cancel_lost(queue)
+        self._claim(queue)
+        self._begin(queue)
 
-    def _release(self, line: _Line) -> None:
+    def _release(self, queue: _Queue) -> None:
         now = time.monotonic()
         with self._lock:
-            due = [row_id for at, ids in line.to_release if at <= now for row_id in ids]
+            due = [row_id for at, ids in queue.to_release if at <= now for row_id in ids]
         if not due:
             return
         with self._database.write() as connection:
-            line.kind.leases.release(connection, self.id, due)
+            queue.kind.leases.release(connection, self.id, due)
         with self._lock:
-            line.to_release = [one for one in line.to_release if one[0] > now]
+            queue.to_release = [one for one in queue.to_release if one[0] > now]
 
-    def _cancel_lost(self, line: _Line) -> None:
+    def _cancel_lost(self, queue: _Queue) -> None:
         with self._lock:
-            active = set(line.active)
+            active = set(queue.active)
         if not active:
             return
         with self._database.read() as connection:
-            lost = active - line.kind.leases.held(connection, self.id, list(active))
+            lost = active - queue.kind.leases.held(connection, self.id, list(active))
         if lost:
-            line.kind.cancel(sorted(lost))
+            queue.kind.cancel(sorted(lost))
 
-    def _claim(self, line: _Line) -> None:
-        kind = line.kind
+    def _claim(self, queue: _Queue) -> None:
+        kind = queue.kind
         with self._lock:
-            held = line.held()
+            held = queue.held()
         places = kind.places(len(held))
         if places <= 0:
             return
@@ -218,51 +218,51 @@ class Worker:
         if is_due:
             with self._database.write() as connection:
                 if not self._database.is_sqlite:
-                    # In one transaction: nobody finds rows of a worker that has no lease.
+                    # In one transaction: no row is ever seen to belong to a worker without a lease.
                     workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)
         new = [row_id for row_id in ids if row_id not in held]
         with self._lock:
-            line.again.update(held.intersection(ids))
-            line.waiting.extend(new[at : at + kind.chunk] for at in range(0, len(new), kind.chunk))
+            queue.again.update(held.intersection(ids))
+            queue.waiting.extend(new[at : at + kind.chunk] for at in range(0, len(new), kind.chunk))
 
     # Threads
 
-    def _begin(self, line: _Line) -> None:
+    def _begin(self, queue: _Queue) -> None:
         with self._lock:
-            count = min(len(line.waiting), line.kind.threads - len(line.threads))
+            count = min(len(queue.waiting), queue.kind.threads - len(queue.threads))
             threads = [
                 threading.Thread(
-                    target=self._work_off, args=(line,), name=f"{line.kind.name}-{n}", daemon=True
+                    target=self._work_off, args=(queue,), name=f"{queue.kind.name}-{n}", daemon=True
                 )
                 for n in range(count)
             ]
-            line.threads.update(threads)
+            queue.threads.update(threads)
         for thread in threads:
             thread.start()
 
-    def _work_off(self, line: _Line) -> None:
+    def _work_off(self, queue: _Queue) -> None:
         while True:
             with self._lock:
-                if self._ending or not line.waiting:
-                    line.threads.discard(threading.current_thread())
+                if self._ending or not queue.waiting:
+                    queue.threads.discard(threading.current_thread())
                     return
-                ids = line.waiting.popleft()
-                line.active.update(ids)
+                ids = queue.waiting.popleft()
+                queue.active.update(ids)
             broken = False
             try:
-                broken = not self._work(line.kind, ids)
+                broken = not self._work(queue.kind, ids)
             finally:
                 with self._lock:
-                    line.active.difference_update(ids)
-                    again = line.again.intersection(ids)
-                    line.again -= again
+                    queue.active.difference_update(ids)
+                    again = queue.again.intersection(ids)
+                    queue.again -= again
                     if broken:
-                        line.to_release.append((time.monotonic() + RETRY_SECONDS, ids))
+                        queue.to_release.append((time.monotonic() + RETRY_SECONDS, ids))
                     elif again:
-                        line.to_release.append((time.monotonic(), sorted(again)))
-            line.kind.look()
+                        queue.to_release.append((time.monotonic(), sorted(again)))
+            queue.kind.look()
 
     def _work(self, kind: Kind, ids: Sequence[str]) -> bool:
         """Work on rows; says whether that came to an end."""

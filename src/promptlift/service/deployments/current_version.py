@@ -65,14 +65,21 @@ def replace(
         optimization_id=optimization_id,
         variant_id=variant_id,
     )
+    record_update(connection, prompt, origin, now=now, variant_id=variant_id)
+    return seq
+
+
+def record_update(
+    connection: Connection, prompt: AnyRow, update_type: str, *, now: int, variant_id: str | None = None
+) -> None:
+    """Write the event of a changed text."""
     payload: dict[str, Any] = {
         "promptId": prompt.id,
         "promptName": prompt.name,
-        # unspecified: values of updateType. How the text came; "manual" is an edit over the API.
-        "updateType": origin,
-        "appliedAt": clock.wire(now),
+        # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
+        "updateType": update_type,
+        "appliedAt": clock.iso(now),
     }
     if variant_id is not None:
         payload["variantId"] = variant_id
     events.write(connection, [events.row("prompt.updated", prompt.account_id, prompt.id, payload, now=now)])
-    return seq

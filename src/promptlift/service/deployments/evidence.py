@@ -1,4 +1,4 @@
-"""What is known in production of a text that went live: conversations before and after, and what events say of them."""
+"""The production evidence for a deployed text: conversations before and after it, and the events about them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
         for start, end, nearest in sides
     )
     return {
-        "since": clock.wire(deployment.applied_at),
+        "since": clock.iso(deployment.applied_at),
         "conversations": after,
         "completedRate": 100.0 * done_after / after if after else None,
         "conversationsBefore": before,

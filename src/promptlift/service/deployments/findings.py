@@ -1,4 +1,4 @@
-"""What logged conversations say about a text that went live: verified, not fixed, regressed, or nothing yet.
+"""Judge a deployed text by logged conversations: verified, not fixed, regressed, or nothing yet.
 
 Checks are due at 30, 60 and 120 judged conversations after the change. At each of them first the production metrics are
 looked at: did task completion or sentiment fall? Two one-sided tests (Fisher's exact one for completion, Mann and
@@ -77,7 +77,7 @@ class MetricDrop:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found.
+    """The result of a check.
 
     Attributes
     ----------

@@ -27,6 +27,7 @@ __all__ = [
     "Ended",
     "RegressionCell",
     "Summary",
+    "pairs_of",
     "plan_cells",
     "summarize",
     "unmeasured",
@@ -137,14 +138,7 @@ def summarize(
         "scenarios": [
             {"name": one.name, "passed": one.passed, "delta": one.delta, "n": one.n} for one in test.scenarios
         ],
-        "pairs": {
-            "n": pooled.n,
-            "n11": pooled.n11,
-            "n10": pooled.n10,
-            "n01": pooled.n01,
-            "n00": pooled.n00,
-            "dropped": dropped,
-        },
+        "pairs": pairs_of(pooled, dropped),
         "liftPoints": pooled.lift_points,
         "liftPointsLow": pooled.lift_points_low,
         "smallestDropFound": test.smallest_drop_found,
@@ -160,12 +154,19 @@ def unmeasured(dropped: int) -> dict[str, Any]:
         "verdict": "inconclusive",
         "summary": {"total": 0, "passed": 0, "regressed": 0},
         "scenarios": [],
-        "pairs": {"n": 0, "n11": 0, "n10": 0, "n01": 0, "n00": 0, "dropped": dropped},
+        "pairs": pairs_of(None, dropped),
         "liftPoints": None,
         "liftPointsLow": None,
         "smallestDropFound": None,
         "confidenceWorse": None,
     }
+
+
+def pairs_of(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
+    """Return the counts of pairs in their API form; zeros where nothing was measured."""
+    names = ("n", "n11", "n10", "n01", "n00")
+    counts = {name: 0 if analysis is None else getattr(analysis, name) for name in names}
+    return {**counts, "dropped": dropped}
 
 
 def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:

@@ -84,7 +84,7 @@ def apply(
     Parameters
     ----------
     if_version_id
-        Only while this version is live: whoever looked at it does not write over somebody else's change.
+        Only while this version is current, so that a change made in the meantime is not overwritten.
     note
         Kept with the action.
 
@@ -108,7 +108,7 @@ def apply(
         prompt = prompts.find(connection, caller.account_id, optimization.prompt_id, lock=True)
         if prompt is None:
             raise not_found(scheme.noun)
-        before = prompts.live_version(connection, caller.account_id, prompt.id)
+        before = prompts.current_version(connection, caller.account_id, prompt.id)
         changed = prompt.content != variant.content
         if changed:
             check_version(before, if_version_id)
@@ -145,7 +145,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
     winner = document.get("results", {}).get("winningVariantId")
     wanted = winner if variant_id is None else variant_id
     if wanted is None:
-        # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
+        # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.
         raise ApiException(
             "INVALID_STATE",
             "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
@@ -168,12 +168,12 @@ def check_version(live: AnyRow, wanted: str | None) -> None:
     if wanted is not None and live.seq != current_version.version_seq(wanted):
         raise ApiException(
             "INVALID_STATE",
-            "The text was changed by somebody else in the meantime; look at the live one and ask again",
+            "The text was changed by someone else in the meantime; read the current version and try again",
             details={
-                "ifVersionId": "is not the live version",
+                "ifVersionId": "is not the current version",
                 "liveVersionId": current_version.version_id(live.seq),
                 "liveOrigin": live.origin,
-                "liveSince": clock.wire(live.created_at),
+                "liveSince": clock.iso(live.created_at),
             },
         )
 
@@ -225,7 +225,7 @@ def go_live(
     values
         Other columns of the deployment.
     """
-    before = prompts.live_version(connection, prompt.account_id, prompt.id)
+    before = prompts.current_version(connection, prompt.account_id, prompt.id)
     supersede(
         connection,
         prompt.account_id,
@@ -276,20 +276,20 @@ def supersede(
     """Record that another version is about to become the current one, in the transaction that changes it.
 
     A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so. A
-    regression test against the text that was live has lost its sense, so nothing goes live by itself.
+    regression test against the text that was current has become meaningless, so nothing is deployed automatically.
 
     Parameters
     ----------
     undone_to
-        The text that somebody restored: where it is the one from before the deployment, that was rolled back.
+        The text that was restored: where it is the one from before the deployment, that was rolled back.
     but
         The deployment that goes live now.
     """
-    for row in deployments.testing(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "testing"):
         if row.id != but:
             why = f"{reason} while the regression test compared the winner with the text before"
             deployments.change(connection, row, now=now, state="rejected", reason=why)
-    for row in deployments.live(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
@@ -309,7 +309,7 @@ def supersede(
 
 def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
     """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
-    for row in deployments.open_of_prompt(connection, account_id, prompt_id):
+    for row in deployments.of_prompt(connection, account_id, prompt_id, *deployments.WAITING, "live"):
         state = "superseded" if row.state == "live" else "rejected"
         deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
 
@@ -337,13 +337,13 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
         "state": row.state,
         "origin": row.origin,
         "variantId": row.variant_id,
-        "appliedAt": clock.wire(row.applied_at),
+        "appliedAt": clock.iso(row.applied_at),
         "versionId": current_version.version_id(row.version_seq),
         "previousVersionId": current_version.version_id(row.previous_version_seq),
         "regressionTest": orjson.loads(row.regression) if row.regression else None,
         "production": _production(connection, row),
         "verification": row.verification,
-        "rolledBackAt": clock.wire(row.rolled_back_at),
+        "rolledBackAt": clock.iso(row.rolled_back_at),
         "reason": row.reason,
     }
 

@@ -1,4 +1,4 @@
-"""Runs regression tests in the background, and watches what is live in production."""
+"""Run regression tests in the background, and watch the current versions in production."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import logging
 from typing import TYPE_CHECKING
 
 from promptlift.service import clock
-from promptlift.service.background.runs import Runs
 from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.deployments import regression_end, watch
 from promptlift.service.deployments.regression_run import RegressionRun, measured
+from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.simulations.run import SimulationRuns
 from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from promptlift.service.models import Models
-    from promptlift.service.simulations.pool import SimulationPool
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
 
 __all__ = ["ProductionWatch", "RegressionTests"]
@@ -30,55 +30,31 @@ LOOK_EVERYWHERE = 30  # looks
 TESTS_AT_A_TIME = 8
 
 
-class RegressionTests(Runs["SimulationTasks"]):
-    """Run regression tests.
-
-    Parameters
-    ----------
-    database
-        Where they are kept.
-    models
-        Gives the language model of a test.
-    pool
-        Where conversations are held; shared with optimizations, and closed by its owner.
-    worker
-        Name of the worker in the rows that it has.
-    """
+class RegressionTests(SimulationRuns):
+    """Run regression tests; see ``SimulationRuns``."""
 
     name = "regression test"
     threads = TESTS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
-        super().__init__()
-        self.leases = deployments.LEASES
-        self._database = database
-        self._models = models
-        self._pool = pool
-        self._worker = worker
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+        super().__init__(deployments.LEASES, database, models, pool, worker=worker)
 
-    def tasks_of(self, row_id: str) -> SimulationTasks:
-        """Return who carries out the tasks of a test. A rehearsal is never tested: its winner does not go live by itself."""
+    def open(self, row_id: str) -> RegressionRun:
+        """Return the run of a test. A rehearsal is never tested: its winner is not deployed automatically."""
         with self._database.read() as connection:
-            row = deployments.get(connection, row_id)
-            optimization = optimizations.get(connection, row.optimization_id)
-        return self._models.tasks(rehearsal=False, seed=optimization.seed)
-
-    def carry_on(self, row_id: str, tasks: SimulationTasks) -> None:
-        """Carry a test on to its end."""
-        RegressionRun(
-            self._database,
-            self._pool,
-            tasks,
-            deployment_id=row_id,
-            worker=self._worker,
-        ).to_its_end()
+            deployment = deployments.get(connection, row_id)
+            optimization = optimizations.get(connection, deployment.optimization_id)
+        tasks = self._models.tasks(rehearsal=False, seed=optimization.seed)
+        return RegressionRun(
+            self._database, self._pool, tasks, optimization, deployment=deployment, worker=self._worker
+        )
 
     def fail(self, row_id: str, reason: str) -> None:
         """Reject what could not be tested."""
         with self._database.write() as connection:
             if self.leases.held(connection, self._worker, [row_id]):
                 row = deployments.get(connection, row_id)
-                stopped = f"The regression test could not be finished: {reason}".replace("\x00", "")
+                stopped = f"The regression test could not be finished: {storable_text(reason)}"
                 summary = measured(connection, row.optimization_id, stopped=stopped)
                 regression_end.end(connection, row, summary, now=clock.now())
 

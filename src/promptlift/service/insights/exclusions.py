@@ -49,7 +49,7 @@ _KINDS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """What must not appear.
+    """Words and kinds of data that must not appear in a judgement.
 
     Attributes
     ----------

@@ -1,10 +1,9 @@
-"""What a language model may answer when it judges, and what of it is believed."""
+"""The answer of a language model that judges, and the checks that decide what of it is believed."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import (
@@ -20,6 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from promptlift.schema.insights import Sentiment
 from promptlift.service.insights.judge import SEVERITIES, Issue, Severity
+from promptlift.service.llm.hostile_text import storable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,15 +41,9 @@ QUALITY_SLACK: Final = 1.0
 # A label may differ from its number by a shade, not by the sign.
 CONTRADICTION: Final = 0.2
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
-
-
-def _one_line(text: str) -> str:
-    return _CONTROL.sub(" ", text).strip()
-
 
 def _said(text: str) -> str:
-    line = _one_line(text)
+    line = storable_line(text)
     if not line:
         raise ValueError("must not be empty")
     return line
@@ -149,7 +143,7 @@ def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
 
 def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
     """Return the topics in lower case, once each, bounded in length and number."""
-    names = (_one_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
+    names = (storable_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
     return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
 
 
@@ -164,12 +158,12 @@ def checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[Issue, ...
 
 
 def _quotation(evidence: str | None, spoken: str) -> str | None:
-    line = _one_line(evidence or "").strip("\"'“”‘’ ")
+    line = storable_line(evidence or "").strip("\"'“”‘’ ")
     return line[:EVIDENCE_CHARS] if line and _loose(line) in spoken else None
 
 
 def _loose(text: str) -> str:
-    return _one_line(text).casefold()
+    return storable_line(text).casefold()
 
 
 def _planted(said: str) -> Iterator[dict[str, Any]]:

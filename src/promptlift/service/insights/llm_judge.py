@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.exclusions import read_exclusions
@@ -25,7 +24,7 @@ __all__ = ["LlmJudge"]
 
 ANSWER_TOKENS: Final = 4_000
 SUMMARY_CHARS: Final = 1_000
-# The operator can mend these (key, model name, address), so the conversation waits instead of failing.
+# The operator can correct these (key, model name, address), so the conversation waits instead of failing.
 MENDABLE_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 
@@ -70,18 +69,12 @@ class LlmJudge:
                 "The conversation has no message with text in it, so there is nothing to judge."
             )
         said = to_text(transcript)
-        mark = secrets.token_hex(16)
-        while mark in said:  # cannot happen by chance; costs nothing to be sure
-            mark = secrets.token_hex(16)
+        messages, mark = judge_messages(
+            transcript, objective=objective, exclusions=exclusions, budget_chars=self._budget
+        )
         try:
             answer = self._client.chat(
-                judge_messages(
-                    transcript,
-                    mark=mark,
-                    objective=objective,
-                    exclusions=exclusions,
-                    budget_chars=self._budget,
-                ),
+                messages,
                 purpose="judge",
                 model=self._model,
                 temperature=0.0,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+import secrets
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
+from promptlift.service.llm.hostile_text import block_of_lines, json_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,22 +45,23 @@ conversations too. severity: "high", "medium" or "low". evidence: a literal quot
 
 
 def judge_messages(
-    transcript: Transcript, *, mark: str, objective: str | None, exclusions: str | None, budget_chars: int
-) -> list[dict[str, str]]:
-    """Write the two messages of one request.
+    transcript: Transcript, *, objective: str | None, exclusions: str | None, budget_chars: int
+) -> tuple[list[dict[str, str]], str]:
+    """Write the two messages of one request, and return them with the mark around the conversation.
 
     Parameters
     ----------
     transcript
         The conversation; only the user message holds any of it.
-    mark
-        What stands in the two lines around it; not in the transcript.
     objective, exclusions
         Texts of the account's owner; they go into the system message, quoted.
     budget_chars
         Characters of transcript at most.
     """
-    rules = [_RULES.format(mark=mark)]
+    lines = transcript_lines(transcript, budget_chars=budget_chars)
+    # Made anew for every call: the author of the transcript cannot know it.
+    block = block_of_lines(lines, seed=secrets.randbits(128))
+    rules = [_RULES.format(mark=block.mark)]
     if objective and objective.strip():
         rules.append(f"The assistant's objective, as its owner wrote it: {_quoted(objective)}")
     if exclusions and exclusions.strip():
@@ -66,12 +69,11 @@ def judge_messages(
             "These data and topics are excluded: do not name, quote or count them in any field of your answer, "
             f"nor as an issue: {_quoted(exclusions)}"
         )
-    lines = transcript_lines(transcript, budget_chars=budget_chars)
-    data = "\n".join((f"BEGIN {mark}", *lines, f"END {mark}"))
-    return [
+    messages = [
         {"role": "system", "content": "\n\n".join(rules)},
-        {"role": "user", "content": f"{data}\n\nJudge the conversation between the two lines."},
+        {"role": "user", "content": f"{block.text}\n\nJudge the conversation between the two lines."},
     ]
+    return messages, block.mark
 
 
 def transcript_lines(transcript: Transcript, *, budget_chars: int) -> list[str]:
@@ -80,18 +82,20 @@ def transcript_lines(transcript: Transcript, *, budget_chars: int) -> list[str]:
     A message can hold no line end, so it cannot imitate a further message or the closing line.
     """
     messages = [(n, m) for n, m in enumerate(transcript.messages, start=1) if m.content.strip()]
-    lines = [_line({"turn": n, "role": m.role, "content": m.content}) for n, m in messages]
+    lines = [json_line({"turn": n, "role": m.role, "content": m.content}) for n, m in messages]
     if _size(lines) <= budget_chars:
         return lines
     # JSON may write one character as six, so a cut message is measured again below.
     limit = min(LONG_MESSAGE_CHARS, max(budget_chars // 6, 100))
-    lines = [_line({"turn": n, "role": m.role, "content": _shortened(m.content, limit)}) for n, m in messages]
+    lines = [
+        json_line({"turn": n, "role": m.role, "content": _shortened(m.content, limit)}) for n, m in messages
+    ]
     if _size(lines) <= budget_chars:
         return lines
     first = _fitting(lines, int((budget_chars - NOTE_CHARS) * FIRST_SHARE))
     last = _fitting(lines[len(first) :][::-1], budget_chars - NOTE_CHARS - _size(first))[::-1]
     left_out = len(lines) - len(first) - len(last)
-    return [*first, _line({"leftOut": f"{left_out} messages"}), *last]
+    return [*first, json_line({"leftOut": f"{left_out} messages"}), *last]
 
 
 def _fitting(lines: Sequence[str], room: int) -> list[str]:
@@ -111,12 +115,6 @@ def _shortened(text: str, limit: int) -> str:
 
 def _size(lines: Sequence[str]) -> int:
     return sum(len(line) + 1 for line in lines)
-
-
-def _line(record: dict[str, Any]) -> str:
-    text = json.dumps(record, ensure_ascii=False)
-    # Line ends that JSON does not escape.
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
 
 
 def _quoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """Insights of logged conversations, derived in the background.
 
-A conversation that waits for insights says so in its own row; that row is the truth. A worker claims waiting
+Whether a conversation waits for insights is in its own row, the only source of truth. A worker claims waiting
 conversations, judges them and writes each result, its event and the new state in one transaction. A kill at any moment
 leaves a row either waiting, claimed by a worker whose lease runs out, or done.
 """
@@ -22,6 +22,7 @@ from promptlift.service.background.kind import Kind
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
 from promptlift.service.insights.judge_watch import JudgeWatch
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _ROUNDS: Final = 2
 # minutes.
 FIRST_PAUSE = 5 * clock.SECOND
 LONGEST_PAUSE = 600 * clock.SECOND
-# What was put off because the model is away comes back when it answers again; after this time also by itself, should the
+# What was put off because the model is away comes back when it answers again; after this time also without a trial, should the
 # process that would see to it have died.
 AWAY_PAUSE = 60 * clock.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
@@ -56,11 +57,6 @@ JUDGE_TRIES = 3
 
 # While conversations come in, some are claimed and kept once in this time: logging goes first.
 GIVE_WAY_SECONDS = 0.25
-
-
-def _said(error: Exception) -> str:
-    """Return the text of an error that may quote a model: no database keeps a NUL character."""
-    return str(error).replace("\x00", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class _Judged:
             "summary": judgement.summary,
             "issues": [asdict(issue) for issue in judgement.issues],
             "analyser": analyser,
-            "createdAt": clock.wire(self.at),
+            "createdAt": clock.iso(self.at),
         }
         return {
             "conversation_id": self.source.id,
@@ -139,7 +135,7 @@ class InsightJobs(Kind):
     Attributes
     ----------
     is_busy
-        Whether conversations are coming in right now; set by whoever logs them.
+        Whether conversations are coming in right now; set by the code that logs them.
     problem_elsewhere
         Why conversations wait, as the workers of other processes say it; set where this process does not judge.
     """
@@ -160,7 +156,7 @@ class InsightJobs(Kind):
         super().__init__()
         self.leases = judging.LEASES
         self.threads = _CHUNKS_AT_A_TIME
-        # Model calls are dear and slow: few are claimed ahead, and each answer is kept as it comes.
+        # Model calls are expensive and slow: few are claimed ahead, and each answer is kept as it comes.
         self._one_by_one = at_a_time > 1
         self.chunk = _ROUNDS * at_a_time if self._one_by_one else CHUNK
         self._claim = self.chunk if self._one_by_one else CLAIM
@@ -286,10 +282,15 @@ class InsightJobs(Kind):
         after = clock.now() + pause
         with self._database.write() as connection:
             judging.put_back(
-                connection, self._worker, [row.id], after=after, problem=_said(error), counts=alone
+                connection,
+                self._worker,
+                [row.id],
+                after=after,
+                problem=storable_text(str(error)),
+                counts=alone,
             )
             self._count_tokens(connection, row, error.tokens)
-        self._model.unanswered(row.id, _said(error), retry_after=error.retry_after)
+        self._model.unanswered(row.id, storable_text(str(error)), retry_after=error.retry_after)
 
     def _make_trial(self, conversation_id: str | None) -> None:
         self._go_on_with([] if conversation_id is None else [conversation_id])
@@ -305,9 +306,11 @@ class InsightJobs(Kind):
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
                 after = clock.now() + FIRST_PAUSE
-                judging.put_back(connection, self._worker, [row.id], after=after, problem=_said(error))
+                judging.put_back(
+                    connection, self._worker, [row.id], after=after, problem=storable_text(str(error))
+                )
             else:
-                judging.give_up(connection, self._worker, row.id, problem=_said(error))
+                judging.give_up(connection, self._worker, row.id, problem=storable_text(str(error)))
             self._count_tokens(connection, row, getattr(error, "tokens", 0))
 
     @staticmethod
@@ -342,7 +345,7 @@ class InsightJobs(Kind):
             if len(group) == 1:
                 raise
             _LOG.warning("some insights could not be kept together, they are kept one by one", exc_info=True)
-            # One bad row must not take its neighbours with it: each thread tries again by itself.
+            # One bad row must not fail its neighbours: each thread tries its own rows again.
             for finished in group:
                 finished.alone = True
             return False

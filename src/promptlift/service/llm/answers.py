@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 from pydantic import ValidationError as PydanticError
 
 from promptlift.schema.limits import NAME_CHARS
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "DROP_MISFITS",
+    "LenientText",
     "completion_problem",
     "decode",
     "encode",
@@ -30,6 +32,15 @@ __all__ = [
 ]
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
+
+# Endpoints without strict schemas leave a field out now and then; one bad record of a list must not cost the others.
+LenientText = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
+"""A text of a record; empty where the model wrote something else, which makes the record unusable."""
+
+DROP_MISFITS: Final = BeforeValidator(
+    lambda value: [item for item in value if isinstance(item, dict)] if isinstance(value, list) else value
+)
+"""For a list of records: leaves out what is no record."""
 
 ERROR_CHARS: Final = 300
 PROBLEMS_SHOWN: Final = 8

@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError
-from promptlift.service.llm.port import ServesJobs, check_purpose
 from promptlift.service.llm.retry import Circuit, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from promptlift.service.llm.port import ChatAnswer, ChatModel, Purpose
+    from promptlift.service.llm.client import ChatClient
+    from promptlift.service.llm.port import ChatAnswer, Purpose
 
 __all__ = ["OPTIMIZATION_POLICY", "Budget", "Calls", "Cancelled"]
 
@@ -85,7 +85,7 @@ class Calls:
     Parameters
     ----------
     model
-        The model; shared with other jobs.
+        The endpoint; shared with other jobs.
     budget
         The process's limit of requests side by side. Held by a request, not by a pause between two attempts.
     policy
@@ -96,15 +96,14 @@ class Calls:
 
     def __init__(
         self,
-        model: ChatModel,
+        model: ChatClient,
         budget: Budget,
         *,
         policy: RetryPolicy | None = OPTIMIZATION_POLICY,
         circuit: Circuit | None = None,
     ) -> None:
         self._job = _Job(budget, policy, circuit or Circuit())
-        # A model that knows no jobs is counted and limited from outside, and ends its calls by itself.
-        self._model = model.within(self._job) if isinstance(model, ServesJobs) else _Whole(model, self._job)
+        self._model = model.within(self._job)
 
     def __repr__(self) -> str:
         return f"<Calls: {self.calls} calls, {self.tokens} tokens{', cancelled' if self.cancelled else ''}>"
@@ -145,7 +144,6 @@ class Calls:
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As the model does.
         """
-        check_purpose(purpose)
         self._job.check()
         try:
             answer = self._model.chat(messages, purpose=purpose, **wanted)
@@ -177,7 +175,7 @@ class _Job:
         self._cancel_work()
 
     def check(self) -> None:
-        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when nobody should ask any more."""
+        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when no more calls should be made."""
         if self.cancelled:
             raise Cancelled
         if self._circuit.down:
@@ -223,7 +221,7 @@ class _Job:
         with self._lock:
             self._problem = problem or self._problem
             self._circuit.record(answered=problem is None, now=time.monotonic())
-        if self._circuit.down:  # nobody waits on for an endpoint that is gone
+        if self._circuit.down:  # no call waits for an endpoint that is gone
             self._cancel_work()
 
     def _cancel_work(self) -> None:
@@ -231,27 +229,3 @@ class _Job:
             work = list(self._work)
         for future in work:
             future.cancel()
-
-
-class _Whole:
-    """A model that knows no jobs: a call holds one place as a whole, and counts as one request."""
-
-    def __init__(self, model: ChatModel, job: _Job) -> None:
-        self._model = model
-        self._job = job
-
-    def chat(
-        self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
-    ) -> ChatAnswer[Any]:
-        turn = self._job.budget.ask(self._job)
-        try:
-            self._job.wait(turn)
-            self._job.begin()
-            answer: ChatAnswer[Any] = self._model.chat(messages, purpose=purpose, **wanted)
-        except LlmError as error:
-            self._job.spend(error.tokens)
-            raise
-        finally:
-            self._job.budget.leave(turn)
-        self._job.spend(answer.tokens)
-        return answer

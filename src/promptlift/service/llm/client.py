@@ -33,7 +33,7 @@ __all__ = ["ChatClient"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
-# A list that takes longer is of no use to whoever waits for it: it is asked for again soon enough.
+# A list that takes longer is of no use to its caller: it is asked for again soon enough.
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 SECOND_TEMPERATURE: Final = 0.7
@@ -130,7 +130,7 @@ class ChatClient:
         """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
         return self._endpoint.reachable("/models", seconds=MODELS_SECONDS)
 
-    def cut_older_than(self, moment: float) -> None:
+    def abort_older_than(self, moment: float) -> None:
         """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
         self._endpoint.abort_older_than(moment)
 
@@ -234,7 +234,7 @@ class ChatClient:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What one ``chat`` asks beside its messages."""
+    """The options of one ``chat``."""
 
     purpose: Purpose
     model: str | None = None

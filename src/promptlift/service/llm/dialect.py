@@ -1,4 +1,4 @@
-"""How an endpoint differs from the reference: learned from the text of its refusals."""
+"""The dialect of an endpoint: where it differs from the reference, learned from the text of its refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LimitName = Literal["max_tokens", "max_completion_tokens"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the endpoint takes.
+    """The parameters that an endpoint accepts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What can go wrong with a language model.
+"""The failures of a language model.
 
 ::
 

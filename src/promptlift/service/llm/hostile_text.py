@@ -1,7 +1,7 @@
 """Untrusted texts: set apart as data on the way to a model, made storable on the way back.
 
-Data stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a
-hash of the seed and of everything between, so equal requests are equal to the byte, and no text can contain it.
+Data stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a hash of the
+seed and of everything between, so equal requests are equal to the byte, and no text can contain it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.inert import shorten_middle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["DataBlock", "data_block", "one_line", "plain_answer", "storable_text"]
+__all__ = [
+    "DataBlock",
+    "block_of_lines",
+    "data_block",
+    "data_messages",
+    "json_line",
+    "plain_answer",
+    "storable_line",
+    "storable_text",
+]
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
@@ -42,7 +51,12 @@ class DataBlock:
 
 def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
     """Set records apart, one JSON object a line, with a mark that none of them contains."""
-    body = "\n".join(_line(record) for record in records)
+    return block_of_lines([json_line(record) for record in records], seed=seed)
+
+
+def block_of_lines(lines: Sequence[str], *, seed: int) -> DataBlock:
+    """Set lines of JSON apart, with a mark that none of them contains."""
+    body = "\n".join(lines)
     round_ = 0
     while True:
         said = f"{seed}:{round_}:{body}".encode("utf-8", "replace")
@@ -52,15 +66,38 @@ def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
         round_ += 1
 
 
+def data_messages(
+    rules: str, records: Iterable[Mapping[str, Any]], ask: str, *, seed: int, **facts: object
+) -> tuple[list[dict[str, str]], str]:
+    """Write a request with data: the rules as system message, then the records and what is asked.
+
+    Parameters
+    ----------
+    rules
+        With ``{mark}``, and the names of ``facts`` in braces.
+
+    Returns
+    -------
+    tuple
+        The two messages, and the mark around the records.
+    """
+    block = data_block(records, seed=seed)
+    messages = [
+        {"role": "system", "content": rules.format(mark=block.mark, **facts)},
+        {"role": "user", "content": f"{block.text}\n\n{ask}"},
+    ]
+    return messages, block.mark
+
+
 def storable_text(text: str, limit: int | None = None) -> str:
     """Remove what no database stores as text (NUL, halves of surrogate pairs) and shorten in the middle."""
     kept = _UNSTORABLE.sub("", text)
     return kept if limit is None else shorten_middle(kept, limit)
 
 
-def one_line(text: str, limit: int) -> str:
-    """Return a text as one line of at most ``limit`` characters, without control characters."""
-    return shorten_middle(_SPACES.sub(" ", storable_text(text)).strip(), limit)
+def storable_line(text: str, limit: int | None = None) -> str:
+    """Return a text as one line without control characters, shortened in the middle."""
+    return storable_text(_SPACES.sub(" ", text).strip(), limit)
 
 
 def plain_answer(text: str) -> str:
@@ -68,7 +105,8 @@ def plain_answer(text: str) -> str:
     return storable_text(_THOUGHTS.sub("", text)).strip()
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def json_line(record: Mapping[str, Any]) -> str:
+    """Write a record as JSON in one line."""
     text = json.dumps(record, ensure_ascii=False)
     # Line ends that JSON does not escape.
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

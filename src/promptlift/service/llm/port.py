@@ -1,6 +1,6 @@
-"""What the service asks of a language model, and what a model knows about the job that asks.
+"""The interface to a language model: what is asked, what is answered, and for which job.
 
-Loads no HTTP library: callers, the rehearsal model and tests import it freely.
+Loads no HTTP library, so callers and tests import it freely.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import (
     TypeVar,
     get_args,
     overload,
-    runtime_checkable,
 )
 
 from pydantic import BaseModel
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.llm.retry import RetryPolicy
 
-__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "ServesJobs", "check_purpose"]
+__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "check_purpose"]
 
 Purpose = Literal["judge", "scenarios", "persona", "agent", "variants", "context"]
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
@@ -40,7 +39,7 @@ ParsedT_co = TypeVar("ParsedT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer(Generic[ParsedT_co]):
-    """What a language model said.
+    """An answer of a language model.
 
     Attributes
     ----------
@@ -106,10 +105,7 @@ class ChatModel(Protocol):
 
 
 class JobView(Protocol):
-    """What a model needs to know of the job that asks while it works for it.
-
-    A model that goes over a network uses it for every request; one that only computes need not know it.
-    """
+    """The job for which a client makes requests."""
 
     @property
     def policy(self) -> RetryPolicy | None:
@@ -132,14 +128,6 @@ class JobView(Protocol):
 
     def record(self, problem: str | None) -> None:
         """Record why a request had no answer; ``None`` when it was answered, whatever the answer was."""
-
-
-@runtime_checkable
-class ServesJobs(Protocol):
-    """A model that can work for one job: counted, limited and cancelled with it."""
-
-    def within(self, job: JobView) -> ChatModel:
-        """Return the same model, working for ``job``; shares connections with all other views."""
 
 
 def check_purpose(purpose: Any) -> None:

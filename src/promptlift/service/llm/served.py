@@ -26,7 +26,7 @@ GRACE_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ServedNames:
-    """What is known about the models of the endpoint.
+    """The model names that an endpoint is known to serve.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ REQUEST_SECONDS: Final = 120.0
 
 @dataclass(frozen=True)
 class LlmSettings:
-    """Where the model is and what it is called.
+    """The address of the endpoint, its key, and the names of its models.
 
     Attributes
     ----------

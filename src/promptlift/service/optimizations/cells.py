@@ -1,30 +1,34 @@
-"""The personas and scenarios of an optimization's cells: chosen once, kept, and never used twice."""
+"""Choose the personas and scenarios of an optimization's cells: once, and no scenario twice."""
 
 from __future__ import annotations
 
 import random
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
 from promptlift.service.simulations import run_personas
-from promptlift.service.simulations.personas import Persona, draw
-from promptlift.service.simulations.scenarios import Scenario, from_conversation, opening_key, write_scenarios
-from promptlift.service.store import conversations, simulations
+from promptlift.service.simulations.cells import Cell, logged_scenarios
+from promptlift.service.simulations.personas import draw
+from promptlift.service.simulations.scenarios import opening_key, write_scenarios
+from promptlift.service.store import simulations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from promptlift.service.simulations.pool import Run
-    from promptlift.service.store.database import Database
+    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.run import Run
+    from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
 
 __all__ = ["RunCells"]
 
-_Scenarios = list[dict[str, Any]]
+# With what is kept beside each: how much of the pool is used up after it, and its conversation.
+_Scenarios: TypeAlias = "list[tuple[Scenario, dict[str, Any]]]"
 
 
 class RunCells:
@@ -41,33 +45,32 @@ class RunCells:
         The optimization, with its pool.
     """
 
-    def __init__(self, database: Database, run: Run, row: AnyRow) -> None:
-        self._database = database
+    def __init__(self, run: Run, row: AnyRow) -> None:
         self._run = run
         self._row = row
         self._pool: list[str] = orjson.loads(row.pool or "[]")
-        self._used: _Scenarios = []
+        self._pool_used = 0
+        self._cells: dict[int, Cell] = {}
         self._openings: set[str] = set()
-        self._chosen: dict[int, tuple[Persona, Scenario]] = {}
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
-        with database.read() as connection:
+        with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
-                self._take(kept.number, Persona(**orjson.loads(kept.persona)), orjson.loads(kept.scenario))
+                self._add(Cell.from_row(kept), orjson.loads(kept.scenario))
 
-    def _take(self, number: int, persona: Persona, scenario: dict[str, Any]) -> None:
-        self._used.append(scenario)
-        self._openings.add(opening_key(scenario["opening"]))
-        self._chosen[number] = (persona, _scenario(scenario))
+    def _add(self, cell: Cell, details: dict[str, Any]) -> None:
+        self._cells[cell.number] = cell
+        self._openings.add(opening_key(cell.scenario.opening))
+        self._pool_used = max(self._pool_used, details["pool"])
 
-    def of(self, step: Pass) -> dict[int, tuple[Persona, Scenario]]:
-        """Return the persona and the scenario of each cell of a pass."""
-        if step.cells[0].number not in self._chosen:
+    def of(self, step: Pass) -> dict[int, Cell]:
+        """Return the cells of a pass by number."""
+        if step.cells[0].number not in self._cells:
             self._fill(step)
-        return {cell.number: self._chosen[cell.number] for cell in step.cells}
+        return {planned.number: self._cells[planned.number] for planned in step.cells}
 
     def look_ahead(self, step: Pass) -> None:
-        """Begin to choose the next pass's scenarios while this one is held: they do not depend on its outcomes."""
+        """Begin to choose the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
         if self._ahead is not None:
             return
         cells, draws = len(step.cells), len({cell.persona for cell in step.cells})
@@ -85,7 +88,7 @@ class RunCells:
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
-        # What failed is tried once more by the run itself, which says why it cannot go on.
+        # What failed is tried once more by the run itself, which says why it cannot continue.
         failed = ahead.exception() is not None
         return None if failed or self._ahead_of != step.number else ahead.result()
 
@@ -95,57 +98,51 @@ class RunCells:
         scenarios = self._chosen_ahead(step)
         if scenarios is None:
             scenarios = self._scenarios(len(step.cells), list(drawn.values()))
-        rows = [
-            {
-                "account_id": self._row.account_id,
-                "optimization_id": self._row.id,
-                "number": cell.number,
-                "pass": step.number,
-                "stage": step.stage,
-                "persona": orjson.dumps(_document(drawn[cell.persona])).decode(),
-                "scenario": orjson.dumps(scenario).decode(),
-            }
-            for cell, scenario in zip(step.cells, scenarios, strict=True)
+        chosen = [
+            (Cell(planned.number, step.number, step.stage, drawn[planned.persona], scenario), details)
+            for planned, (scenario, details) in zip(step.cells, scenarios, strict=True)
         ]
-        with self._database.write() as connection:
-            self._run.keep(connection)
-            simulations.add_cells(connection, rows)
-        for cell, scenario in zip(step.cells, scenarios, strict=True):
-            self._take(cell.number, drawn[cell.persona], scenario)
+        with self._run.transaction() as connection:
+            simulations.add_cells(connection, [cell.to_row(self._row, **details) for cell, details in chosen])
+        for cell, details in chosen:
+            self._add(cell, details)
 
-    def _drawn(self, number_of_pass: int, count: int) -> list[Persona]:
+    def _drawn(self, pass_number: int, count: int) -> list[Persona]:
         row = self._row
-        with self._database.read() as connection:
+        with self._run.database.read() as connection:
             if row.persona_ids is not None:
                 ids = orjson.loads(row.persona_ids)
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[one] for one in ids]
             personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
-        return draw(personas, count, random.Random(f"{row.seed} personas {number_of_pass}"))
+        return draw(personas, count, random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
-        """Scenarios that were not used yet."""
-        at = max((scenario["pool"] for scenario in self._used), default=0)
-        known = set(self._openings)
-        found: _Scenarios = []
-        with self._database.read() as connection:
-            while len(found) < count and at < len(self._pool):
-                logged = conversations.find(connection, self._row.account_id, self._pool[at])
-                at += 1
-                scenario = None if logged is None else _real(logged, self._run.exclusions)
-                if scenario is not None and (key := opening_key(scenario.opening)) not in known:
-                    known.add(key)
-                    found.append({**_document(scenario), "pool": at, "conversationId": self._pool[at - 1]})
+        """Choose scenarios that were not used yet: logged ones, then the model's."""
+        used = [cell.scenario for cell in self._cells.values()]
+        place = {conversation_id: at for at, conversation_id in enumerate(self._pool, start=1)}
+        with self._run.database.read() as connection:
+            logged = logged_scenarios(
+                connection,
+                self._row.account_id,
+                self._pool[self._pool_used :],
+                known=set(self._openings),
+                exclusions=self._run.exclusions,
+            )
+            found: _Scenarios = [
+                (scenario, {"pool": place[conversation_id], "conversationId": conversation_id})
+                for conversation_id, scenario in islice(logged, count)
+            ]
         if len(found) < count:
             written = write_scenarios(
                 self._run.tasks,
                 prompt=self._run.prompt,
                 count=count - len(found),
-                known=[_scenario(one) for one in (*self._used, *found)],
+                known=[*used, *(scenario for scenario, _ in found)],
                 personas=personas,
-                seed=self._row.seed + len(self._used),
+                seed=self._row.seed + len(used),
             )
-            found += [{**_document(one), "pool": at} for one in written.scenarios]
+            found += [(scenario, {"pool": len(self._pool)}) for scenario in written]
         return found
 
 
@@ -154,16 +151,3 @@ def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
         future.set_result(work())
     except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
         future.set_exception(error)
-
-
-def _real(logged: AnyRow, exclusions: str | None) -> Scenario | None:
-    insights = None if logged.document is None else orjson.loads(logged.document)
-    return from_conversation(logged.content.decode(), insights, exclusions=exclusions)
-
-
-def _document(value: Persona | Scenario) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-def _scenario(document: dict[str, Any]) -> Scenario:
-    return Scenario(**{name: document[name] for name in Scenario.__slots__})

@@ -9,6 +9,7 @@ import orjson
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.optimizations.results import results_of, variants_of
 from promptlift.service.store import accounts, events, optimizations
 from promptlift.stats import Experiment
@@ -36,7 +37,7 @@ def start(connection: Connection, row: AnyRow, *, now: int) -> None:
         "status": "running",
         # unspecified: the shape of settings here. What counts for this run, flat.
         "settings": {"mode": row.mode, "variantCount": row.variant_count, **settings},
-        "startedAt": clock.wire(now),
+        "startedAt": clock.iso(now),
     }
     events.write(connection, [events.row("optimization.started", row.account_id, row.id, payload, now=now)])
 
@@ -99,7 +100,7 @@ def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequen
             "rehearsal": row.rehearsal,
         },
         "duration": (now - (row.started_at or row.created_at)) / clock.SECOND,
-        "completedAt": clock.wire(now),
+        "completedAt": clock.iso(now),
     }
     events.write(connection, [events.row("optimization.completed", row.account_id, row.id, payload, now=now)])
     winner = run.verdict().winner
@@ -120,7 +121,7 @@ def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
         row.id,
         {
             "status": "failed",
-            "failure": reason.replace("\x00", ""),
+            "failure": storable_text(reason),
             "completed_at": now,
             "worker": None,
             **_ended(connection, row, failure=reason),
@@ -146,7 +147,7 @@ def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -
         "optimizationId": row.id,
         "promptId": row.prompt_id,
         "reason": reason,
-        "stoppedAt": clock.wire(now),
+        "stoppedAt": clock.iso(now),
     }
     events.write(connection, [events.row("optimization.stopped", row.account_id, row.id, payload, now=now)])
     start_next(connection, row.account_id, now=now)

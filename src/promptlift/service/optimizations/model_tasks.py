@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from promptlift.service.optimizations.tasks import VariantDraft, WrittenDrafts
 from promptlift.service.optimizations.variants.request import VariantsAnswer, variants_messages
 from promptlift.service.simulations.model_tasks import ModelSimulationTasks
-from promptlift.service.simulations.tasks import Answer
 
 if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import VariantsRequest
@@ -18,9 +17,9 @@ __all__ = ["ModelTasks"]
 class ModelTasks(ModelSimulationTasks):
     """Carry out the tasks of one optimization with a language model; see ``OptimizationTasks``."""
 
-    def write_variants(self, request: VariantsRequest) -> Answer[WrittenDrafts]:
+    def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Ask for variants."""
-        messages, block = variants_messages(request)
+        messages, mark = variants_messages(request)
         answer = self._chat.chat(messages, purpose="variants", schema=VariantsAnswer)
         drafts = [VariantDraft(one.name, one.content, one.rationale) for one in answer.parsed.variants]
-        return Answer(WrittenDrafts(drafts, block.mark), answer.tokens)
+        return WrittenDrafts(drafts, mark)

@@ -85,7 +85,7 @@ def trigger(
         "mode": row.mode,
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
 
 
@@ -157,8 +157,7 @@ def _count(connection: Connection, caller: Caller, now: int) -> None:
     limit = limits.PLANS[caller.plan].optimizations_per_month
     used = usage.used(connection, caller.account_id, "optimizations", now=now)
     if limit is not None and used >= limit:
-        reset_at = clock.wire(clock.billing_period(now)[1]) or ""
-        raise quota("optimizations a month", limit=limit, used=used, reset_at=reset_at)
+        raise quota("optimizations a month", limit=limit, used=used, now=now)
     usage.add(connection, caller.account_id, "optimizations", 1, now=now)
 
 
@@ -251,9 +250,9 @@ def _brief(row: AnyRow) -> dict[str, Any]:
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
         "results": results,
-        "createdAt": clock.wire(row.created_at),
-        "startedAt": clock.wire(row.started_at),
-        "completedAt": clock.wire(row.completed_at),
+        "createdAt": clock.iso(row.created_at),
+        "startedAt": clock.iso(row.started_at),
+        "completedAt": clock.iso(row.completed_at),
     }
 
 
@@ -411,7 +410,7 @@ def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
         "variantNumber": row.arm,
         "isOriginal": row.arm == 0,
         "stage": row.stage,
-        "pass": getattr(row, "pass"),
+        "pass": row.pass_number,
         "cell": row.cell,
         "persona": {"id": persona["id"], "name": persona["name"]},
         "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},
@@ -423,7 +422,7 @@ def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
         "turns": row.turns,
         "endedBy": row.ended_by,
         "error": row.error,
-        "createdAt": clock.wire(row.created_at),
+        "createdAt": clock.iso(row.created_at),
     }
     if content:
         found["content"] = None if row.content is None else row.content.decode("utf-8", "replace")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from promptlift.service.deployments.regression_test import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CONFIDENCE_METHOD", "results_of", "unmeasured", "variants_of"]
 
 CONFIDENCE_METHOD = "sequential-mcnemar-e-value"
+_GUARDRAIL: Final = ("name", "difference", "low", "high", "verdict")
 
 
 def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> dict[str, Any]:
@@ -56,7 +61,7 @@ def results_of(
         "lift": None,
         "confidence": verdict.confidence if verdict.finalist is not None else None,
         **_effect(analysis),
-        "pairs": _pairs(analysis, verdict.n_dropped),
+        "pairs": pairs_of(analysis, verdict.n_dropped),
         "confidenceMethod": CONFIDENCE_METHOD,
         "confidenceNeeded": verdict.confidence_needed,
         "confidenceCalibrated": calibrated,
@@ -66,16 +71,7 @@ def results_of(
         "smallestFindablePoints": None,
         "pairsNeeded": None,
         "trace": list(verdict.trace),
-        "guardrails": [
-            {
-                "name": rail.name,
-                "difference": rail.difference,
-                "low": rail.low,
-                "high": rail.high,
-                "verdict": rail.verdict,
-            }
-            for rail in verdict.guardrails
-        ],
+        "guardrails": [{name: getattr(rail, name) for name in _GUARDRAIL} for rail in verdict.guardrails],
         "warnings": [*notes, *verdict.warnings],
         "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
         "rehearsal": rehearsal,
@@ -114,43 +110,32 @@ def _progress(stage: str, passes: int, passes_max: int, done: int, most: int) ->
     }
 
 
+# Attributes of an analysis that are sent under the same name in camel case.
+_EFFECT: Final = (
+    "lift",
+    "lift_low",
+    "lift_high",
+    "lift_expected",
+    "lift_points",
+    "lift_points_low",
+    "lift_points_high",
+    "lift_points_expected",
+    "standard_error_points",
+    "interval_level",
+    "look",
+    "max_looks",
+    "e_value",
+    "log_e_value",
+)
+
+
 def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
     """Lift, its interval and its evidence; nothing where nothing was measured."""
-    names = ("lift", "liftLow", "liftHigh", "liftExpected")
-    points = ("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected")
-    if analysis is None:
-        others = ("standardErrorPoints", "intervalLevel", "look", "maxLooks", "eValue", "logEValue")
-        return dict.fromkeys((*names, *points, *others))
-    return {
-        "lift": analysis.lift,
-        "liftLow": analysis.lift_low,
-        "liftHigh": analysis.lift_high,
-        "liftExpected": analysis.lift_expected,
-        "liftPoints": analysis.lift_points,
-        "liftPointsLow": analysis.lift_points_low,
-        "liftPointsHigh": analysis.lift_points_high,
-        "liftPointsExpected": analysis.lift_points_expected,
-        "standardErrorPoints": analysis.standard_error_points,
-        "intervalLevel": analysis.interval_level,
-        "look": analysis.look,
-        "maxLooks": analysis.max_looks,
+    found = {to_camel(name): None if analysis is None else getattr(analysis, name) for name in _EFFECT}
+    if analysis is not None and not math.isfinite(analysis.e_value):
         # JSON has no infinity: a number too large for it is given by its logarithm alone.
-        "eValue": analysis.e_value if math.isfinite(analysis.e_value) else None,
-        "logEValue": analysis.log_e_value,
-    }
-
-
-def _pairs(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
-    if analysis is None:
-        return {"n": 0, "n11": 0, "n10": 0, "n01": 0, "n00": 0, "dropped": dropped}
-    return {
-        "n": analysis.n,
-        "n11": analysis.n11,
-        "n10": analysis.n10,
-        "n01": analysis.n01,
-        "n00": analysis.n00,
-        "dropped": dropped,
-    }
+        found["eValue"] = None
+    return found
 
 
 def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
@@ -177,7 +162,7 @@ def _variant(variant: VariantStats) -> dict[str, Any]:
         "confidence": variant.confidence,
         "stage": variant.stage if measured or variant.n_dropped else None,
         "n": variant.n_pairs,
-        "pairs": _pairs(analysis, variant.n_dropped),
+        "pairs": pairs_of(analysis, variant.n_dropped),
         "originalTaskCompletion": _percent(analysis.p0),
         "originalSentiment": variant.original_sentiment,
         "originalQuality": variant.original_quality,

@@ -18,10 +18,10 @@ from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import write_variants
-from promptlift.service.simulations.pool import Run, SimulatedConversation
 from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
-from promptlift.service.store import accounts, optimizations, simulations, usage
+from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import prior_sd_from
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
@@ -44,97 +44,61 @@ ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
 
 
-class OptimizationRun:
-    """One optimization, continued from where its rows left it.
+class OptimizationRun(Run):
+    """One optimization.
 
     The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
-    interrupted or not.
-
-    Parameters
-    ----------
-    tasks
-        Whoever carries out the run's tasks: a language model, or the rehearsal.
-    worker
-        Who has the run; every write asks whether that still holds.
+    interrupted or not. See ``Run``.
     """
+
+    tasks: OptimizationTasks
 
     def __init__(
         self,
         database: Database,
-        pool: SimulationPool,
+        pool: Simulator,
         tasks: OptimizationTasks,
+        row: AnyRow,
         *,
-        optimization_id: str,
         worker: str,
     ) -> None:
-        self._database = database
-        self._pool = pool
-        self._tasks = tasks
-        self._worker = worker
-        with database.read() as connection:
-            row = optimizations.get(connection, optimization_id)
-        self._row = row
-        self._settings: dict[str, Any] = orjson.loads(row.settings)
-        self._prompt = PromptText(**orjson.loads(row.prompt))
+        prompt = PromptText(**orjson.loads(row.prompt))
+        super().__init__(database, pool, tasks, optimization=row, prompt=prompt, worker=worker)
         self._notes: list[str] = []
-        self._run = Run(
-            optimization_id=row.id,
-            account_id=row.account_id,
-            prompt=self._prompt,
-            tasks=tasks,
-            max_turns=self._settings["maxTurns"],
-            seed=row.seed,
-            exclusions=self._settings["general"].get("excludedDataAndTopics") or None,
-            hold=self._hold,
-        )
 
-    def _hold(self, connection: Connection, calls: int, tokens: int) -> bool:
-        if tokens:
-            usage.add(connection, self._row.account_id, "tokens", tokens, now=clock.now())
-        return optimizations.count_calls(connection, self._row.id, self._worker, calls, tokens)
+    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
+        """Count model calls into the optimization; says whether the worker still has the lease."""
+        return optimizations.count_calls(connection, self.optimization.id, self.worker, calls, tokens)
 
-    def count(self) -> None:
-        """Count the model calls that no row has recorded so far."""
-        with self._database.write() as connection:
-            self._run.keep(connection)
-
-    def to_its_end(self) -> None:
-        """Run until there is a result.
-
-        Raises
-        ------
-        Cancelled, LeaseLost
-            The run was stopped or is another process's.
-        PromptliftError
-            It failed; the message is the reason.
-        """
+    def carry_on(self) -> None:
+        """Do the passes that are left, and complete the optimization."""
         texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            self._hold_pass(step, texts, more=step.number < experiment.verdict().progress.passes_max)
+            self._simulate(step, texts, more=step.number < experiment.verdict().progress.passes_max)
             self._record(experiment, step)
-        with self._database.write() as connection:
-            accounts.lock(connection, self._row.account_id)
-            self._run.keep(connection)
-            row = optimizations.get(connection, self._row.id)
+        with self.database.write() as connection:
+            accounts.lock(connection, self.optimization.account_id)
+            self.check_lease(connection)
+            row = optimizations.get(connection, self.optimization.id)
             lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
         # Scenarios of a pass that is not needed may still be on their way.
-        self._tasks.cancel()
+        self.cancel()
 
     # Before the first pass
 
     def _texts(self) -> list[str]:
         """Return the text of every arm, the original first; variants are written when there are none yet."""
-        with self._database.read() as connection:
-            rows = optimizations.variants(connection, self._row.id)
+        with self.database.read() as connection:
+            rows = optimizations.variants(connection, self.optimization.id)
         if not rows:
             rows = self._prepare()
         return [row.content for row in rows]
 
     def _prepare(self) -> Sequence[AnyRow]:
-        row = self._row
+        row = self.optimization
         intent = None if row.intent is None else orjson.loads(row.intent)
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             failures = optimizations.failures(
                 connection, row.account_id, row.prompt_id, before=row.created_at, limit=FAILURES_READ
             )
@@ -144,16 +108,16 @@ class OptimizationRun:
                 connection, row.account_id, row.prompt_id, before=row.created_at
             )
             said = LoggedWords(
-                owners_words(self._prompt, intent, self._settings["general"]),
+                owners_words(self.prompt, intent, self.general),
                 (content.decode("utf-8", "replace") for content in contents),
             )
         written = write_variants(
-            self._tasks,
-            prompt=self._prompt,
+            self.tasks,
+            prompt=self.prompt,
             count=row.variant_count,
             intent=intent,
             failures=_failures(failures, said),
-            general=self._settings["general"],
+            general=self.general,
             seed=row.seed,
             said=said,
         )
@@ -166,7 +130,7 @@ class OptimizationRun:
             )
         experiment = experiment_of(row, variants=len(written.variants), prior_sd_points=_prior_sd(history))
         now = clock.now()
-        arms: list[tuple[str, str, str | None]] = [("Original", self._prompt.content, None)]
+        arms: list[tuple[str, str, str | None]] = [("Original", self.prompt.content, None)]
         arms += [(variant.name, variant.content, variant.rationale) for variant in written.variants]
         rows = [
             {
@@ -181,8 +145,7 @@ class OptimizationRun:
             }
             for number, (name, content, rationale) in enumerate(arms)
         ]
-        with self._database.write() as connection:
-            self._run.keep(connection)
+        with self.transaction() as connection:
             optimizations.add_variants(connection, rows)
             columns = lifecycle.measured(
                 connection, row, experiment, [one["id"] for one in rows], self._notes, ended=False
@@ -192,37 +155,34 @@ class OptimizationRun:
             return optimizations.variants(connection, row.id)
 
     def _experiment(self) -> Experiment:
-        with self._database.read() as connection:
-            row = optimizations.get(connection, self._row.id)
+        with self.database.read() as connection:
+            row = optimizations.get(connection, self.optimization.id)
         if row.experiment is None or row.results is None:
             raise LeaseLost("The run has no state.")
-        self._row = row
-        self._cells = RunCells(self._database, self._run, row)
+        self._cells = RunCells(self, row)
         self._notes = orjson.loads(row.results)["notes"]
         return Experiment.from_state(orjson.loads(row.experiment))
 
     # One pass
 
-    def _hold_pass(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
+    def _simulate(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
         cells = self._cells.of(step)
         if more:
             self._cells.look_ahead(step)
-        with self._database.read() as connection:
-            kept = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
-        there = {(row.cell, row.arm) for row in kept}
-        todo = [
-            SimulatedConversation(cell.number, arm, step.number, step.stage, texts[arm], *cells[cell.number])
-            for cell in step.cells
-            for arm in cell.order
-            if (cell.number, arm) not in there
-        ]
-        if todo:
-            self._pool.hold_all(self._run, todo)
+        self.simulate(
+            [
+                SimulatedConversation(cells[planned.number], arm, texts[arm])
+                for planned in step.cells
+                for arm in planned.order
+            ]
+        )
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Record the outcomes of a pass, decide, and keep both."""
-        with self._database.read() as connection:
-            rows = simulations.of_cells(connection, self._row.id, step.cells[0].number, step.cells[-1].number)
+        with self.database.read() as connection:
+            rows = simulations.of_cells(
+                connection, self.optimization.id, step.cells[0].number, step.cells[-1].number
+            )
         cells = self._cells.of(step)
         experiment.record(
             Outcome(
@@ -231,17 +191,18 @@ class OptimizationRun:
                 row.task_completed,
                 row.sentiment_score,
                 row.quality,
-                cells[row.cell][0].id,
+                cells[row.cell].persona.id,
             )
             for row in rows
         )
         if experiment.next_pass() is None:
             return  # kept together with the end
-        with self._database.write() as connection:
-            self._run.keep(connection)
-            ids = [variant.id for variant in optimizations.variants(connection, self._row.id)]
-            columns = lifecycle.measured(connection, self._row, experiment, ids, self._notes, ended=False)
-            optimizations.change(connection, self._row.id, columns)
+        with self.transaction() as connection:
+            ids = [variant.id for variant in optimizations.variants(connection, self.optimization.id)]
+            columns = lifecycle.measured(
+                connection, self.optimization, experiment, ids, self._notes, ended=False
+            )
+            optimizations.change(connection, self.optimization.id, columns)
 
 
 def _failures(found: Sequence[dict[str, Any]], said: LoggedWords) -> list[Failure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from promptlift.service.simulations.tasks import Answer, SimulationTasks
+from promptlift.service.simulations.tasks import SimulationTasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong in logged conversations.
+    """Something that went wrong in logged conversations.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class WrittenDrafts(NamedTuple):
 
 
 class OptimizationTasks(SimulationTasks, Protocol):
-    """Whoever carries out the tasks of one optimization; see ``SimulationTasks``."""
+    """The tasks of one optimization; see ``SimulationTasks``."""
 
-    def write_variants(self, request: VariantsRequest) -> Answer[WrittenDrafts]:
+    def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Write one variant for each strategy."""

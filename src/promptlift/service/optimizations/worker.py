@@ -1,21 +1,18 @@
-"""Runs optimizations in the background."""
+"""Run optimizations in the background."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
-from promptlift.service.background.runs import LeaseLost, Runs
-from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.run import OptimizationRun
+from promptlift.service.simulations.run import SimulationRuns
 from promptlift.service.store import accounts, optimizations
-from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from promptlift.service.models import Models
-    from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
 
 __all__ = ["OptimizationJobs"]
@@ -24,54 +21,21 @@ __all__ = ["OptimizationJobs"]
 RUNS_AT_A_TIME: Final = 40
 
 
-class OptimizationJobs(Runs["OptimizationTasks"]):
-    """Run optimizations.
-
-    Parameters
-    ----------
-    database
-        Where they are kept.
-    models
-        Gives the language model of a run.
-    pool
-        Where conversations are held; closed by its owner.
-    worker
-        Name of the worker in the rows that it has.
-    """
+class OptimizationJobs(SimulationRuns):
+    """Run optimizations; see ``SimulationRuns``."""
 
     name = "optimization"
     threads = RUNS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
-        super().__init__()
-        self.leases = optimizations.LEASES
-        self._database = database
-        self._models = models
-        self._pool = pool
-        self._worker = worker
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+        super().__init__(optimizations.LEASES, database, models, pool, worker=worker)
 
-    def tasks_of(self, row_id: str) -> OptimizationTasks:
-        """Return who carries out the tasks of a run: the configured model, or the rehearsal."""
+    def open(self, row_id: str) -> OptimizationRun:
+        """Return the run of an optimization, with the configured model or the rehearsal."""
         with self._database.read() as connection:
             row = optimizations.get(connection, row_id)
-        return self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
-
-    def carry_on(self, row_id: str, tasks: OptimizationTasks) -> None:
-        """Carry an optimization on to its end."""
-        run = OptimizationRun(
-            self._database,
-            self._pool,
-            tasks,
-            optimization_id=row_id,
-            worker=self._worker,
-        )
-        try:
-            run.to_its_end()
-        except (Cancelled, LeaseLost, SQLAlchemyError):
-            raise
-        except Exception:
-            run.count()
-            raise
+        tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
+        return OptimizationRun(self._database, self._pool, tasks, row, worker=self._worker)
 
     def fail(self, row_id: str, reason: str) -> None:
         """End an optimization for a reason, with what was measured."""

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions import conversation_content
@@ -15,13 +16,14 @@ from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.model_call import ModelCall
 from promptlift.service.otlp.transcript import extend, read_messages, write_content
-from promptlift.service.store import accounts, conversation_updates, traced
+from promptlift.service.store import accounts, conversations, traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.conversations import ConversationStatus
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -119,13 +121,13 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
     logged_id = row.conversation_id
     if logged_id is None and row.source_id is not None:
         logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
-    before = None if logged_id is None else conversation_updates.find(connection, row.account_id, logged_id)
+    before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
     messages, metadata = ([], {}) if before is None else read_messages(before.content)
     extend(messages, calls)
     content = write_content(messages, {**metadata, **_metadata(row, calls)})
     shape = conversation_content.accept(content)
     # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
-    status = "abandoned" if messages[-1]["role"] == "user" else "completed"
+    status: ConversationStatus = "abandoned" if messages[-1]["role"] == "user" else "completed"
     if before is not None:
         return Update(caller, before.id, content, shape, status, None, None)
     models = Counter(call.model for call in calls if call.model)
@@ -133,13 +135,14 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
         caller=caller,
         scheme=SCHEMES["prompt"],
         prompt_id=row.prompt_id,
-        content=content,
+        body=ConversationCreate(
+            prompt_id=row.prompt_id,
+            content=content,
+            status=status,
+            llm_model=models.most_common(1)[0][0] if models else None,
+            source_id=row.source_id,
+        ),
         shape=shape,
-        status=status,
-        llm_model=models.most_common(1)[0][0] if models else None,
-        company_name=None,
-        idempotency_key=None,
-        source_id=row.source_id,
     )
 
 

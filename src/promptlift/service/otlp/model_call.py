@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from promptlift.schema.limits import SOURCE_ID_CHARS
+from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
 from promptlift.service import clock
 from promptlift.service.otlp.messages import Turn, decoded, fold, split_system, text_of, unflatten
 
@@ -152,7 +152,7 @@ def read_call(span: Span) -> ModelCall | None:
         system=_instructions(instructions, system),
         input=tuple(asked),
         output=tuple(answered),
-        model=_text(span.attributes, _MODELS),
+        model=(_text(span.attributes, _MODELS) or "")[:NAME_CHARS] or None,
         input_tokens=_count(span.attributes, _INPUT_TOKENS),
         output_tokens=_count(span.attributes, _OUTPUT_TOKENS),
         failed=span.failed,

@@ -52,7 +52,7 @@ def _asked(turns: Sequence[Turn], asked_at: int) -> Iterator[dict[str, Any]]:
     for at, turn in enumerate(turns):
         message: dict[str, Any] = {"role": turn.role, "content": turn.text}
         if at > answered:
-            message["timestamp"] = clock.wire(asked_at)
+            message["timestamp"] = clock.iso(asked_at)
         yield message
 
 
@@ -79,7 +79,7 @@ def _answer(call: ModelCall) -> list[dict[str, Any]]:
         message: dict[str, Any] = {
             "role": turn.role,
             "content": turn.text,
-            "timestamp": clock.wire(call.ended_at),
+            "timestamp": clock.iso(call.ended_at),
         }
         if call.model:
             message["model"] = call.model

@@ -12,7 +12,6 @@ from promptlift.service.rehearsal.judgement import judge
 from promptlift.service.rehearsal.rewrites import rewrite
 from promptlift.service.rehearsal.situations import write_situations
 from promptlift.service.rehearsal.truth import Truth
-from promptlift.service.simulations.tasks import Answer, PersonaMessage, ScenarioDraft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import VariantsRequest
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import ScenariosRequest
+    from promptlift.service.simulations.tasks import PersonaMessage, Scenario, ScenarioDraft, ScenariosRequest
 
 __all__ = ["Rehearsal"]
 
@@ -67,7 +65,7 @@ class Rehearsal:
         """End the run: every later task raises ``Cancelled``."""
         self._cancelled = True
 
-    def write_variants(self, request: VariantsRequest) -> Answer[WrittenDrafts]:
+    def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Add a built-in rewrite to the prompt for each strategy."""
         self._count()
         drafts = []
@@ -84,12 +82,12 @@ class Rehearsal:
             )
             name = f"Rehearsal: {strategy.name[:1].lower()}{strategy.name[1:]}"
             drafts.append(VariantDraft(name, content, _RATIONALE.format(why=why)))
-        return Answer(WrittenDrafts(drafts))
+        return WrittenDrafts(drafts)
 
-    def write_scenarios(self, request: ScenariosRequest) -> Answer[Sequence[ScenarioDraft]]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Write everyday situations around the words of the prompt."""
         self._count()
-        return Answer(write_situations(request, self.seed))
+        return write_situations(request, self.seed)
 
     def answer_as_assistant(
         self,
@@ -97,10 +95,10 @@ class Rehearsal:
         prompt: PromptText,  # noqa: ARG002 - no model is called, so its settings do not matter
         content: str,
         messages: Sequence[tuple[Role, str]],
-    ) -> Answer[str]:
+    ) -> str:
         """Solve the request, or fail to, as the truth of this seed has it."""
         self._count()
-        return Answer(answer_as_assistant(content, messages, self._truth))
+        return answer_as_assistant(content, messages, self._truth)
 
     def speak_as_persona(
         self,
@@ -109,10 +107,10 @@ class Rehearsal:
         scenario: Scenario,  # noqa: ARG002 - the opening says everything already
         messages: Sequence[tuple[Role, str]],
         seed: int,  # noqa: ARG002 - the run's seed decides
-    ) -> Answer[PersonaMessage]:
+    ) -> PersonaMessage:
         """React to what the assistant said."""
         self._count()
-        return Answer(speak_as_persona(persona.description, messages, self._truth))
+        return speak_as_persona(persona.description, messages, self._truth)
 
     def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:  # noqa: ARG002 - the lines say everything
         """Recognise the lines of a conversation, and judge by them."""

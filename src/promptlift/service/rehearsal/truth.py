@@ -30,7 +30,7 @@ _TURNS: Final = (0.30, 0.70, 0.92, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the assistant does in one conversation.
+    """The course of one conversation.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Plan:
 
 
 class Truth:
-    """What is true in the rehearsal of one seed.
+    """The made-up truth of the rehearsal of one seed.
 
     Parameters
     ----------

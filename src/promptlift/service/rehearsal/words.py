@@ -1,4 +1,4 @@
-"""What a text is about, by its words alone."""
+"""Guess the subject of a text from its words alone."""
 
 from __future__ import annotations
 

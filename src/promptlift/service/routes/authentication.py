@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from typing import TYPE_CHECKING
 
@@ -12,26 +11,22 @@ from starlette.requests import ClientDisconnect
 
 from promptlift.schema.limits import PLANS
 from promptlift.service import clock
-from promptlift.service.errors import ApiException, unavailable
+from promptlift.service.actions import access
+from promptlift.service.actions.failures import refusal_of
+from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import metrics
 from promptlift.service.routes.http import refuse
 from promptlift.service.routes.rate_limit import Pace
 from promptlift.service.settings import API_PATH
-from promptlift.service.store import accounts, usage
-from promptlift.service.store.database import is_full_or_locked
-from promptlift.service.store.errors import DBAPIError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-
-_LOG = logging.getLogger(__name__)
 
 # How long a revoked key may still be accepted.
 KEY_MEMORY_SECONDS = 1.0
@@ -76,24 +71,14 @@ class KeyCache:
         return caller
 
     def _look_up(self, key: str) -> Caller | None:
-        with self._database.read() as connection:
-            caller = accounts.find_caller(connection, key)
+        caller = access.find_caller(self._database, key)
         if (
             caller is not None
             and self._touched.get(caller.key_id, -_TOUCH_SECONDS) + _TOUCH_SECONDS <= self._steady()
         ):
             self._touched[caller.key_id] = self._steady()
-            self._touch(caller.key_id)
+            access.touch_key(self._database, caller.key_id)
         return caller
-
-    def _touch(self, key_id: str) -> None:
-        try:
-            with self._database.write() as connection:
-                accounts.touch_key(connection, key_id)
-        except DBAPIError as error:
-            if not is_full_or_locked(error):
-                raise
-            unavailable(error)  # only logged: a request that only reads can still be answered
 
     @staticmethod
     def _refusal(message: str) -> ApiException:
@@ -134,7 +119,8 @@ class Authentication:
         except Exception as error:
             if started:
                 raise
-            await self._answer(error)(scope, receive, send_with_headers)
+            response = refuse(refusal_of(error, "a request failed"))
+            await response(scope, receive, send_with_headers)
 
     async def _admit(self, scope: Scope) -> Mapping[str, str]:
         caller = await self._keys.caller(Headers(scope=scope).get("authorization"))
@@ -154,18 +140,8 @@ class Authentication:
 
     def _count(self, caller: Caller, limit: int) -> Pace:
         now = clock.now()
-        with self._database.write() as connection:
-            count, resets_at = usage.count_request(connection, caller.account_id, now=now)
+        count, resets_at = access.count_request(self._database, caller, now=now)
         return Pace(limit, count, resets_at, now)
-
-    @staticmethod
-    def _answer(error: Exception) -> Response:
-        if isinstance(error, ApiException):
-            return refuse(error)
-        if isinstance(error, DBAPIError) and is_full_or_locked(error):
-            return refuse(unavailable(error))
-        _LOG.error("a request failed", exc_info=error)
-        return refuse(ApiException("INTERNAL_ERROR", "The service failed; its log says why"))
 
 
 def _needs_key(scope: Scope) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import logging
 import os
 import time
 from collections import Counter
@@ -16,10 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from promptlift._version import __version__
-from promptlift.service import clock
-from promptlift.service.background.singleton import SingletonJob
-from promptlift.service.store import conversation_counts
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.actions import backlog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PATH", "Counts", "RequestCounts", "description", "is_local", "routes"]
 
-_LOG = logging.getLogger(__name__)
 PATH: Final = "/metrics"
 MEDIA_TYPE: Final = "text/plain; version=0.0.4"
 # Upper bounds of the classes of durations, in seconds.
@@ -126,8 +121,7 @@ class _Work:
 
     def __init__(self, database: Database, kinds: Sequence[Kind]) -> None:
         self._database = database
-        # A job that one worker does for ever is no work that waits.
-        self._kinds = [kind for kind in kinds if not isinstance(kind, SingletonJob)]
+        self._kinds = kinds
         self._asked_at = -_MEMORY_SECONDS
         self._asking: asyncio.Task[list[str] | None] | None = None
 
@@ -146,35 +140,24 @@ class _Work:
         return [*up, *(found or ())]
 
     def _ask(self) -> list[str] | None:
-        try:
-            return self._look()
-        except SQLAlchemyError as error:
-            _LOG.warning("metrics cannot look into the database: %s", str(error).partition("\n")[0])
+        found = backlog.look(self._database, self._kinds)
+        if found is None:
             return None
-
-    def _look(self) -> list[str]:
-        now = clock.now()
-        with self._database.read() as connection:
-            found = {kind.name: kind.leases.backlog(connection, now=now) for kind in self._kinds}
-            conversations = conversation_counts.kept(connection)
         return [
             *_metric(
                 *("promptlift_conversations", "gauge", "Conversations that are kept."),
                 {
                     f'{{status="{status}",has_insights="{str(judged).lower()}"}}': count
-                    for (status, judged), count in conversations.items()
+                    for (status, judged), count in found.conversations.items()
                 },
             ),
             *_metric(
                 *("promptlift_work_waiting", "gauge", "Background work that is due or under way."),
-                {f'{{kind="{kind}"}}': count for kind, (count, _) in found.items()},
+                {f'{{kind="{kind}"}}': count for kind, (count, _) in found.work.items()},
             ),
             *_metric(
                 *("promptlift_work_oldest_seconds", "gauge", "How long the oldest of it has been due."),
-                {
-                    f'{{kind="{kind}"}}': 0.0 if due is None else max(0, now - due) / clock.SECOND
-                    for kind, (_, due) in found.items()
-                },
+                {f'{{kind="{kind}"}}': seconds for kind, (_, seconds) in found.work.items()},
             ),
         ]
 

@@ -89,7 +89,7 @@ def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> di
     summary = row.summary.format(noun=scheme.name, a_noun=f"{article} {scheme.name}")
     operation: dict[str, Any] = {
         "summary": summary if row.is_specified(scheme) else f"{summary} (beyond the specification)",
-        "operationId": row.operation.format(noun=scheme.name),
+        "operationId": row.operation_in(scheme),
         "parameters": [*_path_parameters(row), *_query_parameters(row.query)],
     }
     if row.body is not None:

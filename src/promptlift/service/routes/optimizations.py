@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.concurrency import run_in_threadpool
-
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.deployments import transitions
@@ -20,35 +18,17 @@ if TYPE_CHECKING:
 
 def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
-    room = _Optimizations(context)
-    return {
-        endpoints.OPTIMIZATIONS_CREATE: room.create,
-        endpoints.OPTIMIZATIONS_LIST: room.list,
-        endpoints.OPTIMIZATIONS_GET: room.get,
-        endpoints.OPTIMIZATIONS_VARIANTS: room.variants,
-        endpoints.OPTIMIZATIONS_SIMULATIONS: room.simulations,
-        endpoints.OPTIMIZATIONS_APPLY: room.apply,
-        endpoints.OPTIMIZATIONS_STOP: room.stop,
-    }
+    database = context.database
 
-
-class _Optimizations:
-    def __init__(self, context: AppContext) -> None:
-        self._context = context
-        self._database = context.database
-
-    async def create(self, request: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
-        rehearsal = self._context.models.rehearse
-        made = await run_in_threadpool(
-            lambda: requests.trigger(self._database, request.caller, request.body, rehearsal=rehearsal)
-        )
-        self._context.optimizations.look()
+    def create(request: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
+        made = requests.trigger(database, request.caller, request.body, rehearsal=context.models.rehearse)
+        context.optimizations.look()
         return made
 
-    def list(self, request: ApiRequest[None, OptimizationsQuery]) -> dict[str, Any]:
+    def page(request: ApiRequest[None, OptimizationsQuery]) -> dict[str, Any]:
         query = request.query
         return requests.page(
-            self._database,
+            database,
             request.caller,
             prompt_id=query.linked_id,
             status=query.status,
@@ -56,16 +36,10 @@ class _Optimizations:
             offset=query.offset,
         )
 
-    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
-        return requests.view(self._database, request.caller, request.id)
-
-    def variants(self, request: ApiRequest[None, None]) -> dict[str, Any]:
-        return requests.variants(self._database, request.caller, request.id)
-
-    def simulations(self, request: ApiRequest[None, SimulationsQuery]) -> dict[str, Any]:
+    def simulations(request: ApiRequest[None, SimulationsQuery]) -> dict[str, Any]:
         query = request.query
         return requests.simulated(
-            self._database,
+            database,
             request.caller,
             request.id,
             variant_id=query.variant_id,
@@ -76,23 +50,34 @@ class _Optimizations:
             offset=query.offset,
         )
 
-    def apply(self, request: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
+    def apply(request: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
+        body = request.body
         applied = transitions.apply(
-            self._database,
+            database,
             request.caller,
             SCHEMES["prompt"],
             request.id,
-            request.body.variant_id,
-            if_version_id=request.body.if_version_id,
-            note=request.body.note,
+            body.variant_id,
+            if_version_id=body.if_version_id,
+            note=body.note,
         )
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 
-    async def stop(self, request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+    def stop(request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
         body = request.body
-        stopped = await run_in_threadpool(
-            lambda: requests.stop(self._database, request.caller, request.id, body.reason, note=body.note)
-        )
-        self._context.optimizations.look()
+        stopped = requests.stop(database, request.caller, request.id, body.reason, note=body.note)
+        context.optimizations.look()
         return stopped
+
+    return {
+        endpoints.OPTIMIZATIONS_CREATE: create,
+        endpoints.OPTIMIZATIONS_LIST: page,
+        endpoints.OPTIMIZATIONS_GET: lambda request: requests.view(database, request.caller, request.id),
+        endpoints.OPTIMIZATIONS_VARIANTS: lambda request: requests.variants(
+            database, request.caller, request.id
+        ),
+        endpoints.OPTIMIZATIONS_SIMULATIONS: simulations,
+        endpoints.OPTIMIZATIONS_APPLY: apply,
+        endpoints.OPTIMIZATIONS_STOP: stop,
+    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import endpoints
-from promptlift.service.actions import insights, prompt_views, prompts
+from promptlift.service.actions import conversations, prompt_views, prompts
 
 if TYPE_CHECKING:
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -79,7 +79,7 @@ class _Prompts:
 
     def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         row = self._row(request)
-        count = insights.ask_again(self._context, row.account_id, prompt_id=row.id)
+        count = conversations.ask_again(self._context, row.account_id, prompt_id=row.id)
         message = f"{count} conversations will be judged again"
         return {"success": True, "message": message, "queued": count}
 

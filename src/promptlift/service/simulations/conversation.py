@@ -15,8 +15,7 @@ from promptlift.service.simulations.tasks import PersonaMessage
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
 
 __all__ = ["Ending", "Simulated", "simulate"]
 
@@ -44,15 +43,11 @@ class Simulated:
     ended_by
         ``persona`` when the person had what they came for, gave up or fell silent; ``turns`` when the last allowed
         answer was given before.
-    tokens, calls
-        Its cost, empty answers included; a call is one requested answer.
     """
 
     transcript: Transcript
     turns: int
     ended_by: Ending
-    tokens: int
-    calls: int
 
 
 def simulate(
@@ -116,8 +111,6 @@ class _Conversation:
     """The conversation so far, within the limits of content."""
 
     said: list[tuple[Role, str]] = field(default_factory=list)
-    tokens: int = 0
-    calls: int = 0
     room: int = limits.CONTENT_BYTES - AROUND_BYTES
 
     def say(self, role: Role, text: str, *, at_most: int = limits.MESSAGE_BYTES) -> None:
@@ -128,33 +121,26 @@ class _Conversation:
 
     def ended(self, ending: Ending, turns: int) -> Simulated:
         messages = [Message(role=role, content=text) for role, text in self.said]
-        return Simulated(Transcript(messages=messages), turns, ending, self.tokens, self.calls)
+        return Simulated(Transcript(messages=messages), turns, ending)
 
 
 def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> str:
-    talk.calls += 1
     try:
-        answer = tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
-    except LlmBadAnswer as error:
-        talk.tokens += error.tokens
+        return tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
+    except LlmBadAnswer:
         return ""
-    talk.tokens += answer.tokens
-    return answer.value
 
 
 def _persona(
     tasks: SimulationTasks, talk: _Conversation, persona: Persona, scenario: Scenario, seed: int
 ) -> PersonaMessage:
     for _ in range(PERSONA_TRIES):
-        talk.calls += 1
         try:
             answer = tasks.speak_as_persona(persona=persona, scenario=scenario, messages=talk.said, seed=seed)
-        except LlmBadAnswer as error:
-            talk.tokens += error.tokens
+        except LlmBadAnswer:
             continue
-        talk.tokens += answer.tokens
-        if answer.value.text or answer.value.is_last:
-            return answer.value
+        if answer.text or answer.is_last:
+            return answer
     return PersonaMessage("", is_last=True)
 
 

@@ -14,7 +14,7 @@ from promptlift.service.simulations.conversation_request import (
     read_persona,
 )
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer, scenarios_messages
-from promptlift.service.simulations.tasks import Answer, PersonaMessage, ScenarioDraft
+from promptlift.service.simulations.tasks import PersonaMessage, ScenarioDraft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import ScenariosRequest
+    from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
 
 __all__ = ["ModelSimulationTasks"]
 
@@ -62,15 +61,14 @@ class ModelSimulationTasks:
         """End all calls of the run."""
         self._chat.cancel()
 
-    def write_scenarios(self, request: ScenariosRequest) -> Answer[Sequence[ScenarioDraft]]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Ask for scenarios."""
         answer = self._chat.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
-        drafts = [ScenarioDraft(one.title, one.opening, one.goal) for one in answer.parsed.scenarios]
-        return Answer(drafts, answer.tokens)
+        return [ScenarioDraft(one.title, one.opening, one.goal) for one in answer.parsed.scenarios]
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
-    ) -> Answer[str]:
+    ) -> str:
         """Ask for the assistant's next message."""
         answer = self._chat.chat(
             agent_messages(content, messages),
@@ -79,11 +77,11 @@ class ModelSimulationTasks:
             temperature=prompt.temperature,
             max_tokens=prompt.max_tokens,
         )
-        return Answer(plain_answer(answer.text), answer.tokens)
+        return plain_answer(answer.text)
 
     def speak_as_persona(
         self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
-    ) -> Answer[PersonaMessage]:
+    ) -> PersonaMessage:
         """Ask for the person's next message."""
         answer = self._chat.chat(
             persona_messages(persona, scenario, messages, seed=seed),
@@ -91,7 +89,7 @@ class ModelSimulationTasks:
             temperature=PERSONA_TEMPERATURE,
             max_tokens=PERSONA_TOKENS,
         )
-        return Answer(PersonaMessage(*read_persona(answer.text)), answer.tokens)
+        return PersonaMessage(*read_persona(answer.text))
 
     def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:
         """Ask for a judgement."""

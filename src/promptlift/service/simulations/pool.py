@@ -1,7 +1,4 @@
-"""Holds simulated conversations side by side, has them judged, and keeps each one as it ends.
-
-What was kept is never held again: a run that was killed goes on with the conversations that are not there yet.
-"""
+"""Simulate conversations side by side, have them judged, and keep each one as it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,126 +15,33 @@ import numpy as np
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
 from promptlift.service import clock
-from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
-from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmBadAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.store import simulations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sqlalchemy import Connection
+    from collections.abc import Sequence
 
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.simulations.conversation import Simulated
-    from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.run import Run, SimulatedConversation
     from promptlift.service.store.database import Database
 
-__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationPool"]
+__all__ = ["SimulationPool"]
 
 _LOG = logging.getLogger(__name__)
 
-# So many conversations in a row that the model did not answer: it is gone, not flaky.
-GONE_AFTER = 8
-# The operator has to mend these (key, model name, address): no other call will fare better.
-HOPELESS_STATUSES = frozenset({401, 402, 403, 404})
 _ERROR_CHARS = 2_000
 
 _Ended: TypeAlias = "tuple[dict[str, Any], PromptliftError | None]"
 
 
-class ModelGone(PromptliftError):
-    """The model does not answer any more; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedConversation:
-    """One conversation to hold.
-
-    Attributes
-    ----------
-    content
-        Text of the arm.
-    """
-
-    cell: int
-    arm: int
-    number_of_pass: int
-    stage: str
-    content: str
-    persona: Persona
-    scenario: Scenario
-
-
-@dataclass
-class Run:
-    """What the conversations of one run have in common.
-
-    Attributes
-    ----------
-    tasks
-        Whoever carries out the run's tasks: a language model, or the rehearsal.
-    hold
-        Counts model calls and tokens into the run inside a transaction, and says whether this process still has it.
-    """
-
-    optimization_id: str
-    account_id: str
-    prompt: PromptText
-    tasks: SimulationTasks
-    max_turns: int
-    seed: int
-    exclusions: str | None
-    hold: Callable[[Connection, int, int], bool]
-    _counted: tuple[int, int] = (0, 0)
-    _unanswered: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def keep(self, connection: Connection) -> None:
-        """Count the model calls since the last time, in this transaction.
-
-        Raises
-        ------
-        LeaseLost
-            The run was stopped, or another process has it. Nothing of this transaction may be kept.
-        """
-        with self._lock:
-            counted = (self.tasks.calls, self.tasks.tokens)
-            new = (counted[0] - self._counted[0], counted[1] - self._counted[1])
-            self._counted = counted
-        if not self.hold(connection, *new):
-            raise LeaseLost("The run was stopped or given to another process.")
-
-    def answered(self) -> None:
-        """Note that the model answered."""
-        self._unanswered = 0
-
-    def unanswered(self, error: PromptliftError) -> ModelGone | None:
-        """Note that the model did not answer a conversation.
-
-        Returns
-        -------
-        ModelGone or None
-            Why the run may not go on: it happened too often in a row, or cannot get better.
-        """
-        of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
-        hopeless = isinstance(of_the_model, EndpointDown) or (
-            isinstance(of_the_model, LlmRefused) and of_the_model.status in HOPELESS_STATUSES
-        )
-        with self._lock:
-            self._unanswered += 1
-            gone = self._unanswered >= GONE_AFTER
-        return ModelGone(str(error)) if hopeless or gone else None
-
-
 class SimulationPool:
-    """Threads in which conversations are held, shared by all runs of the process.
+    """Threads in which conversations are simulated, shared by all runs of the process.
 
     Parameters
     ----------
@@ -148,7 +51,6 @@ class SimulationPool:
     """
 
     def __init__(self, database: Database, *, at_a_time: int) -> None:
-        self._database = database
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="simulation")
         # SQLite lets writers wait by sleeping longer and longer: runs that keep conversations take turns instead.
@@ -158,18 +60,20 @@ class SimulationPool:
         """Take no more conversations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def hold_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
-        """Hold conversations in random order, and return when all are kept.
+    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+        """Simulate conversations in random order, and return when all are kept.
 
         A run never has more of them in the pool than fit at a time, so that runs take turns. Those that end together
-        are kept in one transaction, and the pool go on meanwhile.
+        are kept in one transaction, and the others continue meanwhile.
 
         Raises
         ------
         Cancelled, LeaseLost, ModelGone
-            The rest was not held; what had ended is kept.
+            The rest was not simulated; what had ended is kept.
         """
-        order = np.random.default_rng((run.seed, conversations[0].cell)).permutation(len(conversations))
+        order = np.random.default_rng((run.optimization.seed, conversations[0].cell.number)).permutation(
+            len(conversations)
+        )
         waiting = deque(conversations[at] for at in order)
         ended: SimpleQueue[Future[_Ended]] = SimpleQueue()
         talking = 0
@@ -177,10 +81,10 @@ class SimulationPool:
         failure: BaseException | None = None
         while talking or rows or (waiting and failure is None):
             while waiting and failure is None and talking < self._at_a_time:
-                self._threads.submit(self._hold, run, waiting.popleft()).add_done_callback(ended.put)
+                self._threads.submit(self._simulate, run, waiting.popleft()).add_done_callback(ended.put)
                 talking += 1
             if rows:
-                # Also when the run cannot go on: what had ended is kept.
+                # Also when the run cannot continue: what had ended is kept.
                 lost = self._keep(run, rows)
                 failure = failure or lost
                 rows = []
@@ -194,19 +98,19 @@ class SimulationPool:
         if failure is not None:
             raise failure
 
-    def _hold(self, run: Run, conversation: SimulatedConversation) -> _Ended:
-        """Hold one conversation: its row, and why the run may not go on, if so."""
+    def _simulate(self, run: Run, conversation: SimulatedConversation) -> _Ended:
+        """Simulate one conversation: its row, and why the run may not continue, if so."""
         problem: PromptliftError | None = None
         try:
             simulated = simulate(
                 run.tasks,
                 prompt=run.prompt,
                 content=conversation.content,
-                persona=conversation.persona,
-                scenario=conversation.scenario,
+                persona=conversation.cell.persona,
+                scenario=conversation.cell.scenario,
                 max_turns=run.max_turns,
                 # The same for both arms: they talk to the same person.
-                seed=run.seed * 1_000_003 + conversation.cell,
+                seed=run.optimization.seed * 1_000_003 + conversation.cell.number,
             )
             judgement = run.tasks.judge(
                 simulated.transcript, objective=run.prompt.objective, exclusions=run.exclusions
@@ -220,7 +124,7 @@ class SimulationPool:
         except (LlmBadAnswer, JudgeFailed) as error:
             outcome = _dropped(error)
         except Exception as error:  # noqa: BLE001 - a defect that one conversation shows must not end the run
-            _LOG.exception("a simulated conversation of %s failed", run.optimization_id)
+            _LOG.exception("a simulated conversation of %s failed", run.optimization.id)
             outcome = _dropped(error)
             problem = run.unanswered(
                 PromptliftError(f"A simulated conversation failed: {type(error).__name__}")
@@ -233,10 +137,9 @@ class SimulationPool:
         return _row(run, conversation, outcome), problem
 
     def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
-        """Keep conversations that ended; gives why the run may not go on, if so."""
+        """Keep conversations that ended; return why the run may not continue, if so."""
         try:
-            with self._turn, self._database.write() as connection:
-                run.keep(connection)
+            with self._turn, run.transaction() as connection:
                 simulations.add(connection, rows)
         except (PromptliftError, SQLAlchemyError) as error:
             return error
@@ -244,7 +147,7 @@ class SimulationPool:
 
 
 def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException | None]:
-    """Return the row of a conversation that ended, if there is one, and why its run may not go on, if so."""
+    """Return the row of a conversation that ended, if there is one, and why its run may not continue, if so."""
     if future.cancelled():
         return [], Cancelled()
     failure = future.exception()
@@ -257,12 +160,12 @@ def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException 
 def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": new_id("sim"),
-        "account_id": run.account_id,
-        "optimization_id": run.optimization_id,
-        "cell": conversation.cell,
+        "account_id": run.optimization.account_id,
+        "optimization_id": run.optimization.id,
+        "cell": conversation.cell.number,
         "arm": conversation.arm,
-        "pass": conversation.number_of_pass,
-        "stage": conversation.stage,
+        "pass_number": conversation.cell.pass_number,
+        "stage": conversation.cell.stage,
         "created_at": clock.now(),
         **outcome,
     }
@@ -297,6 +200,6 @@ def _dropped(error: Exception) -> dict[str, Any]:
         "quality": None,
         "turns": 0,
         "ended_by": None,
-        "error": said.replace("\x00", "")[:_ERROR_CHARS],
+        "error": storable_text(said)[:_ERROR_CHARS],
         "content": None,
     }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
@@ -14,9 +13,9 @@ from promptlift.service.insights.judge import LEXICON
 from promptlift.service.insights.lexicon.summary import request_of
 from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.hostile_text import one_line, storable_text
+from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.simulations.scenarios_request import BATCH
-from promptlift.service.simulations.tasks import ScenariosRequest
+from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
 
 if TYPE_CHECKING:
     import random
@@ -31,12 +30,9 @@ __all__ = [
     "GOAL_CHARS",
     "OPENING_CHARS",
     "TITLE_CHARS",
-    "Scenario",
     "ScenariosFailed",
-    "Written",
     "from_conversation",
     "opening_key",
-    "weight_of",
     "weighted_order",
     "write_scenarios",
 ]
@@ -56,8 +52,6 @@ POOR_ANSWERS: Final = 3
 
 _SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
 
-Source = Literal["conversation", "model"]
-
 
 class ScenariosFailed(PromptliftError):
     """The model did not write as many scenarios as are needed. The message is the reason.
@@ -66,52 +60,11 @@ class ScenariosFailed(PromptliftError):
     ----------
     scenarios
         The scenarios that it did write.
-    tokens, calls
-        The cost.
     """
 
-    def __init__(self, message: str, *, scenarios: tuple[Scenario, ...], tokens: int, calls: int) -> None:
+    def __init__(self, message: str, *, scenarios: list[Scenario]) -> None:
         super().__init__(message)
         self.scenarios = scenarios
-        self.tokens = tokens
-        self.calls = calls
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """What a person comes with. All texts are hostile.
-
-    Attributes
-    ----------
-    title
-        A few words for people.
-    opening
-        The first user message, verbatim when ``source`` is ``conversation``.
-    goal
-        What the person wants, for the model that plays them.
-    source
-        ``conversation`` or ``model``.
-    """
-
-    title: str
-    opening: str
-    goal: str
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Scenarios of a model.
-
-    Attributes
-    ----------
-    tokens, calls
-        Their cost; a call is one requested answer.
-    """
-
-    scenarios: tuple[Scenario, ...]
-    tokens: int
-    calls: int
 
 
 def from_conversation(
@@ -149,7 +102,9 @@ def from_conversation(
     known = insights or {}
     listed = known.get("topics")
     topics = (
-        [one_line(t, 60) for t in listed if isinstance(t, str)] if isinstance(listed, list | tuple) else []
+        [storable_line(t, 60) for t in listed if isinstance(t, str)]
+        if isinstance(listed, list | tuple)
+        else []
     )
     topics = [topic for topic in topics if topic][:TOPICS_NAMED]
     title = topics[0] if topics else opening
@@ -158,17 +113,12 @@ def from_conversation(
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
         asked = read_exclusions(exclusions).clean(asked)
-    return Scenario(one_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
+    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
 def opening_key(opening: str) -> str:
     """Return what equal openings share: their words, without case and punctuation."""
     return plain_words(opening).strip() or opening.strip()
-
-
-def weight_of(insights: Mapping[str, Any] | None) -> float:
-    """Return the weight of a conversation for ``weighted_order``: ``FAILURE_WEIGHT`` when its task failed, else 1."""
-    return FAILURE_WEIGHT if insights is not None and insights.get("taskCompleted") is False else 1.0
 
 
 def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) -> list[str]:
@@ -199,7 +149,7 @@ def write_scenarios(
     known: Sequence[Scenario],
     personas: Sequence[Persona],
     seed: int,
-) -> Written:
+) -> list[Scenario]:
     """Ask a model for scenarios, at most ``BATCH`` an answer.
 
     No opening is the same as another one or as one of ``known``, see ``opening_key``. What is missing is asked for
@@ -225,7 +175,7 @@ def write_scenarios(
     """
     written: list[Scenario] = []
     seen = {opening_key(scenario.opening) for scenario in known}
-    tokens = calls = poor = 0
+    calls = poor = 0
     while len(written) < count:
         wanted = min(BATCH, count - len(written))
         request = ScenariosRequest(
@@ -243,11 +193,9 @@ def write_scenarios(
         try:
             answer = tasks.write_scenarios(request)
         except LlmBadAnswer as error:
-            tokens += error.tokens
             reason = str(error)
         else:
-            tokens += answer.tokens
-            fresh = _usable(answer.value, seen)[:wanted]
+            fresh = _usable(answer, seen)[:wanted]
             seen.update(opening_key(scenario.opening) for scenario in fresh)
             written += fresh
         poor = 0 if fresh else poor + 1
@@ -255,11 +203,9 @@ def write_scenarios(
             raise ScenariosFailed(
                 f"The language model wrote {len(written)} of {count} scenarios, and then {poor} answers in a row contained "
                 f"nothing new: {reason}. Log conversations with this prompt, or use a larger model.",
-                scenarios=tuple(written),
-                tokens=tokens,
-                calls=calls,
+                scenarios=written,
             )
-    return Written(tuple(written), tokens, calls)
+    return written
 
 
 def _first_sentence(summary: Any) -> str | None:
@@ -273,20 +219,20 @@ def _first_sentence(summary: Any) -> str | None:
 def _goal(asked: str | None, topics: Sequence[str]) -> str:
     parts = ["Get what the first message asks for, completely."]
     if asked is not None:
-        parts = [f"Get what this person came for: {one_line(asked, ASKED_CHARS)}"]
+        parts = [f"Get what this person came for: {storable_line(asked, ASKED_CHARS)}"]
     if topics:
         parts.append(f"It is about: {', '.join(topics)}.")
-    return one_line(" ".join(parts), GOAL_CHARS)
+    return storable_line(" ".join(parts), GOAL_CHARS)
 
 
 def _usable(drafts: Sequence[ScenarioDraft], seen: set[str]) -> list[Scenario]:
     found: dict[str, Scenario] = {}
     for draft in drafts:
         opening = storable_text(draft.opening).strip()
-        goal = one_line(draft.goal, GOAL_CHARS)
+        goal = storable_line(draft.goal, GOAL_CHARS)
         key = opening_key(opening)
         if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
             continue
-        title = one_line(draft.title, TITLE_CHARS) or one_line(opening, TITLE_CHARS)
+        title = storable_line(draft.title, TITLE_CHARS) or storable_line(opening, TITLE_CHARS)
         found.setdefault(key, Scenario(title, opening, goal, "model"))
     return list(found.values())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel
 
-from promptlift.service.llm.hostile_text import data_block, one_line, storable_text
+from promptlift.service.llm.answers import DROP_MISFITS, LenientText
+from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 
 if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import ScenariosRequest
@@ -41,30 +42,18 @@ Spread them: common wishes and rare ones, easy and difficult, with missing or co
 assistant has to decline or hand over. Stay with what the assistant is for. No opening may repeat an existing one."""
 
 
-def _text(value: Any) -> Any:
-    return value if isinstance(value, str) else ""
-
-
-def _records(value: Any) -> Any:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else value
-
-
-# Endpoints without strict schemas leave a field out now and then; one bad scenario must not cost the others.
-_Said = Annotated[str, BeforeValidator(_text)]
-
-
 class ScenarioAnswer(BaseModel):
     """One scenario as the model wrote it; an empty field makes it unusable."""
 
-    title: _Said = ""
-    opening: _Said = ""
-    goal: _Said = ""
+    title: LenientText = ""
+    opening: LenientText = ""
+    goal: LenientText = ""
 
 
 class ScenariosAnswer(BaseModel):
     """The answer to a request for scenarios."""
 
-    scenarios: Annotated[list[ScenarioAnswer], BeforeValidator(_records)]
+    scenarios: Annotated[list[ScenarioAnswer], DROP_MISFITS]
 
 
 def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
@@ -86,21 +75,18 @@ def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
     ]
     if titles:
         records.append(
-            {"kind": "titles that exist", "titles": [one_line(t, 120) for t in titles[-TITLES_SHOWN:]]}
+            {"kind": "titles that exist", "titles": [storable_line(t, 120) for t in titles[-TITLES_SHOWN:]]}
         )
     records += [
         {
             "kind": "kind of person",
-            "name": one_line(persona.name, 100),
-            "description": one_line(persona.description, 300),
+            "name": storable_line(persona.name, 100),
+            "description": storable_line(persona.description, 300),
         }
         for persona in request.people[:PEOPLE_SHOWN]
     ]
-    block = data_block(records, seed=request.seed)
     ask = f"Write {request.wanted} scenarios."
     if request.empty_answers:
         ask += " Your last answer held nothing new: leave the existing titles and openings behind and try other subjects."
-    return [
-        {"role": "system", "content": _RULES.format(mark=block.mark, wanted=request.wanted)},
-        {"role": "user", "content": f"{block.text}\n\n{ask}"},
-    ]
+    messages, _ = data_messages(_RULES, records, ask, seed=request.seed, wanted=request.wanted)
+    return messages

@@ -7,7 +7,7 @@ which a language model is asked, so those can be changed without anything else t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,19 +16,30 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
 
-__all__ = ["Answer", "PersonaMessage", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
-
-Value_co = TypeVar("Value_co", covariant=True)
+__all__ = ["PersonaMessage", "Scenario", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[Value_co]):
-    """The answer to a task and the tokens that it cost."""
+class Scenario:
+    """A situation in which a person comes to the assistant. All texts are hostile.
 
-    value: Value_co
-    tokens: int = 0
+    Attributes
+    ----------
+    title
+        A few words for people.
+    opening
+        The first user message, verbatim when ``source`` is ``conversation``.
+    goal
+        What the person wants, for the model that plays them.
+    source
+        ``conversation`` or ``model``.
+    """
+
+    title: str
+    opening: str
+    goal: str
+    source: Literal["conversation", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +80,17 @@ class ScenarioDraft(NamedTuple):
 
 
 class PersonaMessage(NamedTuple):
-    """What a persona says, and whether it ends the conversation; an empty text that does not end it is no message."""
+    """A persona's message, and whether it ends the conversation; an empty text that does not end it is no message."""
 
     text: str
     is_last: bool
 
 
 class SimulationTasks(Protocol):
-    """Whoever carries out the tasks of one run. Called from many threads at once; every text of an answer is hostile.
+    """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
     A task raises ``LlmUnavailable`` or ``LlmRefused`` when the model cannot be asked, ``LlmBadAnswer`` when its answer
-    is of no use (each carries the tokens used up all the same), and ``Cancelled`` after ``cancel``.
+    is of no use, and ``Cancelled`` after ``cancel``. Its calls and tokens are counted in any case.
     """
 
     @property
@@ -93,17 +104,17 @@ class SimulationTasks(Protocol):
     def cancel(self) -> None:
         """End all tasks of the run, from any thread: they raise ``Cancelled``, and so does every later one."""
 
-    def write_scenarios(self, request: ScenariosRequest) -> Answer[Sequence[ScenarioDraft]]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Write scenarios for a prompt."""
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
-    ) -> Answer[str]:
+    ) -> str:
         """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
 
     def speak_as_persona(
         self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
-    ) -> Answer[PersonaMessage]:
+    ) -> PersonaMessage:
         """Write the next message of the person in a conversation."""
 
     def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request: every query is made for this account."""
+    """The sender of a request; every query is made for its account."""
 
     account_id: str
     plan: PlanName
@@ -52,18 +52,18 @@ def create(connection: Connection, *, name: str, email: str, plan: PlanName) -> 
 
 
 def first(connection: Connection) -> str | None:
-    """Id of the oldest account, ``None`` in a new database."""
+    """Return the id of the oldest account, ``None`` in a new database."""
     return connection.scalar(select(accounts.c.id).order_by(accounts.c.created_at, accounts.c.id).limit(1))
 
 
 def get(connection: Connection, account_id: str) -> AnyRow:
     """Return the row of an account."""
-    return connection.execute(select(accounts).where(accounts.c.id == account_id)).one()
+    return connection.execute(select(accounts).filter_by(id=account_id)).one()
 
 
 def set_plan(connection: Connection, account_id: str, plan: PlanName) -> None:
     """Move an account to another plan."""
-    connection.execute(update(accounts).where(accounts.c.id == account_id).values(plan=plan))
+    connection.execute(update(accounts).filter_by(id=account_id).values(plan=plan))
 
 
 def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> None:
@@ -103,11 +103,11 @@ def caller_of(connection: Connection, account_id: str) -> Caller:
 
 def touch_key(connection: Connection, key_id: str) -> None:
     """Note that a key was used."""
-    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=clock.now()))
+    connection.execute(update(api_keys).filter_by(id=key_id).values(last_used_at=clock.now()))
 
 
 def keys(connection: Connection) -> Sequence[AnyRow]:
-    """All keys of all accounts, oldest first, without the hashes."""
+    """Return all keys of all accounts, oldest first, without the hashes."""
     columns = [column for column in api_keys.c if column.name != "hash"]
     return connection.execute(select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)).all()
 
@@ -132,7 +132,7 @@ def valid_keys_named(connection: Connection, name: str) -> Sequence[AnyRow]:
 
 def revoke(connection: Connection, key_id: str) -> None:
     """Make a key invalid."""
-    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=clock.now()))
+    connection.execute(update(api_keys).filter_by(id=key_id).values(revoked_at=clock.now()))
 
 
 def lock(connection: Connection, account_id: str) -> None:
@@ -140,17 +140,13 @@ def lock(connection: Connection, account_id: str) -> None:
 
     SQLite has one writer at a time anyway.
     """
-    connection.execute(select(accounts.c.id).where(accounts.c.id == account_id).with_for_update())
+    connection.execute(select(accounts.c.id).filter_by(id=account_id).with_for_update())
 
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Return the settings of an account as the API has them."""
-    return cast(
-        "dict[str, Any]",
-        orjson.loads(
-            connection.scalar(select(accounts.c.settings).where(accounts.c.id == account_id)) or "{}"
-        ),
-    )
+    found: dict[str, Any] = orjson.loads(get(connection, account_id).settings)
+    return found
 
 
 def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
@@ -158,4 +154,4 @@ def save_settings(connection: Connection, account_id: str, value: dict[str, Any]
     changes: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
     if value["general"]["name"]:
         changes["name"] = value["general"]["name"]
-    connection.execute(update(accounts).where(accounts.c.id == account_id).values(**changes))
+    connection.execute(update(accounts).filter_by(id=account_id).values(**changes))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from promptlift.service.identifiers import new_id
+from promptlift.service.store import paging
 from promptlift.service.store.tables import actions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
 
@@ -27,7 +28,7 @@ def add(
     note: str | None,
     **values: Any,
 ) -> str:
-    """Write what somebody does, in the transaction that does it; gives its id.
+    """Record an action in the transaction that performs it; return its id.
 
     Parameters
     ----------
@@ -44,9 +45,7 @@ def add(
 
 def find(connection: Connection, account_id: str, action_id: str) -> AnyRow | None:
     """Return an action of the account, ``None`` when there is none of this id."""
-    return connection.execute(
-        select(actions).where(actions.c.account_id == account_id, actions.c.id == action_id)
-    ).one_or_none()
+    return connection.execute(select(actions).filter_by(account_id=account_id, id=action_id)).one_or_none()
 
 
 def page(
@@ -59,18 +58,12 @@ def page(
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
     """Actions newest first, and how many there are."""
-    wanted: list[ColumnElement[bool]] = [actions.c.account_id == account_id]
-    if prompt_id is not None:
-        wanted.append(actions.c.prompt_id == prompt_id)
-    if optimization_id is not None:
-        wanted.append(actions.c.optimization_id == optimization_id)
-    total = connection.scalar(select(func.count()).select_from(actions).where(*wanted)) or 0
-    rows = connection.execute(
-        select(actions).where(*wanted).order_by(actions.c.seq.desc()).limit(limit).offset(offset)
-    ).all()
-    return rows, total
+    wanted = paging.equal(
+        actions, account_id=account_id, prompt_id=prompt_id, optimization_id=optimization_id
+    )
+    return paging.page(connection, actions, wanted, limit=limit, offset=offset)
 
 
 def undone(connection: Connection, action_id: str, *, by: str, now: int) -> None:
     """Note that an action was undone."""
-    connection.execute(update(actions).where(actions.c.id == action_id).values(undone_by=by, undone_at=now))
+    connection.execute(update(actions).filter_by(id=action_id).values(undone_by=by, undone_at=now))

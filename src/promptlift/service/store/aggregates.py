@@ -70,7 +70,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class IssueCount:
-    """How often an issue was found, by severity, and how many of these conversations did not complete their task."""
+    """The conversations that have an issue, by severity, and how many of them did not complete their task."""
 
     title: str
     severities: Mapping[str, int]
@@ -106,7 +106,7 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
 
 
 def first(connection: Connection, account_id: str, prompt_id: str) -> int | None:
-    """When the first conversation of a prompt started."""
+    """Return when the first conversation of a prompt started."""
     found: int | None = connection.scalar(_FIRST, {"account": account_id, "prompt": prompt_id})
     return found
 
@@ -139,7 +139,7 @@ def issues(
 def failures_by_turns(
     connection: Connection, account_id: str, prompt_id: str, *, since: int
 ) -> list[tuple[int, int, int]]:
-    """User turns, conversations that ended after so many, and how many of these failed their task."""
+    """Return, for each number of user turns, how many conversations ended after it and how many of these failed."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
     reached: Counter[int] = Counter()
     failed: Counter[int] = Counter()
@@ -153,7 +153,7 @@ def failures_by_turns(
 def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
-    """Judged conversations that have ended, and those with a completed task, for every living prompt."""
+    """Judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
     wanted = {"account": account_id, **_bounds(since)}
     judged: Counter[str] = Counter()
     done: Counter[str] = Counter()
@@ -166,7 +166,7 @@ def completion_by_prompt(
 
 
 # A period as spans of time: to the next whole minute by the rows themselves, from there to the next whole hour by
-# minutes, to the next whole day by hours, and so on; the longest spans go on without an end.
+# minutes, to the next whole day by hours, and so on; the longest spans have no end.
 
 
 def _bounds(since: int | None) -> dict[str, int]:

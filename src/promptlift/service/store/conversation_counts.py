@@ -24,6 +24,7 @@ from sqlalchemy import bindparam, func, select
 
 from promptlift.service import clock
 from promptlift.service.store.tables import (
+    BLOCK_COLUMNS,
     conversation_blocks,
     conversation_issues,
     conversation_sums,
@@ -50,12 +51,6 @@ FRACTION = 10**10
 # Of issues, the gravest first.
 SEVERITIES = ("high", "medium", "low")
 
-# The column of a block that counts a status, without and with insights.
-BLOCK_COLUMNS = {
-    (status, has_insights): f"{status}_with_insights" if has_insights else status
-    for status in ("completed", "abandoned", "in_progress")
-    for has_insights in (False, True)
-}
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
 _SUMS = tuple(column.name for column in conversation_sums.c)[4:]
 _SENTIMENTS = ("positive", "neutral", "negative")
@@ -123,7 +118,7 @@ def issues_of(document: str) -> dict[str, str]:
 
 
 class _Changes:
-    """What is to be added to the counts: by block, and by minute and whatever else a table counts by."""
+    """Changes of the counts: by block, and by minute and whatever else a table counts by."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Any, ...], list[int]] = {}

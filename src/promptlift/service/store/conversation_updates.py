@@ -66,15 +66,6 @@ def lookup(
     ).all()
 
 
-def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
-    """Return a conversation with its content, or ``None`` when the account has none of this id."""
-    return connection.execute(
-        select(conversations, conversation_contents.c.content)
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    ).one_or_none()
-
-
 def change(
     connection: Connection, before: AnyRow, values: dict[str, Any], content: bytes | None = None
 ) -> None:
@@ -83,11 +74,11 @@ def change(
     Parameters
     ----------
     before
-        The row as it was: `find`, after it was locked.
+        The row as it was: `conversations.find`, after it was locked.
     values
         New values by column.
     content
-        The new content. The insights of the old one are removed, so that nobody takes them for those of the new one.
+        The new content. The insights of the old one are removed, so that they are not taken for those of the new one.
     """
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
     if content is not None:

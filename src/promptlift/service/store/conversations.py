@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, false, func, insert, select, text, tru
 
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import (
+    BLOCK_COLUMNS,
     conversation_blocks,
     conversation_contents,
     conversations,
@@ -90,10 +91,10 @@ def page(
 
 @cache
 def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
-    """How many conversations of a list each block of sequence numbers has, the newest first."""
+    """Count the conversations of a list in each block of sequence numbers, the newest block first."""
     names = [
         name
-        for (of_status, with_insights), name in conversation_counts.BLOCK_COLUMNS.items()
+        for (of_status, with_insights), name in BLOCK_COLUMNS.items()
         if status in (None, of_status) and has_insights in (None, with_insights)
     ]
     count: Any = reduce(add_, (conversation_blocks.c[name] for name in names))
@@ -154,7 +155,7 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
     elif of_insights:
         ranges = [
             [conversations.c.status == status, conversations.c.has_insights == bindparam("has_insights")]
-            for status in dict.fromkeys(status for status, _ in conversation_counts.BLOCK_COLUMNS)
+            for status in dict.fromkeys(status for status, _ in BLOCK_COLUMNS)
         ]
     else:
         ranges = [[]]

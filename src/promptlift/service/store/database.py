@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event
@@ -12,21 +11,35 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from promptlift.errors import ConfigError, MissingExtra, ServiceStartError
+from promptlift.service.store import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Engine
 
+# What to do when SQLite cannot open a file, by the primary code of its error.
+_PRIMARY_CODE = 0xFF
+_REMEDIES = (
+    (
+        {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT},
+        "The file is damaged: move it away, or choose another data folder",
+    ),
+    (
+        {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR},
+        "The disk is full: free some space, or choose another data folder",
+    ),
+    (
+        {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM},
+        "Correct the permissions of the file and its folder, or choose another data folder",
+    ),
+)
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=NORMAL",
     "PRAGMA busy_timeout=30000",
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
 )
-
-_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
@@ -118,54 +131,40 @@ class Database:
         Raises
         ------
         ServiceStartError
-            The database cannot be opened, is not a database, or belongs to a newer version.
+            The database cannot be opened, is not a database, or belongs to a newer version, or to one that is too old.
         """
         if self._is_up_to_date():
             return
-        # Most starts find a database that is up to date, and do without Alembic.
-        from alembic import command  # noqa: PLC0415
-        from alembic.config import Config  # noqa: PLC0415
-        from alembic.script import ScriptDirectory  # noqa: PLC0415
-        from alembic.util.exc import CommandError  # noqa: PLC0415
-
-        config = Config()
-        config.set_main_option("script_location", str(_MIGRATIONS))
         try:
-            with self._writer.connect() as connection:
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
-        except CommandError as error:
-            newest = ScriptDirectory.from_config(config).get_current_head()
-            raise ServiceStartError(
-                f"The database was made by a newer promptlift (this one knows up to {newest}): update promptlift"
-            ) from error
+            with self.write() as connection:
+                schema.create_or_upgrade(connection)
         except (DBAPIError, sqlite3.Error) as error:
-            reason = getattr(error, "orig", None) or error
-            raise ServiceStartError(
-                f"The database {make_url(self.url).render_as_string(hide_password=True)} cannot be opened: {reason}"
-            ) from error
+            raise self.cannot_open(error) from error
+
+    def cannot_open(self, error: Exception) -> ServiceStartError:
+        """Return the error that ends a start, with what to do about it."""
+        reason = getattr(error, "orig", None) or error
+        code = getattr(reason, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        remedy = next((f". {advice}" for codes, advice in _REMEDIES if code in codes), "")
+        shown = make_url(self.url).render_as_string(hide_password=True)
+        return ServiceStartError(f"The database {shown} cannot be opened: {reason}{remedy}")
 
     def _is_up_to_date(self) -> bool:
         try:
-            return self.version() == newest_version()
+            return self.version() == schema.newest_version()
         except (DBAPIError, sqlite3.Error):  # a new database; what else is wrong shows when it is migrated
             return False
 
     def version(self) -> str | None:
         """Return the version of the tables as the database has it now."""
         with self.read() as connection:
-            return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+            return schema.current_version(connection)
 
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
         self._durable.dispose()
         self._reader.dispose()
-
-
-def newest_version() -> str:
-    """Return the version of the tables that this version of promptlift uses: the number of the newest migration."""
-    return max(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*_*.py"))
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:

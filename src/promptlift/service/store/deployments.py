@@ -65,64 +65,31 @@ def change(connection: Connection, deployment: AnyRow, *, now: int, **values: An
 
 def get(connection: Connection, deployment_id: str) -> AnyRow:
     """Return a deployment that exists, of any account: for background work."""
-    return connection.execute(select(deployments).where(deployments.c.id == deployment_id)).one()
+    return connection.execute(select(deployments).filter_by(id=deployment_id)).one()
 
 
 def of_optimization(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
     """Return the deployments of an optimization, newest first."""
     return connection.execute(
-        select(deployments)
-        .where(deployments.c.optimization_id == optimization_id)
-        .order_by(deployments.c.seq.desc())
+        select(deployments).filter_by(optimization_id=optimization_id).order_by(deployments.c.seq.desc())
     ).all()
 
 
-def live(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """Return the deployments of a prompt that are live: one at most."""
-    return connection.execute(
-        select(deployments).where(
-            deployments.c.account_id == account_id,
-            deployments.c.prompt_id == prompt_id,
-            deployments.c.state == "live",
-        )
-    ).all()
-
-
-def testing(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """The deployments of a prompt whose regression test is under way."""
-    return connection.execute(
-        select(deployments).where(
-            deployments.c.account_id == account_id,
-            deployments.c.prompt_id == prompt_id,
-            deployments.c.state == "testing",
-        )
-    ).all()
-
-
-def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """Return the deployments of a prompt that are live or may still go live."""
-    return connection.execute(
-        select(deployments).where(
-            deployments.c.account_id == account_id,
-            deployments.c.prompt_id == prompt_id,
-            deployments.c.state.in_((*WAITING, "live")),
-        )
-    ).all()
+def of_prompt(connection: Connection, account_id: str, prompt_id: str, *states: str) -> Sequence[AnyRow]:
+    """Return the deployments of a prompt in some states; at most one is live."""
+    mine = select(deployments).filter_by(account_id=account_id, prompt_id=prompt_id)
+    return connection.execute(mine.where(deployments.c.state.in_(states))).all()
 
 
 def count_calls(connection: Connection, deployment: AnyRow, worker: str, calls: int, tokens: int) -> bool:
     """Count model calls of a regression test into its optimization; says whether this process still has the test."""
-    mine = (
-        deployments.c.id == deployment.id,
-        deployments.c.worker == worker,
-        deployments.c.state == "testing",
-    )
+    mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")
     # An update that changes nothing holds the row until the end of the transaction, on every database.
-    if not connection.execute(update(deployments).where(*mine).values(worker=worker)).rowcount:
+    if not connection.execute(mine.values(worker=worker)).rowcount:
         return False
     connection.execute(
         update(optimizations)
-        .where(optimizations.c.id == deployment.optimization_id)
+        .filter_by(id=deployment.optimization_id)
         .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
     )
     return True

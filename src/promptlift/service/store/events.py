@@ -1,4 +1,4 @@
-"""The outbox: events are written in the transaction of the change that they tell of."""
+"""The outbox: events are written in the transaction of the change that they record."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, or_, select, update
 
-from promptlift.service.store import conversation_counts
-from promptlift.service.store.leases import Leases
+from promptlift.service.store import conversation_counts, paging
+from promptlift.service.store.leases import Leases, in_batches
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
 if TYPE_CHECKING:
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
-# Ids of one statement: databases bound the number of its parameters.
-_AT_ONCE = 500
-
-
 LEASES = Leases(
     conversations,
     conversations.c.judging.in_(("pending", "claimed")),
@@ -29,6 +25,10 @@ LEASES = Leases(
     claimed={"judging": "claimed"},
 )
 """Of conversations that wait for insights."""
+
+
+def _claimed_by(worker: str) -> dict[str, str]:
+    return {"judging": "claimed", "worker": worker}
 
 
 def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
@@ -68,16 +68,13 @@ def keep(
     ----------
     also
         Called with the same ids, for what else is to be written. Counts come last: all conversations of an account share
-        their rows, and whoever writes them next waits for the end of this transaction.
+        their rows, and the next writer waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
-    statement = select(conversations.c.id, conversations.c.generation).where(
-        conversations.c.id.in_(ids),
-        conversations.c.judging == "claimed",
-        conversations.c.worker == worker,
-    )
+    claimed = select(conversations.c.id, conversations.c.generation).filter_by(**_claimed_by(worker))
+    statement = claimed.where(conversations.c.id.in_(ids))
     if connection.dialect.name != "sqlite":
-        # In the order in which others lock conversations, so that nobody waits for each other.
+        # In the order in which others lock conversations, so that there is no deadlock.
         statement = statement.order_by(conversations.c.seq).with_for_update()
     wanted = {row.id: row.generation for row in connection.execute(statement)}
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
@@ -111,15 +108,12 @@ def put_back(
     Parameters
     ----------
     counts
-        Whether this was an attempt: not when the model is away for everybody.
+        Whether this was an attempt: not when the model is unavailable to all.
     """
     connection.execute(
         update(conversations)
-        .where(
-            conversations.c.id.in_(conversation_ids),
-            conversations.c.judging == "claimed",
-            conversations.c.worker == worker,
-        )
+        .filter_by(**_claimed_by(worker))
+        .where(conversations.c.id.in_(conversation_ids))
         .values(
             judging="pending",
             worker=None,
@@ -134,11 +128,7 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
     """Note that a conversation cannot be judged, and why. It can still be asked for again."""
     connection.execute(
         update(conversations)
-        .where(
-            conversations.c.id == conversation_id,
-            conversations.c.judging == "claimed",
-            conversations.c.worker == worker,
-        )
+        .filter_by(id=conversation_id, **_claimed_by(worker))
         .values(judging="failed", worker=None, judge_problem=problem)
     )
 
@@ -152,11 +142,7 @@ def ask_again(
     now: int,
 ) -> int:
     """Queue conversations to be judged again; their insights stay until the new ones come."""
-    wanted = [conversations.c.account_id == account_id]
-    if prompt_id is not None:
-        wanted.append(conversations.c.prompt_id == prompt_id)
-    if conversation_id is not None:
-        wanted.append(conversations.c.id == conversation_id)
+    wanted = paging.equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     return connection.execute(
         update(conversations)
         .where(*wanted)
@@ -176,23 +162,19 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequenc
     of = (conversations.c.judging, conversations.c.judge_problem)
     return connection.execute(
         select(*of, func.count().label("n"))
-        .where(
-            conversations.c.account_id == account_id,
-            conversations.c.prompt_id == prompt_id,
-            conversations.c.judge_problem.is_not(None),
-            conversations.c.has_insights.is_(False),
-        )
+        .filter_by(account_id=account_id, prompt_id=prompt_id, has_insights=False)
+        .where(conversations.c.judge_problem.is_not(None))
         .group_by(*of)
     ).all()
 
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
     """Make waiting conversations due now instead of after their pause."""
-    for start in range(0, len(conversation_ids), _AT_ONCE):
+    for some in in_batches(conversation_ids):
         connection.execute(
             update(conversations)
             .where(
-                conversations.c.id.in_(conversation_ids[start : start + _AT_ONCE]),
+                conversations.c.id.in_(some),
                 conversations.c.judging == "pending",
                 conversations.c.judge_after > now,
             )
@@ -201,7 +183,7 @@ def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: in
 
 
 def unfinished(connection: Connection) -> int:
-    """How many conversations have no insights yet and will get some."""
+    """Count the conversations that wait for insights."""
     statement = select(func.count()).where(
         or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
     )

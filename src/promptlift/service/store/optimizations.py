@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import func, insert, select, update
 
+from promptlift.service.store import paging
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -39,15 +40,13 @@ def add(connection: Connection, values: dict[str, Any]) -> None:
 def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:
     """Return an optimization of the account, ``None`` when there is none of this id."""
     return connection.execute(
-        select(optimizations).where(
-            optimizations.c.account_id == account_id, optimizations.c.id == optimization_id
-        )
+        select(optimizations).filter_by(account_id=account_id, id=optimization_id)
     ).one_or_none()
 
 
 def get(connection: Connection, optimization_id: str) -> AnyRow:
     """Return an optimization that exists, of any account: for background work."""
-    return connection.execute(select(optimizations).where(optimizations.c.id == optimization_id)).one()
+    return connection.execute(select(optimizations).filter_by(id=optimization_id)).one()
 
 
 def page(
@@ -59,18 +58,11 @@ def page(
     limit: int,
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
-    """Optimizations newest first, and how many there are."""
-    wanted: list[ColumnElement[bool]] = [optimizations.c.account_id == account_id]
-    if prompt_id is not None:
-        wanted.append(optimizations.c.prompt_id == prompt_id)
-    if status is not None:
-        wanted.append(optimizations.c.status == status)
-    total = connection.scalar(select(func.count()).select_from(optimizations).where(*wanted)) or 0
-    columns = [column for column in optimizations.c if column.name not in {"pool", "experiment"}]
-    rows = connection.execute(
-        select(*columns).where(*wanted).order_by(optimizations.c.seq.desc()).limit(limit).offset(offset)
-    ).all()
-    return rows, total
+    """Return one page of optimizations, newest first, and how many there are."""
+    wanted = paging.equal(optimizations, account_id=account_id, prompt_id=prompt_id, status=status)
+    return paging.page(
+        connection, optimizations, wanted, without=("pool", "experiment"), limit=limit, offset=offset
+    )
 
 
 def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -85,47 +77,40 @@ def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, d
 
 def change(connection: Connection, optimization_id: str, values: dict[str, Any]) -> None:
     """Change columns of an optimization."""
-    connection.execute(update(optimizations).where(optimizations.c.id == optimization_id).values(**values))
+    connection.execute(update(optimizations).filter_by(id=optimization_id).values(**values))
 
 
 def running_count(connection: Connection, account_id: str) -> int:
-    """How many optimizations of the account run now."""
-    statement = select(func.count()).where(
-        optimizations.c.account_id == account_id, optimizations.c.status == "running"
-    )
-    return int(connection.scalar(statement) or 0)
+    """Count the optimizations of the account that run now."""
+    statement = select(func.count()).select_from(optimizations)
+    return int(connection.scalar(statement.filter_by(account_id=account_id, status="running")) or 0)
 
 
 def oldest_queued(connection: Connection, account_id: str) -> AnyRow | None:
     """Return the optimization that waits longest."""
     return connection.execute(
         select(optimizations)
-        .where(optimizations.c.account_id == account_id, optimizations.c.status == "queued")
+        .filter_by(account_id=account_id, status="queued")
         .order_by(optimizations.c.seq)
         .limit(1)
     ).one_or_none()
 
 
 def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
-    """Queued and running optimizations of a prompt."""
+    """Return the queued and running optimizations of a prompt."""
     return connection.execute(
         select(optimizations)
-        .where(
-            optimizations.c.account_id == account_id,
-            optimizations.c.prompt_id == prompt_id,
-            optimizations.c.status.in_(OPEN),
-        )
+        .filter_by(account_id=account_id, prompt_id=prompt_id)
+        .where(optimizations.c.status.in_(OPEN))
         .order_by(optimizations.c.seq)
     ).all()
 
 
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> int | None:
-    """When an optimization of the prompt completed last."""
+    """Return when an optimization of the prompt completed last."""
     found: int | None = connection.scalar(
-        select(func.max(optimizations.c.completed_at)).where(
-            optimizations.c.account_id == account_id,
-            optimizations.c.prompt_id == prompt_id,
-            optimizations.c.status == "completed",
+        select(func.max(optimizations.c.completed_at)).filter_by(
+            account_id=account_id, prompt_id=prompt_id, status="completed"
         )
     )
     return found
@@ -135,11 +120,7 @@ def count_calls(connection: Connection, optimization_id: str, worker: str, calls
     """Count model calls into a run; says whether this process still has it."""
     result = connection.execute(
         update(optimizations)
-        .where(
-            optimizations.c.id == optimization_id,
-            optimizations.c.worker == worker,
-            optimizations.c.status == "running",
-        )
+        .filter_by(id=optimization_id, worker=worker, status="running")
         .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
     )
     return result.rowcount == 1
@@ -157,29 +138,33 @@ def variants(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
     """Return the variants of an optimization by number, the original first; none before they are written."""
     return connection.execute(
         select(optimization_variants)
-        .where(optimization_variants.c.optimization_id == optimization_id)
+        .filter_by(optimization_id=optimization_id)
         .order_by(optimization_variants.c.number)
     ).all()
 
 
-# What an optimization learns from
+# What an optimization learns from: conversations that were there at a time. Those held last come first, so that the
+# order in which they were logged does not change a run.
+
+_LAST_FIRST = (conversations.c.started_at.desc(), conversations.c.seq.desc())
+
+
+def _there(account_id: str, prompt_id: str, before: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        conversations.c.account_id == account_id,
+        conversations.c.prompt_id == prompt_id,
+        conversations.c.created_at <= before,
+    )
 
 
 def logged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
-    """Conversations of a prompt that were there at a time, those held last first, with what their insights say.
-
-    By when they were held, so that the order in which they were logged does not change a run.
-    """
+    """Return conversations of a prompt with what their insights say."""
     return connection.execute(
         select(conversations.c.id, insights.c.task_completed)
         .select_from(conversations)
         .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
-        .where(
-            conversations.c.account_id == account_id,
-            conversations.c.prompt_id == prompt_id,
-            conversations.c.created_at <= before,
-        )
-        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+        .where(*_there(account_id, prompt_id, before))
+        .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
     ).all()
 
@@ -189,12 +174,8 @@ def transcripts(connection: Connection, account_id: str, prompt_id: str, *, befo
     rows = connection.execution_options(yield_per=100).scalars(
         select(conversation_contents.c.content)
         .join(conversations, conversations.c.id == conversation_contents.c.conversation_id)
-        .where(
-            conversations.c.account_id == account_id,
-            conversations.c.prompt_id == prompt_id,
-            conversations.c.created_at <= before,
-        )
-        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+        .where(*_there(account_id, prompt_id, before))
+        .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
     )
     yield from rows
@@ -203,17 +184,12 @@ def transcripts(connection: Connection, account_id: str, prompt_id: str, *, befo
 def failures(
     connection: Connection, account_id: str, prompt_id: str, *, before: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Insights of the newest conversations that were not completed."""
+    """Return the insights of the newest conversations that were not completed."""
     rows = connection.scalars(
         select(insights.c.document)
         .join(conversations, conversations.c.id == insights.c.conversation_id)
-        .where(
-            conversations.c.account_id == account_id,
-            conversations.c.prompt_id == prompt_id,
-            conversations.c.created_at <= before,
-            insights.c.task_completed.is_(False),
-        )
-        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+        .where(*_there(account_id, prompt_id, before), insights.c.task_completed.is_(False))
+        .order_by(*_LAST_FIRST)
         .limit(limit)
     )
     return [orjson.loads(row) for row in rows]
@@ -222,12 +198,9 @@ def failures(
 def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
     """Results of the account's completed optimizations that say something about real prompts."""
     rows = connection.scalars(
-        select(optimizations.c.results).where(
-            optimizations.c.account_id == account_id,
-            optimizations.c.status == "completed",
-            optimizations.c.rehearsal.is_(False),
-            optimizations.c.results.is_not(None),
-        )
+        select(optimizations.c.results)
+        .filter_by(account_id=account_id, status="completed", rehearsal=False)
+        .where(optimizations.c.results.is_not(None))
     )
     return [orjson.loads(row)["results"] for row in rows if row]
 

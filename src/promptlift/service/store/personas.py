@@ -28,12 +28,12 @@ def find(connection: Connection, account_id: str, persona_id: str) -> AnyRow | N
 
 
 def count(connection: Connection, account_id: str) -> int:
-    """How many personas the account has."""
+    """Count the personas of the account."""
     return int(connection.scalar(select(func.count()).select_from(personas).where(*_living(account_id))) or 0)
 
 
 def page(connection: Connection, account_id: str, *, limit: int, offset: int) -> Sequence[AnyRow]:
-    """Personas of the account, newest first."""
+    """Return personas of the account, newest first."""
     return connection.execute(
         select(personas)
         .where(*_living(account_id))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import Integer, cast, func, select, true
 
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -19,7 +19,7 @@ from promptlift.service.store.tables import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from promptlift.service.store.tables import AnyRow
 
@@ -34,7 +34,7 @@ def last_event(connection: Connection) -> int:
 
 
 def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
-    """Prompts with insights that came after an event."""
+    """Return the prompts with insights that came after an event."""
     return set(
         connection.scalars(
             select(conversations.c.prompt_id)
@@ -46,7 +46,7 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
 
 
 def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
-    """Live deployments of all accounts whose last check saw fewer than so many conversations."""
+    """Return the live deployments of all accounts whose last check saw fewer conversations than ``below``."""
     return connection.execute(
         select(deployments)
         .join(prompts, prompts.c.id == deployments.c.prompt_id)
@@ -63,22 +63,19 @@ def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
 def _of(
     account_id: str, prompt_id: str, since: int | None, until: int | None
 ) -> tuple[ColumnElement[bool], ...]:
-    """Conversations that have ended and have insights, of a span of time."""
-    wanted: list[ColumnElement[bool]] = [
+    """Return the conditions for conversations of a span of time that have ended and have insights."""
+    return (
         conversations.c.account_id == account_id,
         conversations.c.prompt_id == prompt_id,
         conversations.c.has_insights.is_(True),
         conversations.c.status != "in_progress",
-    ]
-    if since is not None:
-        wanted.append(conversations.c.started_at >= since)
-    if until is not None:
-        wanted.append(conversations.c.started_at < until)
-    return tuple(wanted)
+        true() if since is None else conversations.c.started_at >= since,
+        true() if until is None else conversations.c.started_at < until,
+    )
 
 
 def count(connection: Connection, account_id: str, prompt_id: str, *, since: int, most: int) -> int:
-    """Judged conversations that started at a time or later, counted no further than ``most``."""
+    """Count judged conversations that started at a time or later, no further than ``most``."""
     some = select(conversations.c.id).where(*_of(account_id, prompt_id, since, None)).limit(most).subquery()
     return int(connection.scalar(select(func.count()).select_from(some)) or 0)
 
@@ -92,21 +89,9 @@ def judged(
     until: int | None,
     nearest_to_end: bool,
 ) -> Sequence[AnyRow]:
-    """Judged conversations of a span, those nearest to one end of it first."""
-    order = conversations.c.started_at, conversations.c.seq
-    return connection.execute(
-        select(
-            conversations.c.id,
-            conversations.c.started_at,
-            insights.c.task_completed,
-            insights.c.sentiment_score,
-            insights.c.document,
-        )
-        .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(*_of(account_id, prompt_id, since, until))
-        .order_by(*(column.desc() if nearest_to_end else column for column in order))
-        .limit(NEAREST)
-    ).all()
+    """Return judged conversations of a span, those nearest to one end of it first."""
+    wanted = _of(account_id, prompt_id, since, until)
+    return connection.execute(_nearest(wanted, insights.c.document, to_end=nearest_to_end)).all()
 
 
 def figures(
@@ -118,20 +103,31 @@ def figures(
     until: int | None,
     nearest_to_end: bool,
 ) -> tuple[int, int]:
-    """How many judged conversations a span has, and how many of these completed their task."""
-    order = conversations.c.started_at, conversations.c.seq
-    some = (
-        select(insights.c.task_completed)
-        .join(conversations, conversations.c.id == insights.c.conversation_id)
-        .where(*_of(account_id, prompt_id, since, until))
-        .order_by(*(column.desc() if nearest_to_end else column for column in order))
-        .limit(NEAREST)
-        .subquery()
-    )
+    """Count the conversations that `judged` returns, and those of them that completed their task."""
+    some = _nearest(_of(account_id, prompt_id, since, until), to_end=nearest_to_end).subquery()
     row = connection.execute(
         select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
     ).one()
     return int(row[0]), int(row[1] or 0)
+
+
+def _nearest(
+    wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any], to_end: bool
+) -> Select[Any]:
+    order = conversations.c.started_at, conversations.c.seq
+    return (
+        select(
+            conversations.c.id,
+            conversations.c.started_at,
+            insights.c.task_completed,
+            insights.c.sentiment_score,
+            *columns,
+        )
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*wanted)
+        .order_by(*(column.desc() if to_end else column for column in order))
+        .limit(NEAREST)
+    )
 
 
 def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
@@ -152,9 +148,5 @@ def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
 
 def content(connection: Connection, conversation_id: str) -> bytes:
     """Return the transcript of a conversation; empty when there is none."""
-    found = connection.scalar(
-        select(conversation_contents.c.content).where(
-            conversation_contents.c.conversation_id == conversation_id
-        )
-    )
-    return found or b""
+    content = select(conversation_contents.c.content).filter_by(conversation_id=conversation_id)
+    return connection.scalar(content) or b""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import bindparam, func, insert, or_, select, update
 
+from promptlift.service.store import paging
 from promptlift.service.store.tables import prompt_versions, prompts
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
 def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> AnyRow | None:
     """Return a prompt of the account, ``None`` when there is none of this id.
 
-    With ``lock`` nobody else who asks for it changes the prompt's text or its deployments until the transaction ends.
+    With ``lock`` other transactions that lock it change neither its text nor its deployments until this one ends.
     SQLite has one writer at a time anyway.
     """
     statement = select(prompts).where(*_living(account_id), prompts.c.id == prompt_id)
@@ -42,19 +43,13 @@ def page(
 ) -> tuple[Sequence[AnyRow], int]:
     """Prompts newest first, and how many there are. With several tags a prompt needs one of them."""
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
-    wanted: list[ColumnElement[bool]] = [*_living(account_id)]
-    if status is not None:
-        wanted.append(prompts.c.status == status)
+    wanted = [*_living(account_id), *paging.equal(prompts, status=status)]
     if tags:
         # Tags are kept as a JSON list, so a tag in its quotes is found by its exact text. LIKE would take "A" for "a"
         # on one database and not on the other.
         position = func.instr if connection.dialect.name == "sqlite" else func.strpos
         wanted.append(or_(*(position(prompts.c.tags, orjson.dumps(tag).decode()) > 0 for tag in tags)))
-    total = connection.scalar(select(func.count()).select_from(prompts).where(*wanted)) or 0
-    rows = connection.execute(
-        select(prompts).where(*wanted).order_by(prompts.c.seq.desc()).limit(limit).offset(offset)
-    ).all()
-    return rows, total
+    return paging.page(connection, prompts, wanted, limit=limit, offset=offset)
 
 
 def find_named(connection: Connection, account_id: str, name: str) -> AnyRow | None:
@@ -129,8 +124,8 @@ def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], 
     return (prompt_versions.c.account_id == account_id, prompt_versions.c.prompt_id == prompt_id)
 
 
-def live_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
-    """Return the version whose text is live: every change of the text adds one, so it is the newest."""
+def current_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
+    """Return the current version: every change of the text adds one, so it is the newest."""
     return connection.execute(
         select(prompt_versions)
         .where(*_versions_of(account_id, prompt_id))
@@ -144,11 +139,11 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
     values: dict[str, Any] = {"content": content, "content_known": True}
     if live_from is not None:
         values["created_at"] = live_from
-    connection.execute(update(prompt_versions).where(prompt_versions.c.seq == seq).values(**values))
+    connection.execute(update(prompt_versions).filter_by(seq=seq).values(**values))
 
 
 def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
-    """Whether a text that becomes live is one that somebody gave: what is said of the same text before counts."""
+    """Whether a text that becomes current was given by a user: what is known of the same text from before counts."""
     said = connection.scalar(
         select(prompt_versions.c.content_known)
         .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)
@@ -159,7 +154,7 @@ def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
 
 
 def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -> AnyRow | None:
-    """One version of a prompt, ``None`` when the prompt has no such one."""
+    """Return one version of a prompt, ``None`` when the prompt has no such version."""
     return connection.execute(
         select(prompt_versions).where(*_versions_of(account_id, prompt_id), prompt_versions.c.seq == seq)
     ).one_or_none()
@@ -170,15 +165,7 @@ def versions(
 ) -> tuple[Sequence[AnyRow], int]:
     """Versions of a prompt newest first, and how many there are."""
     wanted = _versions_of(account_id, prompt_id)
-    total = connection.scalar(select(func.count()).select_from(prompt_versions).where(*wanted)) or 0
-    rows = connection.execute(
-        select(prompt_versions)
-        .where(*wanted)
-        .order_by(prompt_versions.c.seq.desc())
-        .limit(limit)
-        .offset(offset)
-    ).all()
-    return rows, total
+    return paging.page(connection, prompt_versions, wanted, limit=limit, offset=offset)
 
 
 _STANDING = select(prompts.c.id).where(
@@ -189,5 +176,5 @@ _STANDING = select(prompts.c.id).where(
 
 
 def standing(connection: Connection, account_id: str, prompt_ids: Sequence[str]) -> set[str]:
-    """Which of these prompts the account has."""
+    """Return those of these prompts that the account has."""
     return set(connection.scalars(_STANDING, {"account": account_id, "ids": list(prompt_ids)}))

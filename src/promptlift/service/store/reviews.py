@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def of_optimization(connection: Connection, account_id: str, optimization_id: str) -> Sequence[AnyRow]:
     """Return the reviews of the variants of an optimization."""
     return connection.execute(
-        select(variant_reviews).where(
-            variant_reviews.c.account_id == account_id,
-            variant_reviews.c.optimization_id == optimization_id,
-        )
+        select(variant_reviews).filter_by(account_id=account_id, optimization_id=optimization_id)
     ).all()
 
 
@@ -36,15 +33,10 @@ def update_review(
     now: int,
 ) -> AnyRow:
     """Update a variant's review and return it. The caller holds the lock of the account."""
-    one = (
-        variant_reviews.c.account_id == account_id,
-        variant_reviews.c.optimization_id == optimization_id,
-        variant_reviews.c.variant_id == variant_id,
-    )
-    there = connection.execute(select(variant_reviews).where(*one)).one_or_none()
-    if there is None:
-        row = {"account_id": account_id, "optimization_id": optimization_id, "variant_id": variant_id}
-        connection.execute(insert(variant_reviews).values(**row, **values, updated_at=now))
+    key = {"account_id": account_id, "optimization_id": optimization_id, "variant_id": variant_id}
+    one = select(variant_reviews).filter_by(**key)
+    if connection.execute(one).one_or_none() is None:
+        connection.execute(insert(variant_reviews).values(**key, **values, updated_at=now))
     elif values:
-        connection.execute(update(variant_reviews).where(*one).values(**values, updated_at=now))
-    return connection.execute(select(variant_reviews).where(*one)).one()
+        connection.execute(update(variant_reviews).filter_by(**key).values(**values, updated_at=now))
+    return connection.execute(one).one()

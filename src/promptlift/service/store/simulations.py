@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, select
 
+from promptlift.service.store import paging
 from promptlift.service.store.tables import optimization_cells, optimization_variants, simulations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
 
@@ -25,9 +26,7 @@ def add_cells(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[AnyRow]:
     """Return the cells of an optimization by number."""
-    wanted = [optimization_cells.c.optimization_id == optimization_id]
-    if stage is not None:
-        wanted.append(optimization_cells.c.stage == stage)
+    wanted = paging.equal(optimization_cells, optimization_id=optimization_id, stage=stage)
     return connection.execute(
         select(optimization_cells).where(*wanted).order_by(optimization_cells.c.number)
     ).all()
@@ -80,16 +79,14 @@ def page(
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
     """Conversations by cell and arm with their persona and scenario, and how many there are."""
-    wanted: list[ColumnElement[bool]] = [
-        simulations.c.account_id == account_id,
-        simulations.c.optimization_id == optimization_id,
-    ]
-    if arm is not None:
-        wanted.append(simulations.c.arm == arm)
-    if stage is not None:
-        wanted.append(simulations.c.stage == stage)
-    if task_completed is not None:
-        wanted.append(simulations.c.task_completed.is_(task_completed))
+    wanted = paging.equal(
+        simulations,
+        account_id=account_id,
+        optimization_id=optimization_id,
+        arm=arm,
+        stage=stage,
+        task_completed=task_completed,
+    )
     total = connection.scalar(select(func.count()).select_from(simulations).where(*wanted)) or 0
     columns = [column for column in simulations.c if content or column.name != "content"]
     rows = connection.execute(

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import insert
+
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables import singleton_jobs
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+NAMES: Final = ("watch_deployments", "clean_up")
+
+
+def add_all(connection: Connection) -> None:
+    """Add the row of every job, in a new database."""
+    connection.execute(insert(singleton_jobs), [{"id": name} for name in NAMES])
 
 
 def leases(name: str) -> Leases:

@@ -36,6 +36,38 @@ metadata = MetaData(
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(64)
 
+
+def _numbered() -> tuple[Column[Any], Column[Any]]:
+    """Return the number of a row in the order in which rows came, and its id in the API."""
+    return (
+        Column("seq", _Sequence, primary_key=True, autoincrement=True),
+        Column("id", _ID, nullable=False, unique=True),
+    )
+
+
+def _account(*, index: bool | None = None) -> Column[Any]:
+    return Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=index)
+
+
+def _reference(table: str) -> Column[Any]:
+    return Column(f"{table.removesuffix('s')}_id", _ID, ForeignKey(f"{table}.id"), nullable=False)
+
+
+def _integers(*names: str) -> list[Column[Any]]:
+    return [Column(name, BigInteger, nullable=False) for name in names]
+
+
+def _span_of_prompt() -> list[Column[Any]]:
+    """Return what conversations are counted by: their prompt, the length of a span of time, and when it begins."""
+    names = ("account_id", "prompt_id")
+    return [*(Column(name, _ID, nullable=False) for name in names), *_integers("span", "start")]
+
+
+def _only(condition: str) -> dict[str, Any]:
+    """Return the options of an index of only some rows."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
 # A result row whose columns the query says.
 AnyRow = Row[*tuple[Any, ...]]
 
@@ -54,7 +86,7 @@ api_keys = Table(
     "api_keys",
     metadata,
     Column("id", _ID, primary_key=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    _account(index=True),
     Column("name", Text, nullable=False),
     Column("prefix", String(20), nullable=False),
     Column("hash", String(64), nullable=False, unique=True),
@@ -66,12 +98,11 @@ api_keys = Table(
 prompts = Table(
     "prompts",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    *_numbered(),
+    _account(),
     Column("name", Text, nullable=False),
     Column("content", Text, nullable=False),
-    # Whether the content is the prompt's text; False where an import made the prompt and nobody gave its text.
+    # Whether the content is the prompt's text; False where an import made the prompt and its text was never given.
     Column("content_known", Boolean, nullable=False, server_default=true()),
     Column("llm_model", Text, nullable=False),
     Column("description", Text),
@@ -80,8 +111,7 @@ prompts = Table(
     Column("max_tokens", Integer),
     Column("objective", Text),
     Column("status", String(20), nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *_integers("created_at", "updated_at"),
     Column("deleted_at", BigInteger),
     Index("ix_prompts_account_id_seq", "account_id", "seq"),
 )
@@ -90,7 +120,7 @@ prompt_versions = Table(
     "prompt_versions",
     metadata,
     Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    _account(),
     Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False, index=True),
     Column("content", Text, nullable=False),
     Column("content_known", Boolean, nullable=False, server_default=true()),
@@ -104,10 +134,9 @@ prompt_versions = Table(
 conversations = Table(
     "conversations",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    *_numbered(),
+    _account(),
+    _reference("prompts"),
     Column("status", String(20), nullable=False),
     Column("llm_model", Text),
     Column("company_name", Text),
@@ -116,14 +145,12 @@ conversations = Table(
     Column("source_id", Text),
     # SHA-256 of the content; only where there is a source id, by which its changes are recognised.
     Column("content_hash", String(64)),
-    Column("created_at", BigInteger, nullable=False),
-    Column("started_at", BigInteger, nullable=False),
-    Column("ended_at", BigInteger, nullable=False),
+    *_integers("created_at", "started_at", "ended_at"),
     Column("message_count", Integer, nullable=False),
     Column("user_turns", Integer, nullable=False),
     Column("response_seconds", Float),
     Column("has_insights", Boolean, nullable=False),
-    # How insights come to be: pending, claimed, done or failed; `generation` counts how often they were asked for.
+    # The state of its insights: pending, claimed, done or failed; `generation` counts how often they were asked for.
     Column("judging", String(10), nullable=False),
     Column("generation", Integer, nullable=False),
     # The worker that has it; only where it is claimed.
@@ -148,22 +175,19 @@ conversations = Table(
         "account_id",
         "prompt_id",
         "source_id",
-        sqlite_where=text("source_id IS NOT NULL"),
-        postgresql_where=text("source_id IS NOT NULL"),
+        **_only("source_id IS NOT NULL"),
     ),
     # What could not be judged is rare, and asked for with its reasons.
     Index(
         "ix_conversations_account_id_prompt_id_judging",
         *("account_id", "prompt_id", "judging"),
-        sqlite_where=text("judge_problem IS NOT NULL"),
-        postgresql_where=text("judge_problem IS NOT NULL"),
+        **_only("judge_problem IS NOT NULL"),
     ),
     Index(
         "ix_conversations_judging",
         "judging",
         "judge_after",
-        sqlite_where=text("judging = 'pending' OR judging = 'claimed'"),
-        postgresql_where=text("judging = 'pending' OR judging = 'claimed'"),
+        **_only("judging = 'pending' OR judging = 'claimed'"),
     ),
 )
 
@@ -178,7 +202,7 @@ conversation_contents = Table(
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    _account(),
     Column("key", Text, nullable=False),
     Column("conversation_id", _ID, ForeignKey("conversations.id"), nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
@@ -189,7 +213,7 @@ insights = Table(
     "insights",
     metadata,
     Column("conversation_id", _ID, ForeignKey("conversations.id"), primary_key=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    _account(),
     Column("id", _ID, nullable=False, unique=True),
     Column("generation", Integer, nullable=False),
     Column("sentiment", String(10), nullable=False),
@@ -202,6 +226,13 @@ insights = Table(
 # Counts of conversations, kept by conversation_counts in the transaction that moves them. They are derived from the
 # rows above, so nothing refers to them, and they refer to nothing: a foreign key would be checked for every count.
 
+# The column of a block that counts a status, without and with insights.
+BLOCK_COLUMNS = {
+    (status, has_insights): f"{status}_with_insights" if has_insights else status
+    for status in ("completed", "abandoned", "in_progress")
+    for has_insights in (False, True)
+}
+
 # Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
 # prompt_id count all prompts of the account.
 conversation_blocks = Table(
@@ -210,11 +241,7 @@ conversation_blocks = Table(
     Column("account_id", _ID, nullable=False),
     Column("prompt_id", _ID, nullable=False),
     Column("block", BigInteger, nullable=False),
-    *(
-        Column(name, Integer, nullable=False)
-        for status in ("completed", "abandoned", "in_progress")
-        for name in (status, f"{status}_with_insights")
-    ),
+    *(Column(name, Integer, nullable=False) for name in BLOCK_COLUMNS.values()),
     PrimaryKeyConstraint("account_id", "prompt_id", "block"),
     sqlite_with_rowid=False,
 )
@@ -223,26 +250,14 @@ conversation_blocks = Table(
 conversation_sums = Table(
     "conversation_sums",
     metadata,
-    Column("account_id", _ID, nullable=False),
-    Column("prompt_id", _ID, nullable=False),
-    Column("span", BigInteger, nullable=False),
-    Column("start", BigInteger, nullable=False),
-    Column("total", BigInteger, nullable=False),
-    Column("completed", BigInteger, nullable=False),
-    Column("abandoned", BigInteger, nullable=False),
-    Column("messages", BigInteger, nullable=False),
-    Column("responses", BigInteger, nullable=False),
+    *_span_of_prompt(),
+    *_integers("total", "completed", "abandoned", "messages", "responses"),
     # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
-    Column("response_seconds", BigInteger, nullable=False),
-    Column("response_fractions", BigInteger, nullable=False),
+    *_integers("response_seconds", "response_fractions"),
     # Ended and with insights, and those of them with a completed task.
-    Column("judged", BigInteger, nullable=False),
-    Column("task_completed", BigInteger, nullable=False),
+    *_integers("judged", "task_completed"),
     # With insights, ended or not. The sum of the scores is in units of FRACTION.
-    Column("positive", BigInteger, nullable=False),
-    Column("neutral", BigInteger, nullable=False),
-    Column("negative", BigInteger, nullable=False),
-    Column("sentiment_fractions", BigInteger, nullable=False),
+    *_integers("positive", "neutral", "negative", "sentiment_fractions"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
     sqlite_with_rowid=False,
 )
@@ -251,13 +266,9 @@ conversation_sums = Table(
 conversation_turns = Table(
     "conversation_turns",
     metadata,
-    Column("account_id", _ID, nullable=False),
-    Column("prompt_id", _ID, nullable=False),
-    Column("span", BigInteger, nullable=False),
-    Column("start", BigInteger, nullable=False),
+    *_span_of_prompt(),
     Column("user_turns", Integer, nullable=False),
-    Column("judged", BigInteger, nullable=False),
-    Column("failed", BigInteger, nullable=False),
+    *_integers("judged", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "user_turns"),
     sqlite_with_rowid=False,
 )
@@ -267,27 +278,20 @@ conversation_turns = Table(
 conversation_issues = Table(
     "conversation_issues",
     metadata,
-    Column("account_id", _ID, nullable=False),
-    Column("prompt_id", _ID, nullable=False),
-    Column("span", BigInteger, nullable=False),
-    Column("start", BigInteger, nullable=False),
+    *_span_of_prompt(),
     Column("issue", String(32), nullable=False),
     Column("title", LargeBinary, nullable=False),
-    Column("high", BigInteger, nullable=False),
-    Column("medium", BigInteger, nullable=False),
-    Column("low", BigInteger, nullable=False),
-    Column("failed", BigInteger, nullable=False),
+    *_integers("high", "medium", "low", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue"),
     sqlite_with_rowid=False,
 )
 
-# An outbox: written in the transaction of the change that they tell of.
+# An outbox: written in the transaction of the change that they record.
 events = Table(
     "events",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    *_numbered(),
+    _account(index=True),
     Column("type", String(40), nullable=False),
     Column("subject_id", _ID, nullable=False, index=True),
     Column("data", Text, nullable=False),
@@ -297,7 +301,7 @@ events = Table(
 usage_counters = Table(
     "usage_counters",
     metadata,
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
+    _account(),
     Column("period_start", BigInteger, nullable=False),
     Column("kind", String(20), nullable=False),
     Column("used", BigInteger, nullable=False),
@@ -315,10 +319,9 @@ rate_windows = Table(
 optimizations = Table(
     "optimizations",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    *_numbered(),
+    _account(),
+    _reference("prompts"),
     Column("status", String(10), nullable=False),
     Column("mode", String(20), nullable=False),
     Column("variant_count", Integer, nullable=False),
@@ -335,8 +338,7 @@ optimizations = Table(
     Column("results", Text),
     Column("failure", Text),
     Column("stop_reason", Text),
-    Column("model_calls", BigInteger, nullable=False),
-    Column("tokens", BigInteger, nullable=False),
+    *_integers("model_calls", "tokens"),
     # The worker that runs it.
     Column("worker", String(100)),
     Column("created_at", BigInteger, nullable=False),
@@ -352,8 +354,8 @@ optimization_variants = Table(
     "optimization_variants",
     metadata,
     Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    _account(),
+    _reference("optimizations"),
     Column("number", Integer, nullable=False),
     Column("name", Text, nullable=False),
     Column("content", Text, nullable=False),
@@ -366,10 +368,10 @@ optimization_variants = Table(
 optimization_cells = Table(
     "optimization_cells",
     metadata,
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    _account(),
+    _reference("optimizations"),
     Column("number", Integer, nullable=False),
-    Column("pass", Integer, nullable=False),
+    Column("pass_number", Integer, nullable=False),
     Column("stage", String(10), nullable=False),
     Column("persona", Text, nullable=False),
     Column("scenario", Text, nullable=False),
@@ -381,11 +383,11 @@ simulations = Table(
     "simulations",
     metadata,
     Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    _account(),
+    _reference("optimizations"),
     Column("cell", Integer, nullable=False),
     Column("arm", Integer, nullable=False),
-    Column("pass", Integer, nullable=False),
+    Column("pass_number", Integer, nullable=False),
     Column("stage", String(10), nullable=False),
     Column("status", String(10), nullable=False),
     Column("task_completed", Boolean),
@@ -403,9 +405,8 @@ simulations = Table(
 personas = Table(
     "personas",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False, index=True),
+    *_numbered(),
+    _account(index=True),
     Column("name", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -416,11 +417,10 @@ personas = Table(
 deployments = Table(
     "deployments",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
-    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    *_numbered(),
+    _account(),
+    _reference("prompts"),
+    _reference("optimizations"),
     Column("variant_id", _ID, nullable=False),
     Column("state", String(20), nullable=False),
     Column("origin", String(20), nullable=False),
@@ -436,8 +436,7 @@ deployments = Table(
     Column("reason", Text),
     # The worker that runs its regression test.
     Column("worker", String(100)),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
+    *_integers("created_at", "updated_at"),
     Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
     Index("ix_deployments_prompt_id_seq", "prompt_id", "seq"),
     Index("ix_deployments_state", "state"),
@@ -447,8 +446,8 @@ deployments = Table(
 variant_reviews = Table(
     "variant_reviews",
     metadata,
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("optimization_id", _ID, ForeignKey("optimizations.id"), nullable=False),
+    _account(),
+    _reference("optimizations"),
     Column("variant_id", _ID, nullable=False),
     Column("verdict", String(10)),
     Column("note", Text),
@@ -456,14 +455,13 @@ variant_reviews = Table(
     PrimaryKeyConstraint("optimization_id", "variant_id"),
 )
 
-# What people did: apply, stop, restore, undo. A row is written with what it tells of, and only its undoing changes it.
+# What people did: apply, stop, restore, undo. A row is written in the transaction of the action, and only undoing the action changes it.
 actions = Table(
     "actions",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
-    Column("account_id", _ID, ForeignKey("accounts.id"), nullable=False),
-    Column("prompt_id", _ID, ForeignKey("prompts.id"), nullable=False),
+    *_numbered(),
+    _account(),
+    _reference("prompts"),
     Column("optimization_id", _ID),
     Column("variant_id", _ID),
     Column("kind", String(10), nullable=False),
@@ -493,8 +491,7 @@ workers = Table(
 singleton_jobs = Table(
     "singleton_jobs",
     metadata,
-    Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", _ID, nullable=False, unique=True),
+    *_numbered(),
     Column("worker", String(100)),
 )
 

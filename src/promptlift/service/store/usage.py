@@ -43,11 +43,7 @@ def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> in
     """Return what was used of one kind in the current period."""
     start, _ = clock.billing_period(now)
     value = connection.scalar(
-        select(usage_counters.c.used).where(
-            usage_counters.c.account_id == account_id,
-            usage_counters.c.period_start == start,
-            usage_counters.c.kind == kind,
-        )
+        select(usage_counters.c.used).filter_by(account_id=account_id, period_start=start, kind=kind)
     )
     return int(value or 0)
 
@@ -62,7 +58,7 @@ def active_prompts(connection: Connection, account_id: str) -> int:
 
 
 def count_request(connection: Connection, account_id: str, *, now: int) -> tuple[int, int]:
-    """Count a request into the current minute; gives the requests of this minute and when it ends."""
+    """Count a request into the current minute; return the requests of this minute and when it ends."""
     window = now - now % RATE_WINDOW
     statement = _insert(connection.dialect.name, rate_windows).values(
         account_id=account_id, window=window, used=1

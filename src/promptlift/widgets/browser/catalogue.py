@@ -11,20 +11,21 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from promptlift.analysis.reading import collect, names_of, require
+from promptlift.analysis.reading import collect, is_missing, names_of, require
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
 from promptlift.frames.contents import messages_of
-from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import from_wire_time
+from promptlift.schema.turns import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["COMPLETIONS", "PAGE_ROWS", "Catalogue", "Filters", "Row", "Turn", "missing"]
+__all__ = ["COMPLETIONS", "PAGE_ROWS", "Catalogue", "Filters", "Row"]
 
 PAGE_ROWS: Final = 50
 COMPLETIONS: Final = ("yes", "no", "unknown")
@@ -63,18 +64,6 @@ class Row:
     sentiment: str | None
     completed: str
     issue_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One message as shown."""
-
-    role: str
-    content: str
-    when: str
-    tokens: int | None
-    model: str
-    cut: int
 
 
 class Catalogue:
@@ -188,7 +177,7 @@ class Catalogue:
             score: Any = values.get("sentiment_score")
             known += [
                 ("Summary", one_line(_string(values.get("summary")), 600)),
-                ("Score", "" if missing(score) else f"{float(score):+.2f}".replace("-", "−")),
+                ("Score", "" if is_missing(score) else f"{float(score):+.2f}".replace("-", "−")),
                 ("Issues", "; ".join(one_line(one, 120) for one in _titles(values.get("issues"))[:8])),
                 ("Topics", ", ".join(one_line(one, 60) for one in _titles(values.get("topics"))[:8])),
                 ("Judged by", one_line(_string(values.get("analyser")), 60)),
@@ -231,7 +220,7 @@ class Catalogue:
         given = self.frame["task_completed"].astype("object")
         known = {True: "yes", False: "no"}
         return np.array(
-            [known.get(one, "unknown") if not missing(one) else "unknown" for one in given], dtype=object
+            [known.get(one, "unknown") if not is_missing(one) else "unknown" for one in given], dtype=object
         )
 
     def _issues(self) -> tuple[list[str], list[int], list[NDArray[np.intp]]]:
@@ -260,13 +249,6 @@ class Catalogue:
         }
 
 
-def missing(value: Any) -> bool:
-    """Whether a cell is empty."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        return True
-    return isinstance(value, float) and bool(np.isnan(value))
-
-
 def _counted(values: NDArray[np.object_], names: Sequence[str]) -> list[list[Any]]:
     found = {name: int(np.count_nonzero(values == name)) for name in names}
     return [[name, count] for name, count in found.items() if count]
@@ -278,7 +260,7 @@ def _storable(text: str) -> str:
 
 
 def _string(value: Any) -> str:
-    return "" if missing(value) else str(value)
+    return "" if is_missing(value) else str(value)
 
 
 def _titles(value: Any) -> list[str]:
@@ -288,7 +270,7 @@ def _titles(value: Any) -> list[str]:
     if not isinstance(value, list | tuple):
         return []
     found = [one.get("title") if isinstance(one, dict) else one for one in value]
-    return [str(one) for one in found if not missing(one)]
+    return [str(one) for one in found if not is_missing(one)]
 
 
 def _words_of(content: Any) -> str:
@@ -303,7 +285,7 @@ def _words_of(content: Any) -> str:
 def _started_at(values: pd.Series[Any]) -> str:
     for name in ("started_at", "created_at"):
         value: Any = values.get(name)
-        if not missing(value):
+        if not is_missing(value):
             try:
                 return _utc(pd.Timestamp(value))
             except (TypeError, ValueError):
@@ -317,18 +299,13 @@ def _utc(time: pd.Timestamp) -> str:
 
 
 def _turn(message: dict[str, Any]) -> Turn:
-    kept, cut = shorten(visible(message["content"]), _MESSAGE_CHARS)
     tokens: Any = message.get("tokens")
     # A comparison with NaN is false.
     counts = isinstance(tokens, int | float) and not isinstance(tokens, bool) and abs(tokens) < 2**53
-    return Turn(
-        role=one_line(message["role"], 30),
-        content=kept,
-        when=_time_of(message.get("timestamp")),
-        tokens=int(tokens) if counts else None,
-        model=one_line(_string(message.get("model")), 60),
-        cut=cut,
-    )
+    length = f"{int(tokens):,} tokens" if counts else ""
+    about = (_time_of(message.get("timestamp")), length, one_line(_string(message.get("model")), 60))
+    role, detail = one_line(message["role"], 30), " · ".join(filter(None, about))
+    return Turn.shown(role, message["content"], _MESSAGE_CHARS, detail=detail)
 
 
 def _time_of(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -38,6 +38,11 @@ class Label:
     task_completed: bool | None = None
     sentiment: str | None = None
     labelled_at: datetime | None = None
+
+    @property
+    def completion(self) -> Literal["yes", "no"] | None:
+        """The label of the task completion as `Catalogue.completions` writes it."""
+        return None if self.task_completed is None else "yes" if self.task_completed else "no"
 
     @property
     def empty(self) -> bool:
@@ -115,13 +120,10 @@ class Labels:
 
     def table(self) -> pd.DataFrame:
         """Return all labels, one row per conversation, in the order they were given."""
-        columns: dict[str, list[Any]] = {
-            "conversation_id": list(self._by_id),
-            "task_completed": [label.task_completed for label in self._by_id.values()],
-            "sentiment": [label.sentiment for label in self._by_id.values()],
-            "labelled_at": [label.labelled_at for label in self._by_id.values()],
-        }
-        table = pd.DataFrame({name: pd.Series(columns[name], dtype=kind) for name, kind in COLUMNS.items()})
+        rows = [{"conversation_id": name, **asdict(label)} for name, label in self._by_id.items()]
+        table = pd.DataFrame(
+            {name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in COLUMNS.items()}
+        )
         table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
         return table
 
@@ -177,8 +179,12 @@ def _from_table(given: Any, name: str) -> dict[str, Label]:
     return found
 
 
+def _is_blank(value: Any) -> bool:
+    return value is None or pd.isna(value) or value == ""
+
+
 def _boolean(value: Any, name: str) -> bool | None:
-    if value is None or pd.isna(value) or value == "":
+    if _is_blank(value):
         return None
     known = _BOOLEANS.get(str(value).strip().lower().removesuffix(".0"))
     if known is None:
@@ -187,7 +193,7 @@ def _boolean(value: Any, name: str) -> bool | None:
 
 
 def _sentiment(value: Any, name: str) -> str | None:
-    if value is None or pd.isna(value) or value == "":
+    if _is_blank(value):
         return None
     if value not in SENTIMENTS:
         raise ConfigError(
@@ -197,9 +203,7 @@ def _sentiment(value: Any, name: str) -> str | None:
 
 
 def _time(value: Any) -> datetime | None:
-    if value is None or pd.isna(value):
-        return None
-    if value == "":
+    if _is_blank(value):
         return None
     time = pd.Timestamp(value)
     aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from markupsafe import Markup
-
+from promptlift.analysis.reading import ANALYSER_NOTES
 from promptlift.widgets.static_html import (
-    Message,
     Tone,
-    badge,
+    badges,
     details,
     element,
     facts,
@@ -22,8 +20,10 @@ from promptlift.widgets.static_html import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.widgets.browser.catalogue import Catalogue, Row
-    from promptlift.widgets.browser.labels import Label, Labels
+    from markupsafe import Markup
+
+    from promptlift.widgets.browser.catalogue import Catalogue
+    from promptlift.widgets.browser.labels import Labels
 
 __all__ = ["footnote", "render"]
 
@@ -36,10 +36,6 @@ _COMPLETED: Final[dict[str, tuple[str, Tone]]] = {
     "no": ("not completed", "bad"),
     "unknown": ("not judged", "plain"),
 }
-_NOTES: Final = {
-    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
-    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
-}
 
 
 def footnote(analyser: str | None, catalogue: Catalogue) -> str:
@@ -48,7 +44,7 @@ def footnote(analyser: str | None, catalogue: Catalogue) -> str:
         return ""
     count, reason = catalogue.unjudged()
     unjudged = f"{count:,} could not be judged and have no insights: {reason}" if count else ""
-    return " ".join(filter(None, (_NOTES.get(str(analyser), ""), unjudged)))
+    return " ".join(filter(None, (ANALYSER_NOTES.get(str(analyser), ""), unjudged)))
 
 
 def render(
@@ -86,9 +82,8 @@ def render(
 
 def _counts(catalogue: Catalogue, labels: Labels) -> list[str]:
     choices = catalogue.choices()
-    names = {"yes": "completed", "no": "not completed", "unknown": "not judged"}
     kinds = (
-        [(names[name], count) for name, count in choices["completion"]],
+        [(_COMPLETED[name][0], count) for name, count in choices["completion"]],
         [(name, count) for name, count in choices["sentiment"] if name != "none"],
     )
     counts = [f", {len(labels):,} labelled" if len(labels) else ""]
@@ -107,58 +102,27 @@ def _list(catalogue: Catalogue, labels: Labels, places: list[int], found: int) -
     ]
     rows = []
     for place in places:
-        row = catalogue.row(place)
-        judged = [] if catalogue.blind else [_judged(row), row.issue_count or ""]
-        rows.append(
-            [row.title, row.when.replace(" ", "\u00a0"), *judged, _label(labels.get(catalogue.ids[place]))]
-        )
+        row, label = catalogue.row(place), labels.get(catalogue.ids[place])
+        judged = [] if catalogue.blind else [_verdict(row.completed, row.sentiment), row.issue_count or ""]
+        labelled = _verdict(label.completion, label.sentiment)
+        rows.append([row.title, row.when.replace(" ", "\u00a0"), *judged, labelled])
     caption = f"The first {len(places)} of {found:,}" if found > len(places) else None
     return table(headers, rows, numbers=() if catalogue.blind else (3,), caption=caption)
 
 
-def _judged(row: Row) -> Markup:
-    words, tone = _COMPLETED[row.completed]
-    badges = [badge(words, tone)]
-    if row.sentiment is not None:
-        badges.append(badge(row.sentiment, _SENTIMENT_TONES[row.sentiment]))
-    return element("span", *_spaced(badges))
-
-
-def _spaced(badges: list[Markup]) -> list[Markup]:
-    return [Markup(" ").join(badges)]
-
-
-def _label(label: Label) -> Markup | str:
-    badges = []
-    if label.task_completed is not None:
-        badges.append(badge("completed", "good") if label.task_completed else badge("not completed", "bad"))
-    if label.sentiment is not None:
-        badges.append(badge(label.sentiment, _SENTIMENT_TONES[label.sentiment]))
-    return element("span", *_spaced(badges)) if badges else ""
+def _verdict(completed: str | None, sentiment: str | None) -> Markup:
+    """Show what the judge or a person says about a conversation."""
+    labels = [] if completed is None else [_COMPLETED[completed]]
+    return badges([*labels, *([] if sentiment is None else [(sentiment, _SENTIMENT_TONES[sentiment])])])
 
 
 def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
     turns, problem = catalogue.turns(place)
-    messages = [
-        Message(
-            turn.role,
-            turn.content,
-            " · ".join(
-                part
-                for part in (
-                    turn.when,
-                    f"{turn.tokens:,} tokens" if turn.tokens is not None else "",
-                    turn.model,
-                )
-                if part
-            ),
-        )
-        for turn in turns[:_TURNS]
-    ]
-    rest = len(turns) - len(messages)
-    parts = [facts(catalogue.facts(place)), transcript(messages)]
-    if not labels.get(catalogue.ids[place]).empty:
-        parts.insert(1, paragraph("Labelled: ", _label(labels.get(catalogue.ids[place]))))
+    rest = len(turns) - _TURNS
+    label = labels.get(catalogue.ids[place])
+    parts = [facts(catalogue.facts(place)), transcript(turns[:_TURNS])]
+    if not label.empty:
+        parts.insert(1, paragraph("Labelled: ", _verdict(label.completion, label.sentiment)))
     if rest > 0:
         parts.append(paragraph(f"… {rest:,} more messages", soft=True))
     if problem:
@@ -167,11 +131,11 @@ def _open(catalogue: Catalogue, labels: Labels, place: int) -> Markup:
 
 
 def _labels(labels: Labels) -> Markup:
-    last = [(name, labels.get(name)) for name in labels.table()["conversation_id"].tail(_MAX_LABELS)]
-    rows = [
-        [name[:80], _label(label), label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")]
-        for name, label in last
-    ]
+    rows = []
+    for name in labels.table()["conversation_id"].tail(_MAX_LABELS):
+        label = labels.get(name)
+        when = label.labelled_at and label.labelled_at.strftime("%Y-%m-%d %H:%M")
+        rows.append([name[:80], _verdict(label.completion, label.sentiment), when])
     words = f"{len(labels):,} {'label' if len(labels) == 1 else 'labels'}"
     if len(labels) > _MAX_LABELS:
         words = f"The last {_MAX_LABELS} of {words}"

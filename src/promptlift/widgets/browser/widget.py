@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import traitlets
 
+from promptlift.analysis.reading import facts_of
 from promptlift.errors import ConfigError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
@@ -35,7 +36,7 @@ class ConversationBrowser(WidgetWithFallback):
     """Browse conversations in a notebook, and label them with the keyboard.
 
     Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes
-    nothing but the labels, and only when somebody clicks or types.
+    nothing but the labels, and only on a click or a key press.
 
     Keys: ↑ ↓ (or k j) move, Page Up and Page Down change the page, / searches the text, y and n label whether the task
     was completed, 1 2 3 label negative, neutral, positive, Backspace removes the labels, Enter goes to the next
@@ -84,7 +85,7 @@ class ConversationBrowser(WidgetWithFallback):
     def __init__(self, conversations: Any, *, labels: Any = None, blind: bool = False) -> None:
         self._catalogue = Catalogue(conversations, blind=blind)
         self._labels = Labels(labels)
-        self._analyser = _analyser_of(conversations)
+        self._analyser = facts_of(conversations).get("analyser")
         self._places = self._catalogue.find(Filters())
         self._last_query: Query | None = None
         self._notice = ""
@@ -169,8 +170,7 @@ class ConversationBrowser(WidgetWithFallback):
 
     def _differs(self, place: int, label: Any) -> bool:
         judged, sentiment = self._catalogue.completions[place], self._catalogue.sentiments[place]
-        labelled = {True: "yes", False: "no", None: None}[label.task_completed]
-        return (labelled is not None and judged in {"yes", "no"} and labelled != judged) or (
+        return (label.completion is not None and judged in {"yes", "no"} and label.completion != judged) or (
             label.sentiment is not None and sentiment in SENTIMENTS and label.sentiment != sentiment
         )
 
@@ -240,7 +240,7 @@ class ConversationBrowser(WidgetWithFallback):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the front end asks to see. It comes from outside, so every field is checked."""
+    """A request of the front end for what to show. It comes from outside, so every field is checked."""
 
     number: int = 0
     filters: Filters = field(default_factory=Filters)
@@ -318,9 +318,3 @@ def _chosen(given: Any, names: tuple[str, ...]) -> frozenset[str]:
 
 def _whole(given: Any, otherwise: int = 0) -> int:
     return int(given) if isinstance(given, int) and not isinstance(given, bool) else otherwise
-
-
-def _analyser_of(table: Any) -> str | None:
-    attrs = getattr(table, "attrs", None)
-    facts = attrs.get("promptlift") if isinstance(attrs, dict) else None
-    return str(facts["analyser"]) if isinstance(facts, dict) and facts.get("analyser") else None

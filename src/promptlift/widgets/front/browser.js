@@ -206,14 +206,7 @@ function render({ model, el }) {
     if (place === null) { shown.replaceChildren(); highlight(); labels(); return; }
     const facts = make("dl", {}, ...opened.facts.map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", { class: "plw-foreign" }, value))));
-    const turns = opened.turns.map((turn) => make(
-      "div", { class: "plw-turn", "data-role": turn.role },
-      make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role),
-        ...[turn.when, turn.tokens === null ? "" : `${counted(turn.tokens)} tokens`, turn.model].filter(Boolean).map((one) => ` · ${one}`)),
-      make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
-      turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`),
-    ));
-    shown.replaceChildren(facts, ...turns);
+    shown.replaceChildren(facts, ...messageList(opened.turns));
     if (opened.problem) shown.append(make("p", { class: "plw-soft" }, opened.problem));
     shown.scrollTop = 0;
     highlight();

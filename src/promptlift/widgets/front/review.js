@@ -25,9 +25,8 @@ function render({ model, el }) {
     field.addEventListener("input", () => { field.dataset.dirty = "yes"; clearTimeout(typing); typing = setTimeout(keep, 900); });
     field.addEventListener("blur", keep);
     notes.set(one.id, field);
-    const winner = one.badges.some(([words]) => words.includes("winner"));
     return make(
-      "section", { class: `plw-card${winner ? " plw-won" : ""}`, "data-variant": one.id },
+      "section", { class: `plw-card${one.winner ? " plw-won" : ""}`, "data-variant": one.id },
       make("div", { class: "plw-name plw-foreign" }, one.name),
       make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
       ...(one.effect ? [intervalBar(one.effect_pieces, one.effect),
@@ -40,14 +39,13 @@ function render({ model, el }) {
         make("div", { class: "plw-buttons", role: "group", "aria-label": `Verdict on ${one.name}` },
           ...[["keep", "✓ Keep"], ["reject", "✗ Reject"]].map(verdict)), field),
       make("div", { class: "plw-buttons" },
-        pushButton(winner ? "Apply the winner …" : "Apply …", () => send("apply", one.id),
+        pushButton(one.winner ? "Apply the winner …" : "Apply …", () => send("apply", one.id),
           { class: "plw-apply", disabled: !one.can_apply, title: one.why_not || `Make ${one.name} the current version`, "aria-label": `Apply ${one.name}` })),
     );
   }
 
   function text(one) {
-    const winner = one.badges.some(([words]) => words.includes("winner"));
-    return make("details", { open: winner, "data-text": one.id },
+    return make("details", { open: one.winner, "data-text": one.id },
       make("summary", {}, "Text of ", make("b", { class: "plw-foreign" }, one.name), " compared with the original"),
       make("p", { class: "plw-soft" }, one.difference), one.diff.length > 0 && diffBlock(one.diff));
   }
@@ -123,9 +121,7 @@ function render({ model, el }) {
       make("div", { class: "plw-sides" }, ...pair.sides.map((side) => make("div", { class: "plw-side" },
         make("div", { class: "plw-foreign" }, make("b", {}, side.who === "original" ? "Original" : name), " ",
           badge(side.completed, { completed: "good", "not completed": "bad" }[side.completed] || "plain")),
-        ...side.turns.map((turn) => make("div", { class: "plw-turn", "data-role": turn.role },
-          make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role)), make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
-          turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`))),
+        ...messageList(side.turns),
         side.problem && make("p", { class: "plw-soft plw-foreign" }, side.problem)))));
   }
 

@@ -22,6 +22,16 @@ function badge(words, tone) {
   return make("span", { class: `plw-badge plw-${tone}` }, words);
 }
 
+/** The messages of a conversation, each with its role; the same as the static fallback shows. */
+function messageList(turns) {
+  return turns.map((turn) => make(
+    "div", { class: "plw-turn", "data-role": turn.role },
+    make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role), turn.detail ? ` · ${turn.detail}` : null),
+    make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
+    turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`),
+  ));
+}
+
 /** Format a number with separators, the same in every locale. */
 function counted(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -10,12 +10,24 @@ from promptlift.widgets.interval_bars import Piece, common_axis, confidence_piec
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.widgets.review.reading import Review
     from promptlift.widgets.static_html import DiffLine, Tone
 
     Row = dict[str, Any]
 
-__all__ = ["NO_INTERVAL", "REHEARSAL", "Card", "headline", "make_cards", "signed"]
+__all__ = [
+    "NO_INTERVAL",
+    "REHEARSAL",
+    "Card",
+    "actions",
+    "confidence_in_words",
+    "headline",
+    "interval_in_words",
+    "make_cards",
+    "signed",
+]
 
 NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
 _NO_BOUNDS: Final = "the service reports no interval"
@@ -39,6 +51,7 @@ class Card:
     id: str
     name: str
     original: bool
+    winner: bool
     badges: tuple[tuple[str, Tone], ...]
     facts: tuple[tuple[str, str], ...]
     effect: str
@@ -88,11 +101,12 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         id=row["variant_id"] or "",
         name=one_line(row["name"] or ("Original" if original else row["variant_id"]), 120),
         original=original,
+        winner=bool(row["is_winner"]),
         badges=tuple(_badges(review, row)),
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),
-        confidence="" if original else _confidence_in_words(row, needed),
+        confidence="" if original else confidence_in_words(row["confidence"], needed),
         confidence_pieces=() if original else tuple(confidence_pieces(row["confidence"], needed)),
         difference="" if original else describe_difference(before, content),
         diff=() if original else tuple(diff_lines(before, content)),
@@ -146,20 +160,23 @@ def lift_in_words(row: Row) -> str:
     words = f"lift {signed(row['lift'])}"
     if row["uncertainty_source"] != "service":
         return f"{words}, {NO_INTERVAL if row['n'] is None else _NO_BOUNDS}"
-    level = row["interval_level"]
-    low, high = ("no bound" if row[name] is None else signed(row[name]) for name in ("lift_low", "lift_high"))
-    words += f" ({f'{level:.0%} ' if level else ''}interval {low} to {high})"
+    words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
     if row["lift_expected"] is not None:
         words += f", expected {signed(row['lift_expected'])}"
     return words
 
 
-def _confidence_in_words(row: Row, needed: float | None) -> str:
-    if row["confidence"] is None:
+def interval_in_words(level: float | None, low: float | None, high: float | None) -> str:
+    """Return the interval of a lift in words; an end that is None has no bound."""
+    ends = " to ".join("no bound" if end is None else signed(end) for end in (low, high))
+    return f"{f'{level:.0%} ' if level else ''}interval {ends}"
+
+
+def confidence_in_words(confidence: float | None, needed: float | None) -> str:
+    """Return a confidence and what a winner needs in words."""
+    if confidence is None:
         return "confidence not reported"
-    return f"confidence {row['confidence']:.2f}" + (
-        f", a winner needs {needed:.2f}" if needed is not None else ""
-    )
+    return f"confidence {confidence:.2f}{'' if needed is None else f', a winner needs {needed:.2f}'}"
 
 
 def _why_not(review: Review, row: Row) -> str:
@@ -193,6 +210,30 @@ def headline(review: Review) -> list[tuple[str, str]]:
             ("current version", "another text" if current is None else one_line(current["name"], 80))
         )
     return facts
+
+
+def actions(review: Review, cards: Sequence[Card], most: int) -> list[Row]:
+    """Return the newest actions on the prompt as shown, at most ``most``."""
+    names = {card.id: card.name for card in cards}
+    undoable = True
+    shown = []
+    for row in review.actions[:most]:
+        changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
+        when = row["acted_at"]
+        shown.append(
+            {
+                "id": row["action_id"],
+                "kind": row["kind"],
+                "name": names.get(row["variant_id"] or "", ""),
+                "when": "" if when is None else when.strftime("%Y-%m-%d %H:%M UTC"),
+                "note": one_line(row["note"] or "", 400),
+                "undone": bool(row["undone"]),
+                "undo": bool(changed and undoable and not row["undone"]),
+            }
+        )
+        # Only the newest change of the text can be undone.
+        undoable = undoable and not changed
+    return shown
 
 
 def signed(value: float) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.inert import one_line
 from promptlift.schema.transcript import parse_content
+from promptlift.schema.turns import Turn
+from promptlift.widgets.review.reading import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["OUTCOMES", "Examples", "Pair"]
+__all__ = ["OUTCOMES", "Examples", "Pair", "pair_state"]
 
 OUTCOMES: Final = {
     "disagree": "outcomes differ",
@@ -78,7 +80,7 @@ class Examples:
         self._lift = lift
         self._id = optimization_id
         self.available = table is not None
-        self._rows: list[Row] = [] if table is None else _rows(table)
+        self._rows: list[Row] = [] if table is None else records(table)
         self._offset: dict[str, int] = {}
         counts: Counter[str] = Counter()
         for row in self._rows:
@@ -153,7 +155,7 @@ class Examples:
         turns, problem = self._turns(row)
         return {"who": who, "completed": completed, "turns": turns, "problem": problem}
 
-    def _turns(self, row: Row) -> tuple[list[Row], str]:
+    def _turns(self, row: Row) -> tuple[list[Turn], str]:
         content = self._content(row)
         if not content:
             return [], one_line(row["error"] or "The service has no transcript of this conversation.", 400)
@@ -161,10 +163,7 @@ class Examples:
             messages = parse_content(content).messages
         except TranscriptError as error:
             return [], one_line(f"The transcript cannot be read: {error}", 400)
-        turns = []
-        for message in messages[:_TURNS]:
-            text, cut = shorten(visible(message.content), _TURN_CHARS)
-            turns.append({"role": message.role, "content": text, "cut": cut})
+        turns = [Turn.shown(message.role, message.content, _TURN_CHARS) for message in messages[:_TURNS]]
         left = len(messages) - len(turns)
         return turns, f"… {left:,} more messages" if left else ""
 
@@ -186,9 +185,10 @@ class Examples:
         return None if kept.empty else str(kept.iloc[0])
 
 
-def _rows(table: pd.DataFrame) -> list[Row]:
-    plain = table.astype(object).where(table.notna(), None).to_dict("records")
-    return [{str(name): value for name, value in row.items()} for row in plain]
+def pair_state(pair: Row) -> Row:
+    """Return an opened pair as the front end reads it."""
+    sides = [{**side, "turns": [asdict(turn) for turn in side["turns"]]} for side in pair["sides"]]
+    return {**pair, "sides": sides}
 
 
 def _counted(names: Any) -> list[list[Any]]:

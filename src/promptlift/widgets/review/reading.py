@@ -26,6 +26,7 @@ __all__ = [
     "read_after_stop",
     "read_current_version",
     "read_review",
+    "records",
 ]
 
 # More than a review shows, so that a change can still be undone after many stops.
@@ -41,7 +42,7 @@ class CurrentVersion:
     version_id: str | None = None
 
     def same_as(self, other: CurrentVersion) -> bool:
-        """Whether nobody changed the prompt in between: same text and, where there are versions, same version."""
+        """Whether the prompt is unchanged: same text and, where there are versions, same version."""
         return (self.text, self.version_id) == (other.text, other.version_id)
 
 
@@ -100,8 +101,9 @@ def read_review(lift: Workspace, optimization_id: str) -> Review:
         When the optimization or its variants cannot be read. Any other failure is added to ``problems``.
     """
     review = _read_measurements(lift, optimization_id)
-    _try_part(review, "The prompt", lambda: _read_version(lift, review))
+    # The actions first: their list shows whether the service keeps reviews and versions at all.
     _try_part(review, "Notes and actions", lambda: _read_notes(lift, review))
+    _try_part(review, "The prompt", lambda: _read_version(lift, review))
     return review
 
 
@@ -141,11 +143,11 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
     rows: list[Row] = []
     about: Row = {"rehearsal": optimization.rehearsal}
     if optimization.status != "queued":
-        table = lift.variants(optimization_id)
-        rows, about = _records(table), dict(table.attrs["promptlift"])
+        table = lift.variants(optimization)
+        rows, about = records(table), dict(table.attrs["promptlift"])
     review = Review(optimization, rows, about)
     try:
-        review.simulations = lift.simulations(optimization_id)
+        review.simulations = lift.simulations(optimization)
     except NotFound:
         review.simulations = None
     except PromptliftError as error:
@@ -159,14 +161,14 @@ def _read_version(lift: Workspace, review: Review) -> None:
 
 
 def _read_notes(lift: Workspace, review: Review) -> None:
-    review.verdicts = {row["variant_id"]: row for row in _records(lift.review(review.optimization.id))}
     _read_actions(lift, review)
+    review.verdicts = {row["variant_id"]: row for row in records(lift.review(review.optimization.id))}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:
     # All actions on the prompt, because other optimizations may have changed it since.
     with contextlib.suppress(NotFound):  # a deleted prompt on which nothing was done
-        review.actions = _records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
+        review.actions = records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
     review.kept_in_file = not lift.keeps_reviews()
 
 
@@ -177,7 +179,7 @@ def _try_part(review: Review, what: str, read: Callable[[], None]) -> None:
         review.problems.append(f"{what} could not be read: {error}")
 
 
-def _records(table: pd.DataFrame) -> list[Row]:
+def records(table: pd.DataFrame) -> list[Row]:
     """Return the rows as plain values; missing ones are None."""
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return [{str(name): value for name, value in row.items()} for row in rows]

@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import pieces_html
-from promptlift.widgets.review.cards import REHEARSAL, Card, headline
+from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline
 from promptlift.widgets.static_html import (
-    Message,
     badge,
+    badges,
     details,
     diff_block,
     element,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _TEXT_CHARS: Final = 4_000
-_VERDICTS: Final = {"keep": "keep", "reject": "reject"}
+_ACTIONS: Final = 8
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
 
@@ -68,16 +68,10 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
     return root(*parts)
 
 
-def _spaced(badges: Sequence[Markup]) -> Markup:
-    return Markup(" ").join(badges)
-
-
 def _table(cards: Sequence[Card]) -> Markup:
     rows = []
     for card in cards:
-        name = element(
-            "span", element("b", card.name), " ", _spaced([badge(words, tone) for words, tone in card.badges])
-        )
+        name = element("span", element("b", card.name), " ", badges(card.badges))
         numbers = Markup("<br>").join(
             element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
         )
@@ -97,20 +91,14 @@ def _stacked(drawing: Markup, words: str) -> Markup:
 
 def _decision(review: Review, cards: Sequence[Card]) -> Markup:
     parts: list[Markup] = [paragraph(element("b", "Decision"))]
-    names = {card.id: card.name for card in cards}
     reviewed = [card for card in cards if card.verdict or card.note]
     for card in reviewed:
-        verdict = _VERDICTS.get(card.verdict)
-        badges = [badge(verdict, "good" if verdict == "keep" else "bad")] if verdict else []
-        parts.append(
-            paragraph(element("b", card.name), " ", _spaced(badges), " ", one_line(card.note, 2_000))
-        )
-    for row in review.actions[:8]:
-        when = row["acted_at"].strftime("%Y-%m-%d %H:%M UTC") if row["acted_at"] is not None else ""
-        name = names.get(row["variant_id"] or "", "")
-        undone = " (undone later)" if row["undone"] else ""
-        note = f": {one_line(row['note'], 400)}" if row["note"] else ""
-        parts.append(paragraph(f"{when} {_KINDS.get(row['kind'], row['kind'])} {name}{undone}{note}"))
+        verdict = badge(card.verdict, "good" if card.verdict == "keep" else "bad") if card.verdict else ""
+        parts.append(paragraph(element("b", card.name), " ", verdict, " ", one_line(card.note, 2_000)))
+    for row in actions(review, cards, _ACTIONS):
+        kind, undone = _KINDS.get(row["kind"], row["kind"]), " (undone later)" if row["undone"] else ""
+        note = f": {row['note']}" if row["note"] else ""
+        parts.append(paragraph(f"{row['when']} {kind} {row['name']}{undone}{note}"))
     if not reviewed and not review.actions:
         parts.append(paragraph("No notes, verdicts or actions yet."))
     return element("div", *parts)
@@ -122,12 +110,8 @@ def _diff(card: Card) -> Markup:
         inside.append(diff_block(card.diff))
     if card.warnings:
         inside.append(paragraph(card.warnings))
-    winner = any("winner" in words for words, _ in card.badges)
-    return details(
-        element("span", "Text of ", element("b", card.name), " compared with the original"),
-        *inside,
-        opened=winner,
-    )
+    title = element("span", "Text of ", element("b", card.name), " compared with the original")
+    return details(title, *inside, opened=card.winner)
 
 
 def _example(name: str, pair: Row) -> Markup:
@@ -136,7 +120,7 @@ def _example(name: str, pair: Row) -> Markup:
     for side in pair["sides"]:
         who = "Original" if side["who"] == "original" else name
         inside.append(paragraph(element("b", who), f": {side['completed']}"))
-        inside.append(transcript(Message(turn["role"], turn["content"]) for turn in side["turns"]))
+        inside.append(transcript(side["turns"]))
         if side["problem"]:
             inside.append(paragraph(side["problem"], soft=True))
     return details(f"Example of {name}: {pair['outcome']}", *inside)

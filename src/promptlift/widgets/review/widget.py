@@ -13,8 +13,8 @@ from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
-from promptlift.widgets.review.cards import REHEARSAL, Card, headline, make_cards
-from promptlift.widgets.review.examples import OUTCOMES, Examples
+from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline, make_cards
+from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -25,18 +25,18 @@ from promptlift.widgets.review.reading import (
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from markupsafe import Markup
 
     from promptlift.widgets.commands import Command
     from promptlift.widgets.review.reading import Review
-    from promptlift.widgets.static_html import DiffLine
     from promptlift.workspace import Workspace
 
 __all__ = ["VariantReview"]
 
 _TEXT_CHARS: Final = 60_000
+_ACTIONS: Final = 12
 _FALLBACK_EXAMPLES: Final = ("gained", "lost")
 _STOPPABLE: Final = ("queued", "running")
 
@@ -47,7 +47,7 @@ class VariantReview(CommandWidget):
     Shows the variants side by side with their lift, interval and confidence, their differences word by word, simulated
     conversations with the original and a variant next to each other, notes and verdicts. Apply, Stop and Undo show what
     will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All,
-    papermill and nbconvert only show the review. When somebody else has changed the prompt since this review was opened,
+    papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
     Apply refuses and shows both texts.
 
     The embedded service keeps notes, verdicts and actions. Without it they are kept in ``promptlift-review.json`` in the
@@ -117,7 +117,7 @@ class VariantReview(CommandWidget):
         current = self._current()
         content = self._content(variant_id)
         warnings = [REHEARSAL] if self._review.rehearsal else []
-        if not any("winner" in words for words, _ in card.badges):
+        if not card.winner:
             warnings.append("This variant is not the winner of the optimization.")
         self._confirm(
             {
@@ -271,8 +271,7 @@ class VariantReview(CommandWidget):
         variants = [card for card in self._cards if not card.original]
         if not examples.available or not variants:
             return {"available": examples.available, "variants": []}
-        winner = (card for card in variants if any("winner" in words for words, _ in card.badges))
-        best = next(winner, variants[0])
+        best = next((card for card in variants if card.winner), variants[0])
         first = next((card for card in (best, *variants) if examples.pairs(card.id)), best)
         differ = any(pair.matches("disagree", "", "") for pair in examples.pairs(first.id))
         return self._list_examples(first.id, "disagree" if differ else "")
@@ -305,7 +304,7 @@ class VariantReview(CommandWidget):
         stage, _, cell = target.partition(":")
         if cell.isdecimal() and self._examples.get("variant"):
             opened = self._examples_table.open(self._examples["variant"], stage, int(cell))
-            self._examples = {**self._examples, "opened": opened}
+            self._examples = {**self._examples, "opened": None if opened is None else pair_state(opened)}
 
     def _read_fallback_examples(self) -> list[tuple[str, dict[str, Any]]]:
         """Read a pair where the variant gained and one where it lost, for the page without scripts."""
@@ -336,33 +335,10 @@ class VariantReview(CommandWidget):
                 explanation or optimization.failure or optimization.stop_reason or "", 800
             ),
             "can_stop": optimization.status in _STOPPABLE,
-            "cards": [_card_state(card) for card in self._cards],
-            "actions": self._action_state(),
+            "cards": [asdict(card) for card in self._cards],
+            "actions": actions(self._review, self._cards, _ACTIONS),
             "kept": "promptlift-review.json" if self._review.kept_in_file else "",
         }
-
-    def _action_state(self) -> list[dict[str, Any]]:
-        names = {card.id: card.name for card in self._cards}
-        undoable = True
-        shown = []
-        for row in self._review.actions[:12]:
-            changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
-            shown.append(
-                {
-                    "id": row["action_id"],
-                    "kind": row["kind"],
-                    "name": names.get(row["variant_id"] or "", ""),
-                    "when": row["acted_at"].strftime("%Y-%m-%d %H:%M UTC")
-                    if row["acted_at"] is not None
-                    else "",
-                    "note": one_line(row["note"] or "", 300),
-                    "undone": bool(row["undone"]),
-                    "undo": bool(changed and undoable and not row["undone"]),
-                }
-            )
-            # Only the newest change of the text can be undone.
-            undoable = undoable and not changed
-        return shown
 
     def _static(self) -> Markup:
         return static_fallback.render(self._review, self._cards, self._fallback_examples)
@@ -371,24 +347,11 @@ class VariantReview(CommandWidget):
         return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
 
 
-def _card_state(card: Card) -> dict[str, Any]:
-    return {
-        **asdict(card),
-        "effect_pieces": [[piece.kind, piece.width] for piece in card.effect_pieces],
-        "confidence_pieces": [[piece.kind, piece.width] for piece in card.confidence_pieces],
-        "diff": _diff_state(card.diff),
-    }
-
-
-def _diff_state(lines: Sequence[DiffLine]) -> list[list[Any]]:
-    return [[line.mark, [list(part) for part in line.parts]] for line in lines]
-
-
 def _comparison(before: tuple[str, str], after: tuple[str, str]) -> dict[str, Any]:
     """Return the part of a dialog that compares two named texts."""
     return {
         "difference": describe_difference(before[1], after[1]),
-        "diff": _diff_state(diff_lines(before[1], after[1])),
+        "diff": diff_lines(before[1], after[1]),
         "texts": [[name, _shortened(text)] for name, text in (before, after)],
     }
 

@@ -303,6 +303,7 @@ def test_the_start_and_the_end_of_a_long_conversation_are_read():
     assert (turns[0].text, turns[-1].text) == ("I want a refund", "Thanks")
 
 
+@pytest.mark.slow
 def test_the_word_list_is_loaded_on_first_use():
     code = "import sys, promptlift.service.insights.lexicon.judge; print('vaderSentiment' in sys.modules, 'httpx' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from support.service_process import ServiceProcess
 
+pytestmark = pytest.mark.slow  # every test starts a process
+
 # A judge whose process ends on some conversations, as a defect in a C library would end it.
 FRAGILE = """
 import os

@@ -19,14 +19,20 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import orjson
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.transcript import parse_content
-from promptlift.service.insights.judge import Issue, JudgeFailed, Judgement, JudgeUnavailable
+from promptlift.service.insights.judge import (
+    Issue,
+    JudgeFailed,
+    Judgement,
+    JudgeRequest,
+    JudgeUnavailable,
+    OneByOne,
+)
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.service.insights.judge import JudgeRequest, Outcome
+    from promptlift.service.insights.judge import Outcome
 
 __all__ = ["LexiconProcess", "serve"]
 
@@ -81,7 +87,7 @@ class LexiconProcess:
 
     def _ask(self, requests: Sequence[JudgeRequest]) -> list[Outcome] | None:
         """Send one batch and read its answer; ``None`` when the child ended instead."""
-        asked = orjson.dumps([{"content": one.content, "exclusions": one.exclusions} for one in requests])
+        asked = orjson.dumps([asdict(one) for one in requests])
         with self._lock:
             if self._closed:
                 return [JudgeFailed("The service is ending.")] * len(requests)
@@ -140,15 +146,10 @@ def _outcome(answered: dict[str, Any]) -> Outcome:
     return Judgement(**fields)
 
 
-def _judge(judge: LexiconJudge, asked: dict[str, Any]) -> dict[str, Any]:
-    try:
-        judgement = judge.judge(parse_content(asked["content"]), exclusions=asked["exclusions"])
-    except (JudgeFailed, TranscriptError) as error:
-        return {"failure": type(error).__name__, "message": str(error)}
-    except Exception as error:  # noqa: BLE001 - a defect that one transcript shows must not hold up the others
-        _LOG.exception("the judge failed on a conversation")
-        return {"failure": "JudgeFailed", "message": f"the judge failed: {type(error).__name__}"}
-    return asdict(judgement)
+def _sent(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Judgement):
+        return asdict(outcome)
+    return {"failure": type(outcome).__name__, "message": str(outcome)}
 
 
 def _write_frame(pipe: IO[bytes], payload: bytes) -> None:
@@ -166,14 +167,15 @@ def _read_frame(pipe: IO[bytes]) -> bytes | None:
 
 def serve(judge: LexiconJudge) -> None:
     """Answer frames until the input ends; the child's side."""
+    batch = OneByOne(judge)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.nice(_NICENESS)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that is printed gets between the frames
     while (asked := _read_frame(sys.stdin.buffer)) is not None:
-        answered = [_judge(judge, one) for one in orjson.loads(asked)]
+        requests = [JudgeRequest(**one) for one in orjson.loads(asked)]
         try:
-            _write_frame(answers, orjson.dumps(answered))
+            _write_frame(answers, orjson.dumps([_sent(one) for one in batch.judge_all(requests)]))
         except BrokenPipeError:
             return
 

@@ -1,4 +1,4 @@
-"""What a rewrite of a prompt must not lose, found by rule and described in words.
+"""Find by rule what a rewrite of a prompt must keep, and describe it in words.
 
 - **Addresses** (``https://…``, ``www.…``) and **e-mail addresses**: each stands in the variant as it stands in the
   original.
@@ -87,7 +87,7 @@ _FUNCTION_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What is found in an original.
+    """The constraints that an original states.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ _CALLED_SIGNS: Final = ("my name is", "i am called", "this is", "herr", "frau", 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """What a text repeats from logged conversations.
+    """Words that a text repeats from logged conversations.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Repeated:
     particulars: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Describe what is wrong, in words for whoever wrote the text."""
+        """Describe what is wrong, in words for the author of the text."""
         found = (
             (
                 f"It repeats {RUN} or more words in a row from logged conversations; say these in other words",

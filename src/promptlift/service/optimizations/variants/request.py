@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel
 
-from promptlift.service.llm.hostile_text import DataBlock, data_block, one_line, storable_text
+from promptlift.service.llm.answers import DROP_MISFITS, LenientText
+from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 from promptlift.service.optimizations.variants.checks import longest_chars, placeholders
 from promptlift.service.optimizations.variants.constraints import find_constraints
 
@@ -50,30 +51,18 @@ Answer with one JSON object: variants, a list of exactly {wanted} in the order o
 - rationale: one or two sentences: what was changed and why it should work better."""
 
 
-def _text(value: Any) -> Any:
-    return value if isinstance(value, str) else ""
-
-
-def _records(value: Any) -> Any:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else value
-
-
-# One bad variant must not cost the others; an empty field is found by the checks.
-_Said = Annotated[str, BeforeValidator(_text)]
-
-
 class VariantAnswer(BaseModel):
     """One variant as the model wrote it."""
 
-    name: _Said = ""
-    content: _Said = ""
-    rationale: _Said = ""
+    name: LenientText = ""
+    content: LenientText = ""
+    rationale: LenientText = ""
 
 
 class VariantsAnswer(BaseModel):
     """The answer to a request for variants."""
 
-    variants: Annotated[list[VariantAnswer], BeforeValidator(_records)]
+    variants: Annotated[list[VariantAnswer], DROP_MISFITS]
 
 
 def owners_words(
@@ -88,12 +77,12 @@ def owners_words(
     return [text for text in texts if text.strip()]
 
 
-def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], DataBlock]:
-    """Write the two messages of one request, and return them with the block of data in them."""
+def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], str]:
+    """Write the two messages of one request, and return them with the mark around the data."""
     prompt, strategies = request.prompt, request.strategies
     records = [*_prompt_records(prompt), *_owner_records(prompt, request.intent, request.general)]
     records += [
-        {"kind": "failure", "text": one_line(_failure(one), FAILURE_CHARS)}
+        {"kind": "failure", "text": storable_line(_failure(one), FAILURE_CHARS)}
         for one in request.failures[:FAILURES_SHOWN]
     ]
     if request.accepted:
@@ -103,7 +92,6 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], D
             {"kind": "rejected", "reasons": [storable_text(text, 1_500) for text in request.problems]}
         )
     records += [{"kind": "draft", **draft._asdict()} for draft in request.drafts]
-    block = data_block(records, seed=request.seed)
     lines = [f"{number}. {one.name}: {one.task}" for number, one in enumerate(strategies, start=1)]
     ask = f"Write {len(strategies)} variants, one for each strategy:\n" + "\n".join(lines)
     if request.problems:
@@ -113,11 +101,14 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], D
             " Where the data have a draft for a strategy, keep it as it is, put its words from logged conversations "
             "otherwise, and leave out the names, numbers, addresses and codes among them."
         )
-    rules = _RULES.format(mark=block.mark, wanted=len(strategies), longest=longest_chars(prompt.content))
-    return [
-        {"role": "system", "content": rules},
-        {"role": "user", "content": f"{block.text}\n\n{ask}"},
-    ], block
+    return data_messages(
+        _RULES,
+        records,
+        ask,
+        seed=request.seed,
+        wanted=len(strategies),
+        longest=longest_chars(prompt.content),
+    )
 
 
 def _failure(failure: Failure) -> str:

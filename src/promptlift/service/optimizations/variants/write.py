@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.hostile_text import one_line, storable_text
+from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import RejectedDraft, VariantsRequest
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.logged_words import Repeated
@@ -35,21 +35,7 @@ ANSWER_CHARS: Final = 24_000
 
 
 class VariantsFailed(PromptliftError):
-    """Not one usable variant was written. The message is the reason.
-
-    Attributes
-    ----------
-    problems
-        Everything that was wrong, in words.
-    tokens, calls
-        The cost.
-    """
-
-    def __init__(self, message: str, *, problems: tuple[str, ...], tokens: int, calls: int) -> None:
-        super().__init__(message)
-        self.problems = problems
-        self.tokens = tokens
-        self.calls = calls
+    """Not one usable variant was written. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +67,10 @@ class Written:
         At least one, at most as many as were asked for.
     problems
         When there are fewer: why the last try of each missing one was not accepted.
-    tokens, calls
-        Their cost; a call is one requested answer.
     """
 
     variants: tuple[VariantText, ...]
     problems: tuple[str, ...]
-    tokens: int
-    calls: int
 
 
 def write_variants(
@@ -150,11 +132,9 @@ def write_variants(
                 answer = tasks.write_variants(request)
             except LlmBadAnswer as error:
                 work.misfit = True
-                work.tokens += error.tokens
                 work.refuse(group, str(error))
             else:
-                work.tokens += answer.tokens
-                work.take(group, answer.value, prompt.content)
+                work.take(group, answer, prompt.content)
     return work.written()
 
 
@@ -171,7 +151,6 @@ class _Place:
 @dataclass(slots=True)
 class _Work:
     places: list[_Place]
-    tokens: int = 0
     calls: int = 0
     misfit: bool = field(default=False)
     said: LoggedWords | None = None
@@ -197,7 +176,7 @@ class _Work:
                 self.refuse([place], " ".join((*problems, *words)))
                 place.draft = None if problems else _draft(place.strategy, content, repeated)
                 continue
-            name = self._name(one_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
+            name = self._name(storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
             place.variant = VariantText(
                 name, content, storable_text(answer.rationale, RATIONALE_CHARS).strip()
             )
@@ -215,12 +194,9 @@ class _Work:
         if not variants:
             raise VariantsFailed(
                 f"The language model wrote no variant that can be tested, in {self.calls} requests. "
-                f"{problems[0] if problems else ''}",
-                problems=problems,
-                tokens=self.tokens,
-                calls=self.calls,
+                f"{problems[0] if problems else ''}"
             )
-        return Written(variants, problems, self.tokens, self.calls)
+        return Written(variants, problems)
 
 
 def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraft:

@@ -14,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """Bring the tables to this version."""
     ${upgrades if upgrades else "pass"}
-
-
-def downgrade() -> None:
-    """Bring the tables back to the version before."""
-    ${downgrades if downgrades else "pass"}

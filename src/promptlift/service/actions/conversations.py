@@ -1,0 +1,166 @@
+"""Reading conversations and their insights, and asking for insights again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.service import clock
+from promptlift.service.actions.prompts import find
+from promptlift.service.errors import ApiException, not_found
+from promptlift.service.store import conversation_updates, conversations, judging
+
+if TYPE_CHECKING:
+    from promptlift.schema.conversations import ConversationLookup
+    from promptlift.schema.naming import Scheme
+    from promptlift.schema.queries import ConversationsQuery
+    from promptlift.service.context import AppContext
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+
+def page(
+    database: Database, caller: Caller, query: ConversationsQuery, *, waits_because: str | None
+) -> dict[str, Any]:
+    """Return one page of conversations, newest first.
+
+    Parameters
+    ----------
+    waits_because
+        Why no conversation is judged now, where something keeps the model from it.
+    """
+    with_insights, with_content = query.include_insights, query.include_content
+    with database.read() as connection:
+        rows, total = conversations.page(
+            connection,
+            caller.account_id,
+            prompt_id=query.linked_id,
+            status=query.status,
+            has_insights=query.has_insights,
+            with_insights=with_insights,
+            with_content=with_content,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    return {
+        "data": [
+            wire(row, waits_because, with_insights=with_insights, with_content=with_content) for row in rows
+        ],
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+    }
+
+
+def get(database: Database, caller: Caller, conversation_id: str) -> AnyRow:
+    """Read the row of a conversation.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    with database.read() as connection:
+        row = conversations.find(connection, caller.account_id, conversation_id)
+    if row is None:
+        raise not_found("Conversation")
+    return row
+
+
+def insights(database: Database, caller: Caller, conversation_id: str) -> orjson.Fragment:
+    """Return the insights of a conversation.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, also while there are none.
+    """
+    row = get(database, caller, conversation_id)
+    if row.document is None:
+        raise _not_judged(row)
+    return orjson.Fragment(row.document)
+
+
+def lookup(
+    database: Database, caller: Caller, scheme: Scheme, prompt_id: str, body: ConversationLookup
+) -> dict[str, Any]:
+    """Return which conversations of a prompt have one of the ids.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND`` for the prompt.
+    """
+    with database.read() as connection:
+        find(connection, caller, scheme, prompt_id)
+        rows = conversation_updates.lookup(
+            connection,
+            caller.account_id,
+            prompt_id,
+            ids=body.ids or (),
+            source_ids=body.source_ids or (),
+        )
+    return {
+        "data": [
+            {
+                "id": row.id,
+                "sourceId": row.source_id,
+                "status": row.status,
+                "contentHash": row.content_hash,
+            }
+            for row in rows
+        ]
+    }
+
+
+def ask_again(
+    context: AppContext, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
+) -> int:
+    """Queue conversations to be judged again in the background, and return how many."""
+    with context.database.write() as connection:
+        count = judging.ask_again(
+            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
+        )
+    if count:
+        context.jobs.look()
+    return count
+
+
+def wire(
+    row: AnyRow, waits_because: str | None, *, with_insights: bool, with_content: bool
+) -> dict[str, Any]:
+    """Return a conversation as the API writes it."""
+    item: dict[str, Any] = {
+        "id": row.id,
+        # unspecified: which link an answer carries when the request names no scheme. Both.
+        "promptId": row.prompt_id,
+        "agentId": row.prompt_id,
+        "status": row.status,
+        "llmModel": row.llm_model,
+        "companyName": row.company_name,
+        "sourceId": row.source_id,
+        "hasInsights": row.has_insights,
+        "insightsError": _insights_error(row, waits_because),
+        "createdAt": clock.iso(row.created_at),
+        "startedAt": clock.iso(row.started_at),
+        "endedAt": clock.iso(row.ended_at),
+    }
+    if with_content:
+        item["content"] = row.content.decode()
+    if with_insights:
+        item["insights"] = None if row.document is None else orjson.Fragment(row.document)
+    return item
+
+
+def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
+    """Return why insights are missing or late; ``None`` when they are not."""
+    if row.judging == "failed":
+        return str(row.judge_problem)
+    why = row.judge_problem or waits_because
+    return f"Not yet: {why}" if row.judging != "done" and why else None
+
+
+def _not_judged(row: AnyRow) -> ApiException:
+    if row.judging == "failed":
+        return ApiException("NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})")
+    return ApiException("NOT_FOUND", "Insights not found: they are not ready yet")

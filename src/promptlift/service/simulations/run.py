@@ -1,0 +1,225 @@
+"""A run of simulated conversations: what an optimization and a regression test have in common."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import orjson
+
+from promptlift.errors import PromptliftError
+from promptlift.service import clock
+from promptlift.service.background.runs import LeaseLost, Runs
+from promptlift.service.insights.judge import JudgeUnavailable
+from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
+from promptlift.service.store import simulations, usage
+from promptlift.service.store.errors import SQLAlchemyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.models import Models
+    from promptlift.service.simulations.cells import Cell
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.leases import Leases
+    from promptlift.service.store.tables import AnyRow
+
+__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns"]
+
+# After this many conversations in a row without an answer the model is gone, not flaky.
+GONE_AFTER: Final = 8
+# Only the operator can correct these (key, model name, address): every other call fails as well.
+HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
+
+
+class ModelGone(PromptliftError):
+    """The model does not answer any more; the message says why."""
+
+
+class SimulatedConversation(NamedTuple):
+    """A conversation to simulate: a cell with the text of one arm."""
+
+    cell: Cell
+    arm: int
+    content: str
+
+
+class Simulator(Protocol):
+    """Simulates conversations of many runs side by side."""
+
+    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+        """Simulate conversations of a run and keep them as they end."""
+
+
+class Run(ABC):
+    """A run that one worker has leased, continued from where its rows left it.
+
+    Whatever it finishes is kept as it comes, in transactions that check the lease, so another worker can carry it on at
+    any moment.
+
+    Parameters
+    ----------
+    pool
+        Where conversations are simulated.
+    tasks
+        Whoever carries out the run's tasks: a language model, or the rehearsal.
+    optimization
+        Row of the optimization whose texts are compared.
+    prompt
+        How the texts are run.
+    worker
+        Name of the worker that has the lease.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        pool: Simulator,
+        tasks: SimulationTasks,
+        *,
+        optimization: AnyRow,
+        prompt: PromptText,
+        worker: str,
+    ) -> None:
+        self.database = database
+        self.tasks = tasks
+        self.prompt = prompt
+        self.optimization = optimization
+        settings: dict[str, Any] = orjson.loads(optimization.settings)
+        self.general: dict[str, Any] = settings.get("general", {})
+        self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
+        self.max_turns: int = settings["maxTurns"]
+        self.worker = worker
+        self._pool = pool
+        self._counted = (0, 0)
+        self._unanswered = 0
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def carry_on(self) -> None:
+        """Do what is left of the run; see ``to_its_end``."""
+
+    @abstractmethod
+    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
+        """Count model calls into the run's row; says whether the worker still has the lease."""
+
+    def to_its_end(self) -> None:
+        """Run until there is a result.
+
+        Raises
+        ------
+        Cancelled, LeaseLost
+            The run was stopped or is another worker's.
+        PromptliftError
+            It failed; the message is the reason.
+        """
+        try:
+            self.carry_on()
+        except (Cancelled, LeaseLost, SQLAlchemyError):
+            raise
+        except Exception:
+            with self.transaction():
+                pass  # counts the calls that no row has recorded so far
+            raise
+
+    def cancel(self) -> None:
+        """End all tasks of the run, from any thread."""
+        self.tasks.cancel()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Open a transaction that is kept only while the worker has the lease; see ``check_lease``."""
+        with self.database.write() as connection:
+            self.check_lease(connection)
+            yield connection
+
+    def check_lease(self, connection: Connection) -> None:
+        """Count the model calls since the last time, in this transaction.
+
+        Raises
+        ------
+        LeaseLost
+            The run was stopped, or another worker has it. Nothing of this transaction may be kept.
+        """
+        with self._lock:
+            counted = (self.tasks.calls, self.tasks.tokens)
+            calls, tokens = counted[0] - self._counted[0], counted[1] - self._counted[1]
+            self._counted = counted
+        if not self.count_calls(connection, calls, tokens):
+            raise LeaseLost("The run was stopped or given to another worker.")
+        if tokens:
+            usage.add(connection, self.optimization.account_id, "tokens", tokens, now=clock.now())
+
+    def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
+        """Simulate the conversations that were not kept before.
+
+        Parameters
+        ----------
+        conversations
+            By number of their cells.
+
+        Raises
+        ------
+        Cancelled, LeaseLost, ModelGone
+            The rest was not simulated; what had ended is kept.
+        """
+        numbers = conversations[0].cell.number, conversations[-1].cell.number
+        with self.database.read() as connection:
+            kept = simulations.of_cells(connection, self.optimization.id, *numbers)
+        there = {(row.cell, row.arm) for row in kept}
+        todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
+        if todo:
+            self._pool.simulate_all(self, todo)
+
+    def answered(self) -> None:
+        """Note that the model answered."""
+        self._unanswered = 0
+
+    def unanswered(self, error: PromptliftError) -> ModelGone | None:
+        """Note that the model did not answer a conversation.
+
+        Returns
+        -------
+        ModelGone or None
+            Why the run may not continue: it happened too often in a row, or cannot improve.
+        """
+        of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
+        final = isinstance(of_the_model, EndpointDown) or (
+            isinstance(of_the_model, LlmRefused) and of_the_model.status in HOPELESS_STATUSES
+        )
+        with self._lock:
+            self._unanswered += 1
+            gone = self._unanswered >= GONE_AFTER
+        return ModelGone(str(error)) if final or gone else None
+
+
+class SimulationRuns(Runs):
+    """A kind of work whose rows are runs of simulated conversations.
+
+    Parameters
+    ----------
+    database
+        Where they are kept.
+    models
+        Gives each run its view of the language model.
+    pool
+        Where conversations are simulated; shared by all kinds of runs, and closed by its owner.
+    worker
+        Name of the worker in the rows that it has.
+    """
+
+    def __init__(
+        self, leases: Leases, database: Database, models: Models, pool: Simulator, *, worker: str
+    ) -> None:
+        super().__init__()
+        self.leases = leases
+        self._database = database
+        self._models = models
+        self._pool = pool
+        self._worker = worker

@@ -1,0 +1,79 @@
+"""The version of the tables: new databases get those of `tables`, older ones are upgraded by the migrations.
+
+A change of `tables` needs a migration too, for the databases that exist already.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import inspect
+
+from promptlift.errors import ServiceStartError
+from promptlift.service.store import singleton_jobs
+from promptlift.service.store.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+# Several processes may start at once: one creates or upgrades the tables while the others wait for this lock.
+_LOCK: Final = 7265736561726368
+
+
+def newest_version() -> str:
+    """Return the version of the tables that this version of promptlift uses: the number of the newest migration."""
+    return _versions()[-1]
+
+
+def current_version(connection: Connection) -> str | None:
+    """Return the version of the tables in a database that has some."""
+    return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+
+
+def create_or_upgrade(connection: Connection) -> None:
+    """Create the tables in a new database, or bring older ones to the newest version, in the caller's transaction.
+
+    Raises
+    ------
+    ServiceStartError
+        The tables are of a version that this one does not know, newer or too old.
+    """
+    # Most starts find a database that is up to date, and do without Alembic.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    if inspect(connection).has_table("alembic_version"):
+        _check_known(current_version(connection))
+        command.upgrade(config, "head")
+    else:
+        # unspecified: tables of these names that another program made. They are left alone, and the start fails.
+        metadata.create_all(connection, checkfirst=False)
+        singleton_jobs.add_all(connection)
+        command.stamp(config, "head")
+
+
+def _check_known(version: str | None) -> None:
+    known = _versions()
+    if version in known:
+        return
+    if version is not None and version < known[0]:
+        raise ServiceStartError(
+            f"The database was made by a promptlift from before the first release (its tables have version {version}, the "
+            f"oldest that can be upgraded is {known[0]}): choose another folder with --data, or set PROMPTLIFT_DATABASE_URL "
+            "to a new database, and import your conversations again"
+        )
+    raise ServiceStartError(
+        f"The database was made by a newer promptlift (this one knows up to {known[-1]}): update promptlift"
+    )
+
+
+def _versions() -> list[str]:
+    files = (_MIGRATIONS / "versions").glob("[0-9]*_*.py")
+    return sorted(file.name.partition("_")[0] for file in files)

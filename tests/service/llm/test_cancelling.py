@@ -1,0 +1,306 @@
+"""What ends a request before its time: a cancelled job, a closed client, an endpoint that is gone; and at once."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from promptlift.errors import PromptliftError
+from promptlift.service.llm import (
+    Cancelled,
+    EndpointDown,
+    LlmError,
+    LlmSettings,
+    LlmUnavailable,
+)
+from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.client import ChatClient
+from promptlift.service.llm.retry import Circuit, RetryPolicy
+from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
+from support.service_process import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
+LIMIT = 2.0
+
+
+@pytest.fixture
+def endpoint():
+    opened: list[Any] = []
+
+    def start(serve: Any, **options: Any) -> tuple[RawEndpoint, ChatClient]:
+        raw = RawEndpoint(serve)
+        client = ChatClient(raw.settings, policy=QUICK, **options)
+        opened.extend((client, raw))
+        return raw, client
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+class Hanging:
+    """Answers every request but those that say "hang", and tells when the client of such a one is gone."""
+
+    def __init__(self) -> None:
+        self.hung = threading.Semaphore(0)
+        self.gone = threading.Semaphore(0)
+        self.release = threading.Event()
+
+    def __call__(self, line: socket.socket, _: int) -> None:
+        while request := read_request(line):
+            if b"hang" in request:
+                self.hung.release()
+                if left(line):
+                    self.gone.release()
+                return
+            if b"slow" in request:
+                self.hung.release()
+                assert self.release.wait(20)
+            line.sendall(whole_answer())
+
+
+def say(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(8)
+    one, two = Calls(client, budget), Calls(client, budget)
+    with ThreadPoolExecutor(8) as pool:
+        ended = [pool.submit(one.chat, say("hang"), purpose="agent") for _ in range(3)]
+        kept = [pool.submit(two.chat, say("slow"), purpose="agent") for _ in range(3)]
+        for _ in range(6):
+            assert hanging.hung.acquire(timeout=10)
+        one.cancel()
+        assert not wait(ended, LIMIT).not_done
+        assert all(isinstance(call.exception(), Cancelled) for call in ended)
+        for _ in range(3):
+            assert hanging.gone.acquire(timeout=10)
+        assert not any(call.done() for call in kept)
+        hanging.release.set()
+        assert [call.result(10).text for call in kept] == ["ok"] * 3
+    assert isinstance(ended[0].exception(), PromptliftError)
+    assert not isinstance(ended[0].exception(), LlmError)
+    assert (one.calls, two.calls) == (3, 3)
+
+
+def test_cancel_leaves_the_kept_connections_to_the_other_jobs(endpoint):
+    hanging = Hanging()
+    raw, client = endpoint(hanging)
+    one, two = Calls(client, Budget(2)), Calls(client, Budget(2))
+    one.chat(say("a"), purpose="agent")
+    one.cancel()
+    two.chat(say("b"), purpose="agent")
+    client.chat(say("c"), purpose="agent")
+    assert raw.connections == 1
+    assert two.calls == 1
+
+
+def test_many_cancelled_jobs_leave_the_others_right(endpoint):
+    """Cuts race with answers that are just coming; no job ever sees another's."""
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(8)
+    stop = threading.Event()
+
+    def talk_on(number: int) -> int:
+        calls = Calls(client, budget, policy=RetryPolicy(attempts=1))
+        count = 0
+        while not stop.is_set():
+            assert calls.chat(say(f"{number}"), purpose="agent").text == "ok"
+            count += 1
+        return count
+
+    def cancel_often() -> int:
+        for _ in range(60):
+            calls = Calls(client, budget)
+            with ThreadPoolExecutor(3) as own:
+                asked = [own.submit(calls.chat, say("x"), purpose="agent") for _ in range(9)]
+                asked[0].exception(10)
+                calls.cancel()
+                for call in asked:
+                    error = call.exception(10)
+                    assert error is None or isinstance(error, Cancelled)
+        return 60
+
+    with ThreadPoolExecutor(4) as pool:
+        talking = [pool.submit(talk_on, n) for n in range(3)]
+        try:
+            assert pool.submit(cancel_often).result(60) == 60
+        finally:
+            stop.set()
+        assert all(call.result(10) > 0 for call in talking)
+    wait_until(lambda: budget._taken == 0, what="every place came back")
+
+
+def test_calls_that_wait_for_the_budget_end(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    budget = Budget(1)
+    holder, waiter = Calls(client, budget), Calls(client, budget)
+    with ThreadPoolExecutor(4) as pool:
+        held = pool.submit(holder.chat, say("slow"), purpose="agent")
+        assert hanging.hung.acquire(timeout=10)
+        line = [pool.submit(waiter.chat, say("a"), purpose="agent") for _ in range(2)]
+        wait_until(lambda: len(budget._waiting) == 1, what="a call waits for its place")
+        waiter.cancel()
+        assert not wait(line, LIMIT).not_done
+        assert all(isinstance(call.exception(), Cancelled) for call in line)
+        assert waiter.calls == 0
+        hanging.release.set()
+        assert held.result(10).text == "ok"
+    assert holder.chat(say("b"), purpose="agent").text == "ok"
+
+
+def cancelled_while_connecting(address: str, connecting: Callable[[], bool]) -> None:
+    """Cancel a call when ``connecting`` holds; it ends at once."""
+    with ChatClient(LlmSettings(address, "m")) as client, ThreadPoolExecutor(1) as pool:
+        calls = Calls(client, Budget(1))
+        waiting = pool.submit(calls.chat, say("a"), purpose="agent")
+        wait_until(connecting, what="it connects")
+        calls.cancel()
+        with pytest.raises(Cancelled):
+            waiting.result(LIMIT)
+
+
+def test_a_name_server_that_hangs_is_not_waited_for(monkeypatch):
+    asked, release, threads = threading.Event(), threading.Event(), []
+
+    def hang(*_: Any, **__: Any) -> Any:
+        threads.append(threading.current_thread())
+        asked.set()
+        assert release.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    cancelled_while_connecting("http://models.test/v1", asked.is_set)
+    assert threads[0].daemon  # nor does the end of the process wait for it
+    release.set()
+    threads[0].join(10)
+
+
+def test_an_address_that_takes_no_connection_is_not_waited_for():
+    with contextlib.ExitStack() as filling, socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        # The kernel drops further attempts while nobody accepts these.
+        for _ in range(2):
+            filler = filling.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        connecting = partial(connections_to, listener.getsockname()[1], SYN_SENT)
+        before = connecting()
+        port = listener.getsockname()[1]
+        cancelled_while_connecting(f"http://127.0.0.1:{port}/v1", lambda: connecting() > before)
+        wait_until(lambda: connecting() <= before, what="the connection is closed")
+
+
+SYN_SENT = "02"
+
+
+def connections_to(port: int, state: str) -> int:
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[2].endswith(f":{port:04X}") and line[3] == state for line in lines)
+
+
+def test_a_tls_handshake_that_hangs_is_not_waited_for_and_its_connection_closed():
+    greeted, closed = threading.Event(), threading.Event()
+
+    def serve(line: socket.socket, _: int) -> None:
+        line.recv(65536)
+        greeted.set()
+        if left(line):
+            closed.set()
+
+    endpoint = RawEndpoint(serve)
+    try:
+        cancelled_while_connecting(f"https://127.0.0.1:{endpoint.port}/v1", greeted.is_set)
+        assert closed.wait(LIMIT)
+    finally:
+        endpoint.close()
+
+
+def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
+    hanging = Hanging()
+    before = set(threading.enumerate())
+    raw, client = endpoint(hanging)
+    calls = Calls(client, Budget(4))
+    assert calls.chat(say("a"), purpose="agent").text == "ok"
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
+        for _ in waiting:
+            assert hanging.hung.acquire(timeout=10)
+        client.close()
+        client.close()
+        assert not wait(waiting, LIMIT).not_done
+    for _ in waiting:
+        assert hanging.gone.acquire(timeout=10)
+    raw.close()
+    assert set(threading.enumerate()) <= before
+
+
+def test_closing_the_client_ends_requests_under_way_too(endpoint):
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(Calls(client, Budget(1)).chat, say("hang"), purpose="agent")
+        assert hanging.hung.acquire(timeout=10)
+        client.close()
+        with pytest.raises(LlmUnavailable):
+            waiting.result(LIMIT)
+    with pytest.raises(LlmUnavailable, match="closed"):
+        client.chat(say("a"), purpose="agent")
+
+
+def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
+    """Requests that hang and pauses between tries end with the circuit, not with their own time."""
+    hanging = Hanging()
+    _, client = endpoint(hanging)
+    circuit = Circuit(failures=3, seconds=0)
+    calls = Calls(
+        client, Budget(8), policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6), circuit=circuit
+    )
+    with ThreadPoolExecutor(8) as pool:
+        hung = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
+        for _ in range(2):
+            assert hanging.hung.acquire(timeout=10)
+        for _ in range(3):
+            calls._job.record("it answered 503")
+        assert not wait(hung, LIMIT).not_done
+    assert all(isinstance(call.exception(), EndpointDown) for call in hung)
+    assert "it answered 503" in str(hung[0].exception())
+
+
+def test_old_requests_are_aborted_and_made_again(endpoint):
+    asked, gone = threading.Semaphore(0), threading.Event()
+
+    def serve(line: socket.socket, number: int) -> None:
+        assert read_request(line)
+        asked.release()
+        if number == 0:
+            if left(line):
+                gone.set()
+        else:
+            line.sendall(whole_answer())
+
+    raw, client = endpoint(serve)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(client.chat, say("a"), purpose="agent")
+        assert asked.acquire(timeout=10)
+        client.abort_older_than(time.monotonic() - 1000)
+        assert not wait([waiting], 0.1).done
+        client.abort_older_than(time.monotonic())
+        assert waiting.result(LIMIT).text == "ok"
+    assert gone.wait(LIMIT)
+    assert raw.connections == 2

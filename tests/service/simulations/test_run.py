@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import pytest
+
+from promptlift.errors import PromptliftError
+from promptlift.service.background.runs import LeaseLost
+from promptlift.service.insights.judge import JudgeFailed
+from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavailable
+from promptlift.service.simulations.cells import Cell
+from promptlift.service.simulations.personas import library
+from promptlift.service.simulations.pool import SimulationPool
+from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConversation
+from promptlift.service.simulations.tasks import PersonaMessage, Scenario
+from promptlift.service.store import optimizations, simulations
+from support.databases import migrated
+from support.deployed import World
+
+
+class Counting(Run):
+    """Counts into the row of an optimization, and does what a test says."""
+
+    work = staticmethod(lambda _: None)
+
+    def count_calls(self, connection, calls, tokens):
+        return optimizations.count_calls(connection, self.optimization.id, self.worker, calls, tokens)
+
+    def carry_on(self):
+        self.work(self)
+
+
+class Tasks:
+    """Answers at once; no conversation can be judged, so each is kept as dropped."""
+
+    def __init__(self) -> None:
+        self.calls = self.tokens = 0
+        self.judged = 0
+
+    def answer_as_assistant(self, **_):
+        return "Tomorrow."
+
+    def speak_as_persona(self, **_):
+        return PersonaMessage("", is_last=True)
+
+    def judge(self, *_, **__):
+        self.judged += 1
+        raise JudgeFailed("cannot be judged")
+
+
+@pytest.fixture
+def world(tmp_path, request):
+    with migrated("sqlite", request, tmp_path) as database:
+        yield World(database)
+
+
+@pytest.fixture
+def run(world):
+    row_id = world.optimization(status="running", winner=None)
+    with world.database.write() as connection:
+        optimizations.change(connection, row_id, {"worker": "me"})
+        row = optimizations.get(connection, row_id)
+    pool = SimulationPool(world.database, at_a_time=2)
+    yield Counting(
+        world.database, pool, Tasks(), optimization=row, prompt=PromptText("You help."), worker="me"
+    )
+    pool.close()
+
+
+def counted(run):
+    with run.database.read() as connection:
+        row = optimizations.get(connection, run.optimization.id)
+    return row.model_calls, row.tokens
+
+
+def test_calls_are_counted_once_and_only_with_the_lease(run):
+    run.tasks.calls, run.tasks.tokens = 3, 45
+    for _ in range(2):
+        with run.transaction():
+            pass
+    assert counted(run) == (3, 45)
+    run.tasks.calls = 4
+    run.worker = "another"
+    with pytest.raises(LeaseLost), run.transaction():
+        pytest.fail("nothing may be written without the lease")
+    assert counted(run) == (3, 45)
+
+
+def test_the_calls_of_a_run_that_fails_are_counted(run):
+    def fail(run):
+        run.tasks.calls, run.tasks.tokens = 2, 30
+        raise PromptliftError("no variant")
+
+    run.work = fail
+    with pytest.raises(PromptliftError, match="no variant"):
+        run.to_its_end()
+    assert counted(run) == (2, 30)
+
+
+def test_what_was_kept_is_not_simulated_again(run):
+    scenario = Scenario("Late", "Where is it?", "Know the day.", "model")
+    cells = [Cell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
+    with run.transaction() as connection:
+        simulations.add_cells(connection, [cell.to_row(run.optimization, pool=0) for cell in cells])
+        kept = simulations.cells(connection, run.optimization.id)
+    assert [Cell.from_row(row) for row in kept] == cells
+    wanted = [SimulatedConversation(cell, arm, "text") for cell in cells for arm in (0, 1)]
+    run.simulate(wanted[:1])
+    assert run.tasks.judged == 1
+    for _ in range(2):
+        run.simulate(wanted)
+        assert run.tasks.judged == len(wanted)
+    with run.database.read() as connection:
+        found = simulations.of_cells(connection, run.optimization.id, 1, 2)
+    assert [(row.cell, row.arm, row.status) for row in found] == [
+        (cell.number, arm, "dropped") for cell, arm, _ in wanted
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "gone_at_once"),
+    [
+        (LlmUnavailable("busy"), False),
+        (LlmRefused("too long", status=400), False),
+        (LlmRefused("wrong key", status=401), True),
+        (EndpointDown(20, 75), True),
+    ],
+)
+def test_a_model_is_gone_after_failures_in_a_row_or_a_hopeless_one(run, error, gone_at_once):
+    assert (run.unanswered(error) is not None) is gone_at_once
+    for _ in range(GONE_AFTER - 2):
+        run.unanswered(error)
+    run.answered()
+    assert (run.unanswered(error) is not None) is gone_at_once
+    for _ in range(GONE_AFTER - 1):
+        last = run.unanswered(error)
+    assert str(last) == str(error)

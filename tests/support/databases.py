@@ -1,0 +1,49 @@
+"""Migrated, empty databases: every test has a copy of one that was migrated once, for Alembic takes its time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from promptlift.service.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+
+def migrate(url: str) -> None:
+    """Make the tables in an empty database."""
+    database = Database(url.replace("postgresql://", "postgresql+psycopg://"))
+    database.migrate()
+    database.close()
+
+
+@cache
+def _migrated_sqlite_file() -> bytes:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "promptlift.db"
+        migrate(f"sqlite:///{file}")
+        return file.read_bytes()
+
+
+@contextmanager
+def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Database]:
+    """A migrated, empty database: ``sqlite`` or ``postgresql``."""
+    if kind == "postgresql":
+        url = request.getfixturevalue("migrated_postgres_url").replace(
+            "postgresql://", "postgresql+psycopg://"
+        )
+    else:
+        file = folder / "promptlift.db"
+        file.write_bytes(_migrated_sqlite_file())
+        url = f"sqlite:///{file}"
+    opened = Database(url)
+    try:
+        yield opened
+    finally:
+        opened.close()
