@@ -266,6 +266,22 @@ def test_nothing_is_logged_by_halves(world, monkeypatch):
     assert len(logged(world)) == 1
 
 
+def test_a_conversation_that_shows_a_defect_holds_up_no_other(world, monkeypatch):
+    for number in (1, 2, 3):
+        send(world, chat(number, [("user", f"{number}")], "Yes", trace=number))
+    real = closing.write_content
+
+    def broken(messages, metadata):
+        if messages[0]["content"] == "2":
+            raise RuntimeError("a defect")
+        return real(messages, metadata)
+
+    monkeypatch.setattr(closing, "write_content", broken)
+    with pytest.raises(RuntimeError):
+        close(world)
+    assert [words(document)[0] for _, document in logged(world)] == ["1", "3"]
+
+
 def test_the_conversations_of_a_deleted_prompt_are_dropped(world):
     send(world, chat(1, [HI], "Hello"), prompt=world.prompt_id)
     with world.database.write() as connection:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptlift.service.otlp.decode import read_json
 from promptlift.service.otlp.model_call import ModelCall, is_model_call, read_call
@@ -185,8 +187,47 @@ def test_the_conversation_is_what_the_application_says(known, conversation):
         '[{"role": "user", "parts": [{"type": "blob", "content": "aGk="}, 7, null, {"type": null}]}]',
         '[{"role": "assistant", "tool_calls": "not json"}]',
         '[{"role": "assistant", "tool_calls": {"a": 1}}]',
+        '[{"role": "assistant", "tool_calls": 5}]',
+        '[{"message": 5}, {"parts": [{"message_content": 5}]}, {"tool_calls": [{"tool_call": 5}]}]',
         "[" * 60,
     ],
 )
 def test_odd_messages_do_no_harm(messages):
     read(span(1, {**NEW, "gen_ai.input.messages": messages, "gen_ai.output.messages": messages}))
+
+
+NAMES = st.sampled_from(
+    [
+        *("role", "parts", "content", "contents", "tool_calls", "tool_call", "function", "name", "arguments"),
+        *("type", "message", "message_content", "response", "result", "text", "tool_call_response", "blob"),
+        *("assistant", "tool"),
+    ]
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None)
+@given(ANYTHING, ANYTHING)
+def test_whatever_is_in_messages_becomes_turns_of_text(asked, answered):
+    known = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(answered)}
+    events = [
+        ("gen_ai.choice", {"message": json.dumps(answered)}),
+        ("gen_ai.user.message", {"content": asked}),
+    ]
+    for one in (span(1, {**NEW, **known}), span(1, {**NEW, **{k: json.loads(v) for k, v in known.items()}})):
+        call = read(one)
+        assert call is None or all(turn.text.strip() for turn in (*call.input, *call.output))
+    read(span(1, OLD, events=events))
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.text("gen_ai.prompt.completion.0123.role.content", max_size=30), ANYTHING, max_size=5)
+)
+def test_whatever_attributes_are_called(known):
+    numbered = {f"gen_ai.prompt.{name}": json.dumps(content) for name, content in known.items()}
+    read(span(1, {**OLD, **numbered, **{f"llm.input_messages.{name}": 1 for name in known}}))

@@ -17,6 +17,7 @@ from promptlift.service.errors import ApiException
 from promptlift.service.otlp.model_call import ModelCall
 from promptlift.service.otlp.transcript import extend, read_messages, write_content
 from promptlift.service.store import accounts, conversations, traced
+from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +60,27 @@ class TracedConversations(Kind):
 
     def work(self, ids: Sequence[str]) -> None:
         """Log these conversations, or add to those that were logged before; each with all its calls, or not at all."""
+        try:
+            self._close(ids)
+        except SQLAlchemyError:
+            raise
+        except Exception:
+            if len(ids) == 1:
+                raise
+            self._close_each(ids)
+
+    def _close_each(self, ids: Sequence[str]) -> None:
+        """Close conversations one by one: a defect that one of them shows must not hold up the others."""
+        problems = []
+        for one in ids:
+            try:
+                self._close([one])
+            except Exception as problem:  # noqa: BLE001 - raised below
+                problems.append(problem)
+        if problems:
+            raise problems[0]
+
+    def _close(self, ids: Sequence[str]) -> None:
         with self._database.write(durable=True) as connection:
             for account_id in sorted(
                 {row.account_id for row in traced.claimed(connection, ids, self._worker)}

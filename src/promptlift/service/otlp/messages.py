@@ -117,7 +117,7 @@ def _turns(message: Any) -> Iterator[Turn]:
     if not isinstance(message, dict):
         return
     # OpenInference keeps each message, and each part of one, under a name of its own.
-    message = message.get("message", message) if "role" not in message else message
+    message = message if "role" in message else _inner(message, "message")
     name = str(message.get("role") or "user").lower()
     is_result = name in _RESULT_ROLES
     role = _ROLES.get(name, "user")
@@ -134,8 +134,15 @@ def _turns(message: Any) -> Iterator[Turn]:
             said = []
             yield marked
     yield from _said(role, said)
-    for call in decoded(message.get("tool_calls")) or ():
+    calls = decoded(message.get("tool_calls"))
+    for call in calls if isinstance(calls, list) else ():
         yield _call(call)
+
+
+def _inner(outer: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the object under a name, or the outer one where there is none."""
+    inner = outer.get(name)
+    return inner if isinstance(inner, dict) else outer
 
 
 def _said(role: Role, texts: list[str]) -> Iterator[Turn]:
@@ -162,7 +169,7 @@ def _tool_part(part: Any, *, is_result: bool) -> Turn | None:
 def _call(call: Any) -> Turn:
     if not isinstance(call, dict):
         return Turn("assistant", CALL + _json(call))
-    call = call.get("tool_call", call)
+    call = _inner(call, "tool_call")
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     names = ("arguments", "args", "input", "server_tool_call")
@@ -181,7 +188,7 @@ def _text(part: Any) -> str:
         return part
     if not isinstance(part, dict):
         return ""
-    part = part.get("message_content", part)
+    part = _inner(part, "message_content")
     kind = part.get("type", "text")
     if kind in _SILENT_PARTS:
         return ""
