@@ -9,11 +9,19 @@ from promptlift.schema.model import ApiModel, UtcTime
 
 
 class PlanLimits(ApiModel):
-    """Quotas of the plan; ``None`` means unlimited."""
+    """Quotas of the account, those of its plan or its own; ``None`` means unlimited."""
 
+    # unspecified: the number of a limit that there is not, as an enterprise account may have none.
     prompts: int | None = None
+    """Active prompts; unspecified: ``null`` where nothing is limited."""
     optimizations_per_month: int | None = None
+    """Optimizations of a billing period; unspecified: ``null`` where nothing is limited."""
     conversations_per_month: int | None = None
+    """Conversations of a billing period; unspecified: ``null`` where nothing is limited."""
+    requests_per_minute: int | None = None
+    """Requests a minute; ``null`` where nothing is limited. A field of ours."""
+    tokens_per_month: int | None = None
+    """LLM tokens of a billing period; ``null`` where nothing is limited. A field of ours."""
 
 
 class PlanView(ApiModel):

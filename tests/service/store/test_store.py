@@ -120,7 +120,8 @@ def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
     assert prompt_page(filled) == (["old", "draft", "prm_1"], 3)
     assert prompt_page(filled, status="archived") == (["old"], 1)
     with filled.database.read() as connection:
-        assert usage.active_prompts(connection, filled.account) == 2
+        # Drafts do not count either: the specification counts active prompts.
+        assert usage.active_prompts(connection, filled.account) == 1
         assert prompts.standing(connection, filled.account, ["gone", "old", "prm_1"]) == {"old", "prm_1"}
 
 

@@ -49,10 +49,9 @@ def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> in
 
 
 def active_prompts(connection: Connection, account_id: str) -> int:
-    """Prompts that count against the plan: those that are neither archived nor deleted."""
-    # unspecified: whether drafts count. They do: they can be used for logging at once.
+    """Count the prompts that count against the plan: those that are active."""
     statement = select(func.count()).where(
-        prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None), prompts.c.status != "archived"
+        prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None), prompts.c.status == "active"
     )
     return int(connection.scalar(statement) or 0)
 
