@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from promptlift.schema.columns import Column
+from promptlift.schema.limits import request_rate
 from promptlift.schema.model import ApiModel, UtcTime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PlanLimits(ApiModel):
@@ -29,6 +33,19 @@ class PlanView(ApiModel):
 
     name: str
     limits: PlanLimits
+
+
+def account_rate(plan: Mapping[str, Any]) -> int | None:
+    """Return the requests a minute of a plan as the wire has it: the account's own limit, else that of the plan's name.
+
+    >>> account_rate({"name": "enterprise", "limits": {"requestsPerMinute": 90}}), account_rate({"name": "Pro"})
+    (90, 300)
+    """
+    limits, name = plan.get("limits"), plan.get("name")
+    own = limits.get("requestsPerMinute") if isinstance(limits, dict) else None
+    if isinstance(own, int) and not isinstance(own, bool) and own > 0:
+        return own
+    return request_rate(name) if isinstance(name, str) else None
 
 
 class Account(ApiModel):
