@@ -17,15 +17,15 @@ class PlanLimits(ApiModel):
 
     # unspecified: the number of a limit that there is not, as an enterprise account may have none.
     prompts: int | None = None
-    """Active prompts; unspecified: ``null`` where nothing is limited."""
+    """Active prompts; ``None`` where nothing is limited (unspecified)."""
     optimizations_per_month: int | None = None
-    """Optimizations of a billing period; unspecified: ``null`` where nothing is limited."""
+    """Optimizations of a billing period; ``None`` where nothing is limited (unspecified)."""
     conversations_per_month: int | None = None
-    """Conversations of a billing period; unspecified: ``null`` where nothing is limited."""
+    """Conversations of a billing period; ``None`` where nothing is limited (unspecified)."""
     requests_per_minute: int | None = None
-    """Requests a minute; ``null`` where nothing is limited. A field of ours."""
+    """Requests a minute; ``None`` where nothing is limited. A field of ours."""
     tokens_per_month: int | None = None
-    """LLM tokens of a billing period; ``null`` where nothing is limited. A field of ours."""
+    """LLM tokens of a billing period; ``None`` where nothing is limited. A field of ours."""
 
 
 class PlanView(ApiModel):
@@ -73,7 +73,7 @@ class Used(ApiModel):
     used: Annotated[int, Column()]
     """Used in the billing period so far."""
     limit: Annotated[int | None, Column()] = None
-    """The most that the plan allows; ``None`` where nothing is limited."""
+    """The most that the plan allows; ``None`` where nothing is limited (unspecified, but for tokens)."""
 
 
 class OptimizationsUsed(Used):

@@ -97,14 +97,18 @@ class PromptUpdate(_PromptInput):
     _not_null = field_validator("name", "content", "llm_model", "status", mode="before")(not_null)
 
 
+# unspecified: rates and averages of nothing. The specification types them as numbers, and no number would be true of no
+# conversation, so they are null; counts of nothing are 0.
+
+
 class StatusMetrics(ApiModel):
     """Figures of the status view, over all conversations of the prompt."""
 
     conversation_count: int
     task_completion_rate: float | None
-    """Percent of judged conversations that have ended; ``None`` when there are none."""
+    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
     avg_sentiment: float | None
-    """Mean sentiment score, -1 to 1; ``None`` when there are none."""
+    """Mean sentiment score, -1 to 1; ``None`` when there are none (unspecified)."""
 
 
 class MissingReason(ApiModel):
@@ -155,14 +159,14 @@ class ConversationCounts(ApiModel):
     completed_conversations: int
     abandoned_conversations: int
     completion_rate: float | None
-    """Percent; ``None`` when no conversation ended."""
+    """Percent; ``None`` when no conversation ended (unspecified)."""
 
 
 class TaskCompletion(ApiModel):
     """Task completion of the period."""
 
     rate: float | None
-    """Percent of judged conversations that have ended."""
+    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
     trend: str | None
     """Signed percent text, as the service says it."""
 
@@ -171,6 +175,7 @@ class SentimentSummary(ApiModel):
     """Sentiment of the period."""
 
     average: float | None
+    """Mean sentiment score, -1 to 1; ``None`` when nothing is judged (unspecified)."""
     distribution: dict[str, float]
     """Counts of ``positive``, ``neutral`` and ``negative``."""
 
@@ -181,9 +186,9 @@ class InsightMetrics(ApiModel):
     task_completion: TaskCompletion
     sentiment: SentimentSummary
     avg_response_time: float | None = None
-    """Seconds between a user message and the answer to it."""
+    """Seconds between a user message and the answer to it; ``None`` when messages have no times (unspecified)."""
     avg_conversation_length: float | None = None
-    """Messages a conversation."""
+    """Messages a conversation; ``None`` when there are no conversations (unspecified)."""
 
 
 class TopIssue(ApiModel):

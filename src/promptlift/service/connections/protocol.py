@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from http import HTTPMethod
 from typing import TYPE_CHECKING, Any
 
 import httptools
@@ -290,7 +291,11 @@ def _refusal_of(error: httptools.HttpParserError, data: bytes) -> ApiException:
     if isinstance(error.__context__, ApiException):
         return error.__context__
     unknown = _UNKNOWN_METHOD.match(data)
-    if unknown is not None and isinstance(error, httptools.HttpParserInvalidMethodError):
+    if (
+        unknown is not None
+        and unknown[1].decode() not in HTTPMethod.__members__  # the request before what is wrong
+        and isinstance(error, httptools.HttpParserInvalidMethodError)
+    ):
         return ApiException(
             "METHOD_NOT_ALLOWED",
             f"{unknown[1].decode()} is no method of this API; allowed: {_METHODS}",
