@@ -164,6 +164,26 @@ def test_a_key_works_for_its_account_only_and_stops_the_moment_it_is_revoked(run
     assert theirs.ask("GET", "/account").status == 200
 
 
+def test_on_postgresql_a_revoked_key_is_refused_by_every_process_at_once(start_service, postgres_url):
+    first = start_service(database=postgres_url)
+    second = ServiceProcess(first.data, database=postgres_url, key=first.key).start()
+    try:
+        where = ("--database", postgres_url)
+        made = promptlift_command(
+            "accounts", "create", "Shared", "--email", "s@shared.test", "--plan", "pro", *where
+        )
+        key = promptlift_command("keys", "create", "--account", "Shared", *where).stdout.strip()
+        wires = [Wire(service.base_url, key) for service in (first, second)]
+        prompt_id = wires[0].add_prompt(tags=['a"b', "x,y"])
+        assert [wire.get("/account")["id"] for wire in wires] == [made.stdout.strip()] * 2
+        assert [prompt["id"] for prompt in wires[1].get("/prompts?tags=%22x,y%22")["data"]] == [prompt_id]
+        assert wires[1].get("/prompts?tags=b")["data"] == []
+        assert promptlift_command("keys", "revoke", key, *where).returncode == 0
+        assert [wire.ask("GET", "/account").status for wire in wires] == [401, 401]
+    finally:
+        second.stop()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
