@@ -36,6 +36,7 @@ for _case in _CASES:
     _written = {_case(_label) for _pair in LABEL_PAIRS for _label in _pair}
     for _label in _written:
         _OTHER_PAIRS[_label] |= _written - _TOGETHER[_label]
+_NAME_OF_PAIR: Final = {label.lower(): "/".join(pair) for pair in LABEL_PAIRS for label in pair}
 _USERS: Final = frozenset(user.lower() for user, _ in LABEL_PAIRS)
 _LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
 
@@ -88,11 +89,8 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
             apart &= blank or not turns
             turns.append((role, [row[match.end() :]]))
         elif match and match.group(1) in _OTHER_PAIRS[first]:
-            pair = next(
-                "/".join(pair) for pair in LABEL_PAIRS if first.lower() in "/".join(pair).lower().split("/")
-            )
             raise Unreadable(
-                f"line {number}: the label {match.group(1)} is not of the pair {pair}, which the lines before have; "
+                f"line {number}: the label {match.group(1)} is not of the pair {_NAME_OF_PAIR[first.lower()]}, which the lines before have; "
                 "use one pair in a file"
             )
         elif turns:
