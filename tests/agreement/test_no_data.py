@@ -8,6 +8,7 @@ from support.wire import description, leaves
 
 # Every number of an answer in the specification that may be null here, by the schema of the description.
 MAY_BE_NULL = {
+    "Prompt": ("temperature", "maxTokens"),
     "StatusMetrics": ("taskCompletionRate", "avgSentiment"),
     "ConversationCounts": ("completionRate",),
     "TaskCompletion": ("rate",),

@@ -34,9 +34,9 @@ class Prompt(ApiModel):
     tags: Annotated[list[str], Column()] = Field(default_factory=list)
     """Labels for grouping and filtering."""
     temperature: Annotated[float | None, Column()] = None
-    """Sampling temperature."""
+    """Sampling temperature; ``None`` where none was given (unspecified)."""
     max_tokens: Annotated[int | None, Column(unit="tokens")] = None
-    """Limit on the length of an answer, in tokens."""
+    """Limit on the length of an answer, in tokens; ``None`` where none was given (unspecified)."""
     objective: Annotated[str | None, Column()] = None
     """What counts as success."""
     status: Annotated[str, Column(categories=PROMPT_STATUSES)]

@@ -90,8 +90,8 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
             turns.append((role, [row[match.end() :]]))
         elif match and match.group(1) in _OTHER_PAIRS[first]:
             raise Unreadable(
-                f"line {number}: the label {match.group(1)} is not of the pair {_NAME_OF_PAIR[first.lower()]}, which the lines before have; "
-                "use one pair in a file"
+                f"line {number}: the label {match.group(1)} is not of the pair {_NAME_OF_PAIR[first.lower()]}, "
+                "which the lines before have; use one pair in a file"
             )
         elif turns:
             turns[-1][1].append(row)
