@@ -58,9 +58,8 @@ class KeyCache:
         known = self._known.get(digest)
         if known is not None and known[1] > self._steady():
             return known[0]
-        read_at = (
-            self._steady()
-        )  # before the reading: what was revoked meanwhile is not remembered for longer
+        # The time before the reading: a key that is revoked meanwhile is not remembered for longer.
+        read_at = self._steady()
         caller = await run_in_threadpool(self._look_up, key)
         if caller is None:
             self._known.pop(digest, None)
