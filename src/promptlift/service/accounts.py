@@ -125,8 +125,9 @@ def change_account(
         if not changes:
             raise ConfigError("Nothing to change: give a new name, --email, --plan or a limit.")
         accounts.change(connection, row.id, changes)
-        # What waits for the next month because the tokens are used up may go on now.
-        judging.make_account_due(connection, row.id, now=clock.now())
+        if "limits" in changes:
+            # What waits for the next month because the tokens are used up may go on now.
+            judging.make_account_due(connection, row.id, now=clock.now())
         return _info(connection, accounts.get(connection, row.id))
 
 
