@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, bindparam, cast, func, insert, select, update
+from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
 
 from promptlift.service.store import paging
 from promptlift.service.store.tables import prompt_versions, prompts
@@ -56,6 +56,20 @@ def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
         elements = func.json_array_elements_text(cast(prompts.c.tags, JSON))
         kept = elements.table_valued("value").render_derived()
     return select(1).select_from(kept).where(kept.c.value.in_(tags)).correlate(prompts).exists()
+
+
+def find_named(connection: Connection, account_id: str, name: str) -> AnyRow | None:
+    """Return the prompt of the account with an id or a name, the oldest of several; ``None`` when there is none."""
+    wanted = or_(prompts.c.id == name, prompts.c.name == name)
+    statement = select(prompts).where(*_living(account_id), wanted).order_by(prompts.c.seq).limit(1)
+    return connection.execute(statement).one_or_none()
+
+
+def find_text(connection: Connection, account_id: str, content: str) -> AnyRow | None:
+    """Return the prompt of the account with exactly this text, the newest of several; ``None`` when there is none."""
+    wanted = (prompts.c.content == content, prompts.c.content_known)
+    statement = select(prompts).where(*_living(account_id), *wanted).order_by(prompts.c.seq.desc()).limit(1)
+    return connection.execute(statement).one_or_none()
 
 
 def add(connection: Connection, values: dict[str, Any], *, live_from: int | None = None) -> None:
