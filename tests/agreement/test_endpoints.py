@@ -446,6 +446,8 @@ def test_account(new_account, connect, plan):
             "prompts": PLANS[plan].prompts,
             "optimizationsPerMonth": PLANS[plan].optimizations_per_month,
             "conversationsPerMonth": PLANS[plan].conversations_per_month,
+            "requestsPerMinute": PLANS[plan].requests_per_minute,
+            "tokensPerMonth": None,
         },
     }
     assert same(connect(wire).account.get(), body)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptlift import errors
@@ -154,7 +156,7 @@ def test_content_that_cannot_be_read_is_told_under_content(wire, client):
 
 def test_content_that_is_too_large_is_told_under_content(wire, client):
     prompt_id = wire.add_prompt()
-    content = "User: x\n" * 501
+    content = json.dumps({"messages": [{"role": "user", "content": "x"}] * 501})
     answer = wire.ask("POST", "/conversations", {wire.scheme.link: prompt_id, "content": content})
     assert (answer.status, answer.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
     with pytest.raises(errors.ContentTooLarge) as caught:

@@ -20,7 +20,7 @@ def test_the_version_is_printed():
 def test_help_names_every_command():
     done = promptlift_command("--help")
     assert done.returncode == 0
-    for name in ("serve", "keys", "demo", "lab", "import", "report"):
+    for name in ("serve", "keys", "accounts", "demo", "lab", "import", "report"):
         assert f"  {name} " in done.stdout
 
 

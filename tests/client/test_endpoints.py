@@ -131,5 +131,8 @@ def test_parameters_are_written_as_the_api_reads_them():
         client.prompts.list(limit=5, tags=["a", "b"])
     assert recorder.sent[-1].query == {"limit": "5", "tags": "a,b"}
     with pytest.raises(Sent):
+        client.prompts.list(tags=['say "a"', "b,c", '"d"'])
+    assert recorder.sent[-1].query == {"tags": 'say "a","b,c","""d"""'}
+    with pytest.raises(Sent):
         client.conversations.get("c1", include_insights=False)
     assert recorder.sent[-1].query == {"includeInsights": "false"}

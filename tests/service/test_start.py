@@ -94,7 +94,7 @@ def test_settings_come_from_the_environment_and_arguments_win(tmp_path):
         "PROMPTLIFT_ALLOW_PRIVATE_NETWORKS": "yes",
     }
     settings = ServiceSettings.from_env(environ, port=0, plan=None)
-    assert (settings.data, settings.plan, settings.models) == (tmp_path, "enterprise", ("a", "b"))
+    assert (settings.data, settings.plan, settings.models) == (tmp_path, None, ("a", "b"))
     assert settings.allow_private_networks
     assert settings.resolved_database_url == "postgresql+psycopg://me:pw@db/x"
     assert "pw" not in repr(settings)

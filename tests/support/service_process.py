@@ -48,7 +48,8 @@ class ServiceProcess:
     """One ``promptlift serve`` and how to reach it. ``start`` works again after ``kill`` and ``stop``."""
 
     data: Path
-    plan: str = "enterprise"
+    # None leaves the option out.
+    plan: str | None = "enterprise"
     env: Mapping[str, str] = field(default_factory=dict)
     database: str | None = None
     key: str = field(default_factory=lambda: f"test_{secrets.token_urlsafe(32)}", repr=False)
@@ -72,7 +73,9 @@ class ServiceProcess:
         """Start the process and wait for its ready line."""
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "promptlift", "serve", "--port", str(self.port)]
-        command += ["--data", str(self.data), "--plan", self.plan, *self.options]
+        command += ["--data", str(self.data), *self.options]
+        if self.plan is not None:
+            command += ["--plan", self.plan]
         if self.database is not None:
             command += ["--database", self.database]
         if self.open_files is not None:

@@ -199,6 +199,8 @@ ACCOUNT = {
             "prompts": maybe(count),
             "optimizationsPerMonth": maybe(count),
             "conversationsPerMonth": maybe(count),
+            "requestsPerMinute": maybe(count),
+            "tokensPerMonth": maybe(count),
         },
     },
     "createdAt": time,

@@ -24,17 +24,34 @@ def test_each_label_pair_is_read(written, said, user, assistant, first):
     assert reading.conversations[0].source_id is None
 
 
-def test_only_the_pair_of_the_file_counts_as_labels(written, said):
+def test_only_labels_written_as_the_first_one_count(written, said):
     path = written(
-        "a.txt", "User: who said it?\nAssistant: The log says:\nAgent: hello\nuser: lower\nUser: ok\n"
+        "a.txt", "User: who said it?\nAssistant: The log says:\nagent: hello\nuser: lower\nUser: ok\n"
     )
     reading = transcripts.read(path)
     assert said(reading.conversations[0]) == [
         ("user", "who said it?"),
-        ("assistant", "The log says:\nAgent: hello\nuser: lower"),
+        ("assistant", "The log says:\nagent: hello\nuser: lower"),
         ("user", "ok"),
     ]
     assert reading.notes == ["Lines without a label, added to the message before them: 2."]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "label", "pair"),
+    [
+        ("User: hi\nAgent: hello\n", 2, "Agent", "User/Assistant"),
+        ("AI: hi\nHuman: hello\n\nAssistant: no\n", 4, "Assistant", "Human/AI"),
+        ("CUSTOMER: hi\nmore\nAI: hello\n", 3, "AI", "Customer/Agent"),
+    ],
+)
+def test_a_file_with_labels_of_two_pairs_is_refused_with_the_line(written, text, line, label, pair):
+    reading = transcripts.read(written("a.txt", text))
+    assert reading.conversations == []
+    (problem,) = reading.problems
+    assert problem.message == (
+        f"line {line}: the label {label} is not of the pair {pair}, which the lines before have; use one pair in a file"
+    )
 
 
 def test_lines_without_a_label_continue_the_turn(written, said):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,12 @@ app = typer.Typer(
 )
 keys_app = typer.Typer(help="Manage the API keys of a service.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys_app, name="keys")
+accounts_app = typer.Typer(
+    help="Manage the accounts of a service, each with keys and limits of its own.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(accounts_app, name="accounts")
 webhooks_app = typer.Typer(
     help="List the webhooks of an account, and resume those that failed.",
     no_args_is_help=True,
@@ -59,6 +65,41 @@ BaseUrl = Annotated[
 ]
 
 
+Account = Annotated[
+    str | None,
+    typer.Option(
+        "--account",
+        metavar="ACCOUNT",
+        help="Id, e-mail address or name of the account, as shown by `accounts list`.",
+    ),
+]
+
+
+def _limit(name: str, what: str) -> Any:
+    return typer.Option(name, metavar="N", help=f"Limit of {what}; `plan` for that of the plan.")
+
+
+PromptsLimit = Annotated[str | None, _limit("--prompts", "active prompts (enterprise)")]
+OptimizationsLimit = Annotated[str | None, _limit("--optimizations", "optimizations a month (enterprise)")]
+ConversationsLimit = Annotated[str | None, _limit("--conversations", "conversations a month (enterprise)")]
+RequestsLimit = Annotated[str | None, _limit("--requests", "requests a minute (enterprise)")]
+TokensLimit = Annotated[str | None, _limit("--tokens", "LLM tokens a month")]
+
+
+def _limits(**given: str | None) -> dict[str, int | None]:
+    """Read limits: numbers, and ``plan`` for that of the plan."""
+    read: dict[str, int | None] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if value != "plan" and not (value.isascii() and value.isdecimal()):
+            raise typer.BadParameter(
+                f"must be a whole number or `plan`, not {value!r}", param_hint=f"--{name.partition('_')[0]}"
+            )
+        read[name] = None if value == "plan" else int(value)
+    return read
+
+
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so
     if wanted:
         typer.echo(f"promptlift {__version__}")
@@ -85,8 +126,11 @@ def serve(
     data: Data = None,
     database: Database = None,
     plan: Annotated[
-        Plan, typer.Option(help="Plan of new accounts, which sets their limits.")
-    ] = Plan.ENTERPRISE,
+        Plan | None,
+        typer.Option(
+            help="Plan of the first account, which sets its limits. [default: the plan that it has; enterprise for a new one]"
+        ),
+    ] = None,
     worker: Annotated[
         bool,
         typer.Option(
@@ -104,7 +148,7 @@ def serve(
         port=port,
         data=data,
         database=database,
-        plan=plan.value,
+        plan=None if plan is None else plan.value,
         work=worker,
         while_used=while_used,
     )
@@ -125,21 +169,25 @@ def worker(*, database: Database = None) -> None:
 def keys_create(
     *,
     name: Annotated[str, typer.Option(help="What the key is for.")] = "command line",
+    account: Account = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Create an API key and print it. Only its hash is stored, so it cannot be shown again."""
+    """Create an API key and print it. Only its hash is stored, so it cannot be shown again.
+
+    Without --account it is for the first account.
+    """
     from promptlift.cli.keys import create  # noqa: PLC0415
 
-    create(name, data=data, database=database)
+    create(name, account=account, data=data, database=database)
 
 
 @keys_app.command("list")
-def keys_list(data: Data = None, database: Database = None) -> None:
-    """List the API keys with their prefixes and ids."""
+def keys_list(account: Account = None, data: Data = None, database: Database = None) -> None:
+    """List the API keys, of one account or of all, with their prefixes and ids."""
     from promptlift.cli.keys import show  # noqa: PLC0415
 
-    show(data=data, database=database)
+    show(account=account, data=data, database=database)
 
 
 @keys_app.command("revoke")
@@ -152,6 +200,77 @@ def keys_revoke(
     from promptlift.cli.keys import revoke  # noqa: PLC0415
 
     revoke(key, data=data, database=database)
+
+
+@accounts_app.command("create")
+def accounts_create(
+    *,
+    name: Annotated[str, typer.Argument(help="Name of the organization.")] = "My workspace",
+    email: Annotated[str, typer.Option("--email", metavar="EMAIL", help="E-mail address of the account.")],
+    plan: Annotated[Plan, typer.Option(help="Plan, which sets the limits.")] = Plan.ENTERPRISE,
+    prompts: PromptsLimit = None,
+    optimizations: OptimizationsLimit = None,
+    conversations: ConversationsLimit = None,
+    requests: RequestsLimit = None,
+    tokens: TokensLimit = None,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Create an account and print its id. `keys create --account` creates a key for it."""
+    from promptlift.cli.accounts import create  # noqa: PLC0415
+
+    limits = _limits(
+        prompts=prompts,
+        optimizations_per_month=optimizations,
+        conversations_per_month=conversations,
+        requests_per_minute=requests,
+        tokens_per_month=tokens,
+    )
+    own = {limit: value for limit, value in limits.items() if value is not None}
+    create(name, email, plan=plan.value, limits=own, data=data, database=database)
+
+
+@accounts_app.command("list")
+def accounts_list(data: Data = None, database: Database = None) -> None:
+    """List the accounts with their plans and limits."""
+    from promptlift.cli.accounts import show  # noqa: PLC0415
+
+    show(data=data, database=database)
+
+
+@accounts_app.command("rename")
+def accounts_rename(
+    account: Annotated[str, typer.Argument(help="Id, e-mail address or name of the account.")],
+    name: Annotated[str | None, typer.Argument(help="New name of the organization.")] = None,
+    *,
+    email: Annotated[str | None, typer.Option("--email", metavar="EMAIL", help="New e-mail address.")] = None,
+    plan: Annotated[Plan | None, typer.Option(help="New plan.")] = None,
+    prompts: PromptsLimit = None,
+    optimizations: OptimizationsLimit = None,
+    conversations: ConversationsLimit = None,
+    requests: RequestsLimit = None,
+    tokens: TokensLimit = None,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Change the name, e-mail address, plan or limits of an account, at once, also while the service runs."""
+    from promptlift.cli.accounts import change  # noqa: PLC0415
+
+    change(
+        account,
+        name=name,
+        email=email,
+        plan=None if plan is None else plan.value,
+        limits=_limits(
+            prompts=prompts,
+            optimizations_per_month=optimizations,
+            conversations_per_month=conversations,
+            requests_per_minute=requests,
+            tokens_per_month=tokens,
+        ),
+        data=data,
+        database=database,
+    )
 
 
 @webhooks_app.command("list")

@@ -9,33 +9,38 @@ from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
-def create(name: str, *, data: Path | None, database: str | None) -> None:
+def create(name: str, *, account: str | None = None, data: Path | None, database: str | None) -> None:
     """Create a key and print it.
 
     Parameters
     ----------
     name
         What the key is for.
+    account
+        Id, e-mail address or name of the account; ``None`` is the first one.
     data, database
         Which service.
     """
-    made = keys.create_key(_settings(data, database), name=name)
+    made = keys.create_key(settings_of(data, database), name=name, account=account)
     sys.stdout.write(f"{made.key}\n")
     sys.stderr.write("Copy it now: only its hash is stored, and it is not shown again.\n")
 
 
-def show(*, data: Path | None, database: str | None) -> None:
+def show(*, account: str | None = None, data: Path | None, database: str | None) -> None:
     """Print one line for each key.
 
     Parameters
     ----------
+    account
+        Only of this account, by id, e-mail address or name.
     data, database
         Which service.
     """
-    known = keys.list_keys(_settings(data, database))
+    known = keys.list_keys(settings_of(data, database), account=account)
     if not known:
         sys.stdout.write("There are no keys yet. `promptlift keys create` creates one.\n")
         return
@@ -46,16 +51,13 @@ def show(*, data: Path | None, database: str | None) -> None:
             key.id,
             key.name,
             key.account,
-            _minute(key.created_at),
-            _minute(key.last_used_at),
+            minute(key.created_at),
+            minute(key.last_used_at),
             "revoked" if key.revoked_at else "valid",
         )
         for key in known
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(f"{line.rstrip()}\n")
+    write_table(rows)
 
 
 def revoke(key: str, *, data: Path | None, database: str | None) -> None:
@@ -73,13 +75,23 @@ def revoke(key: str, *, data: Path | None, database: str | None) -> None:
     ConfigError
         The name matches no valid key, or several.
     """
-    prefix = keys.revoke_key(_settings(data, database), key)
+    prefix = keys.revoke_key(settings_of(data, database), key)
     sys.stdout.write(f"The key {prefix} is revoked.\n")
 
 
-def _settings(data: Path | None, database: str | None) -> ServiceSettings:
+def settings_of(data: Path | None, database: str | None) -> ServiceSettings:
+    """Return the settings of the service that a command is for."""
     return ServiceSettings.from_env(data=data, database_url=database)
 
 
-def _minute(time: str | None) -> str:
+def write_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of cells under each other; the first row has the names of the columns."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(f"{line.rstrip()}\n")
+
+
+def minute(time: str | None) -> str:
+    """Write a time to the minute."""
     return "never" if time is None else time[:16].replace("T", " ")

@@ -37,7 +37,7 @@ def run_service(
     port: int,
     data: Path | None,
     database: str | None,
-    plan: str,
+    plan: str | None,
     while_used: bool,
     work: bool = True,
 ) -> None:
@@ -52,7 +52,7 @@ def run_service(
     database
         Address of the database; ``None`` is ``PROMPTLIFT_DATABASE_URL``, else SQLite in the folder.
     plan
-        Plan of new accounts.
+        Plan of the first account; ``None`` keeps the plan that it has.
     while_used
         Whether to end with the last user of the folder, and not to print the key.
     work
@@ -68,7 +68,7 @@ def run_service(
 
     def on_ready(ready: Ready) -> None:
         started = datetime.now(UTC).isoformat()
-        served.record(ServiceRecord(os.getpid(), ready.base_url, started, plan, while_used))
+        served.record(ServiceRecord(os.getpid(), ready.base_url, started, ready.plan, while_used))
         if ready.new_key and not while_used:
             sys.stdout.write(f"New API key, shown only this once: {ready.new_key}\n")
         sys.stdout.write(f"promptlift is ready at {ready.base_url}\n")

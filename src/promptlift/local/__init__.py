@@ -34,8 +34,8 @@ def local(data: str | Path | None = None, *, plan: str | None = None, progress: 
     data
         Folder of the database, the key and the log; ``PROMPTLIFT_DATA``, else the user's data folder.
     plan
-        Plan whose limits hold: ``free``, ``pro`` or ``enterprise``; the default is that of a running
-        service, else ``enterprise``, which limits nothing.
+        Plan whose limits hold: ``free``, ``pro`` or ``enterprise``; the default is the plan that the account has, and
+        ``enterprise``, which limits nothing, for a new one.
     progress
         Whether reads show a progress bar.
 

@@ -147,7 +147,9 @@ class ServiceUse:
         environment.pop("PROMPTLIFT_DATABASE_URL", None)
         # -P: a file of the notebook's folder must not stand in for a module of the service.
         command = [sys.executable, "-P", "-m", "promptlift", "serve", "--while-used", "--port", "0"]
-        command += ["--data", str(self.folder.path), "--plan", self._plan or "enterprise"]
+        command += ["--data", str(self.folder.path)]
+        if self._plan is not None:
+            command += ["--plan", self._plan]
         try:
             log = self.folder.open_log()
         except OSError as error:

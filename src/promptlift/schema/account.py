@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from promptlift.schema.columns import Column
+from promptlift.schema.limits import request_rate
 from promptlift.schema.model import ApiModel, UtcTime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PlanLimits(ApiModel):
-    """Quotas of the plan; ``None`` means unlimited."""
+    """Quotas of the account, those of its plan or its own; ``None`` means unlimited."""
 
+    # unspecified: the number of a limit that there is not, as an enterprise account may have none.
     prompts: int | None = None
+    """Active prompts; ``None`` where nothing is limited (unspecified)."""
     optimizations_per_month: int | None = None
+    """Optimizations of a billing period; ``None`` where nothing is limited (unspecified)."""
     conversations_per_month: int | None = None
+    """Conversations of a billing period; ``None`` where nothing is limited (unspecified)."""
+    requests_per_minute: int | None = None
+    """Requests a minute; ``None`` where nothing is limited. A field of ours."""
+    tokens_per_month: int | None = None
+    """LLM tokens of a billing period; ``None`` where nothing is limited. A field of ours."""
 
 
 class PlanView(ApiModel):
@@ -21,6 +33,19 @@ class PlanView(ApiModel):
 
     name: str
     limits: PlanLimits
+
+
+def account_rate(plan: Mapping[str, Any]) -> int | None:
+    """Return the requests a minute of a plan as the wire has it: the account's own limit, else that of the plan's name.
+
+    >>> account_rate({"name": "enterprise", "limits": {"requestsPerMinute": 90}}), account_rate({"name": "Pro"})
+    (90, 300)
+    """
+    limits, name = plan.get("limits"), plan.get("name")
+    own = limits.get("requestsPerMinute") if isinstance(limits, dict) else None
+    if isinstance(own, int) and not isinstance(own, bool) and own > 0:
+        return own
+    return request_rate(name) if isinstance(name, str) else None
 
 
 class Account(ApiModel):
@@ -48,7 +73,7 @@ class Used(ApiModel):
     used: Annotated[int, Column()]
     """Used in the billing period so far."""
     limit: Annotated[int | None, Column()] = None
-    """The most that the plan allows; ``None`` where nothing is limited."""
+    """The most that the plan allows; ``None`` where nothing is limited (unspecified, but for tokens)."""
 
 
 class OptimizationsUsed(Used):

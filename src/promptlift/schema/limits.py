@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # unspecified: whether KB is 1,000 or 1,024 bytes. 1,024 refuses nothing that the other reading allows.
 KB: Final = 1024
@@ -37,7 +40,8 @@ WEBHOOK_ATTEMPTS: Final = 5
 WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
 
 # unspecified: sizes of the other texts. Wide enough for real use, bounded before they are parsed.
-BODY_BYTES: Final = 4 * CONTENT_BYTES  # JSON escaping may make content larger on the wire
+# JSON may write every byte of a text as six (``\\u0041``), and texts are measured as they are decoded.
+BODY_BYTES: Final = 6 * CONTENT_BYTES + 512 * KB
 # Spans come in batches, each with the whole history of its conversation.
 OTLP_BODY_BYTES: Final = 16 * 1024 * KB
 JSON_DEPTH: Final = 64
@@ -85,6 +89,24 @@ PLANS: Final[dict[PlanName, Plan]] = {
     # "custom" in the specification: nothing limited unless an operator says so.
     "enterprise": Plan("enterprise", None, None, None, None),
 }
+# What may be limited for an account of any plan: the specification gives no plan a limit of tokens.
+LIMITED_IN_EVERY_PLAN: Final = frozenset({"tokens_per_month"})
+
+
+def plan_with(name: PlanName, custom: Mapping[str, int]) -> Plan:
+    """Return a plan with the limits that an account has of its own.
+
+    Only those of an enterprise account count, and the limit of tokens in every plan.
+
+    >>> plan_with("enterprise", {"prompts": 7}).prompts, plan_with("free", {"prompts": 7}).prompts
+    (7, 5)
+    """
+    counting: dict[str, Any] = {
+        limit: value
+        for limit, value in custom.items()
+        if name == "enterprise" or limit in LIMITED_IN_EVERY_PLAN
+    }
+    return replace(PLANS[name], **counting) if counting else PLANS[name]
 
 
 def request_rate(plan_name: str) -> int | None:

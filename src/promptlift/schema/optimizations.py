@@ -149,11 +149,11 @@ class VariantMetrics(ApiModel):
     task_completion: Annotated[
         float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")
     ] = None
-    """Percent."""
+    """Percent; ``None`` before anything is measured (unspecified)."""
     sentiment: Annotated[float | None, Column(unit="-1 to 1")] = None
-    """Mean sentiment score, -1 to 1."""
+    """Mean sentiment score, -1 to 1; ``None`` before anything is measured (unspecified)."""
     quality: Annotated[float | None, Column(unit="0 to 100")] = None
-    """Mean quality, 0 to 100."""
+    """Mean quality, 0 to 100; ``None`` before anything is measured (unspecified)."""
 
 
 class Variant(Effect):

@@ -34,9 +34,9 @@ class Prompt(ApiModel):
     tags: Annotated[list[str], Column()] = Field(default_factory=list)
     """Labels for grouping and filtering."""
     temperature: Annotated[float | None, Column()] = None
-    """Sampling temperature."""
+    """Sampling temperature; ``None`` where none was given (unspecified)."""
     max_tokens: Annotated[int | None, Column(unit="tokens")] = None
-    """Limit on the length of an answer, in tokens."""
+    """Limit on the length of an answer, in tokens; ``None`` where none was given (unspecified)."""
     objective: Annotated[str | None, Column()] = None
     """What counts as success."""
     status: Annotated[str, Column(categories=PROMPT_STATUSES)]
@@ -106,14 +106,18 @@ class PromptUpdate(RequestModel):
     _not_null = field_validator("name", "content", "llm_model", "status", mode="before")(not_null)
 
 
+# unspecified: rates and averages of nothing. The specification types them as numbers, and no number would be true of no
+# conversation, so they are null; counts of nothing are 0.
+
+
 class StatusMetrics(ApiModel):
     """Figures of the status view, over all conversations of the prompt."""
 
     conversation_count: int
     task_completion_rate: float | None
-    """Percent of judged conversations that have ended; ``None`` when there are none."""
+    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
     avg_sentiment: float | None
-    """Mean sentiment score, -1 to 1; ``None`` when there are none."""
+    """Mean sentiment score, -1 to 1; ``None`` when there are none (unspecified)."""
 
 
 class MissingReason(ApiModel):
@@ -164,14 +168,14 @@ class ConversationCounts(ApiModel):
     completed_conversations: int
     abandoned_conversations: int
     completion_rate: float | None
-    """Percent; ``None`` when no conversation ended."""
+    """Percent; ``None`` when no conversation ended (unspecified)."""
 
 
 class TaskCompletion(ApiModel):
     """Task completion of the period."""
 
     rate: float | None
-    """Percent of judged conversations that have ended."""
+    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
     trend: str | None
     """Signed percent text, as the service says it."""
 
@@ -180,6 +184,7 @@ class SentimentSummary(ApiModel):
     """Sentiment of the period."""
 
     average: float | None
+    """Mean sentiment score, -1 to 1; ``None`` when nothing is judged (unspecified)."""
     distribution: dict[str, float]
     """Counts of ``positive``, ``neutral`` and ``negative``."""
 
@@ -190,9 +195,9 @@ class InsightMetrics(ApiModel):
     task_completion: TaskCompletion
     sentiment: SentimentSummary
     avg_response_time: float | None = None
-    """Seconds between a user message and the answer to it."""
+    """Seconds between a user message and the answer to it; ``None`` when messages have no times (unspecified)."""
     avg_conversation_length: float | None = None
-    """Messages a conversation."""
+    """Messages a conversation; ``None`` when there are no conversations (unspecified)."""
 
 
 class TopIssue(ApiModel):

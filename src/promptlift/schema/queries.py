@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -48,10 +49,18 @@ def _filter_text(text: str) -> str | None:
     return text or None
 
 
+# A word in quotes, whose own quotes are doubled, or one that ends at the next comma.
+_WORD: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
+
+
 def _words(text: str) -> tuple[str, ...]:
-    """Split at commas; each word counts once."""
-    parts = (part.strip() for part in (_filter_text(text) or "").split(","))
-    words = tuple(dict.fromkeys(part for part in parts if part))
+    """Split at commas, each word counting once; a word that has a comma stands in quotes, as in CSV."""
+    # unspecified: how a tag with a comma is written in a comma-separated list.
+    found = (
+        quoted.replace('""', '"') if quoted else plain.strip()
+        for quoted, plain in _WORD.findall(_filter_text(text) or "")
+    )
+    words = tuple(dict.fromkeys(word for word in found if word))
     if len(words) > limits.TAGS:
         raise ValueError(f"must have at most {limits.TAGS} entries")
     return words
@@ -98,8 +107,16 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple | set | frozenset):
-        return ",".join(str(part) for part in value)
+        return ",".join(_quoted(str(part)) for part in value)
     return str(value)
+
+
+def _quoted(word: str) -> str:
+    """Write a word of a list so that it is read as one."""
+    if "," not in word and not word.startswith('"') and word == word.strip():
+        return word
+    escaped = word.replace('"', '""')
+    return f'"{escaped}"'
 
 
 class PageQuery(QueryModel):
@@ -131,7 +148,7 @@ class PromptsQuery(PageQuery):
     limit: Limit = limits.PROMPTS_LIMIT_DEFAULT
     """Items of a page"""
     tags: Words = ()
-    """Comma-separated; one of them is enough"""
+    """Comma-separated; one of them is enough. A tag that has a comma stands in double quotes"""
     status: PromptStatus | None = None
     """Only this status"""
 

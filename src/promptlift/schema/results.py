@@ -70,7 +70,7 @@ class Effect(ApiModel):
         Column(name="lift_pct", unit=LIFT_UNIT, tables=("optimizations",)),
         Column(unit=LIFT_UNIT, tables=("variants",)),
     ] = None
-    """Percent, relative change of task completion. ``None`` when the original completed nothing."""
+    """Percent, relative change of task completion. ``None`` when the original completed nothing (unspecified)."""
     lift_low: Annotated[float | None, Column(unit="percent")] = None
     """Percent, lower end of the interval; ``None`` when it is not bounded or unknown."""
     lift_high: Annotated[float | None, Column(unit="percent")] = None
@@ -86,7 +86,7 @@ class Effect(ApiModel):
     interval_level: Annotated[float | None, Column(tables=("variants",))] = None
     """Level of the interval as a fraction, such as 0.9."""
     confidence: Annotated[float | None, Column(unit="0 to 1")] = None
-    """Confidence that the variant is better than the original, 0 to 1."""
+    """Confidence that the variant is better than the original, 0 to 1; ``None`` before the first look (unspecified)."""
     log_e_value: float | None = None
     """Natural logarithm of the e-value that the confidence comes from."""
     look: Annotated[int | None, Column(tables=("variants",))] = None

@@ -76,11 +76,16 @@ def looks_structured(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
-def parse_content(text: str) -> Transcript:
+def parse_content(text: str, *, one_pair: bool = False) -> Transcript:
     """Read content in either form.
 
     In plain text a line without a label continues the turn before it, so text that people paste keeps its line
     breaks. Only the label pair that the first line uses counts as labels.
+
+    Parameters
+    ----------
+    one_pair
+        Whether to refuse plain text with a line that begins with a label of another pair: who said it cannot be known.
 
     Raises
     ------
@@ -89,7 +94,7 @@ def parse_content(text: str) -> Transcript:
     """
     if not text.strip("\ufeff \t\r\n"):
         raise TranscriptError("content is empty")
-    return _parse_structured(text) if looks_structured(text) else _parse_plain(text)
+    return _parse_structured(text) if looks_structured(text) else _parse_plain(text, one_pair=one_pair)
 
 
 def dump_content(transcript: Transcript) -> str:
@@ -211,7 +216,7 @@ def _check_timestamp(value: Any, where: str) -> None:
         raise TranscriptError(f"{where}.timestamp: {problem}") from error
 
 
-def _parse_plain(text: str) -> Transcript:
+def _parse_plain(text: str, *, one_pair: bool) -> Transcript:
     pair: tuple[str, str] | None = None
     turns: list[tuple[Role, list[str]]] = []
     for number, line in enumerate(text.lstrip("\ufeff").replace("\r\n", "\n").split("\n"), start=1):
@@ -221,6 +226,11 @@ def _parse_plain(text: str) -> Transcript:
             pair = _PAIR_OF[name]
             role: Role = "user" if name == pair[0].lower() else "assistant"
             turns.append((role, [line[label.end() :]]))
+        elif label and pair is not None and one_pair:
+            raise TranscriptError(
+                f"line {number}: the label {label.group(1)} is not of the pair {'/'.join(pair)}, which the lines before "
+                "have; use one pair, or send structured content"
+            )
         elif turns:
             turns[-1][1].append(line)
         elif line.strip():

@@ -84,6 +84,12 @@ def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
     )
 
 
+def tokens_used_up(limit: int, *, now: int) -> str:
+    """Say why work that needs a language model waits or ends, and until when."""
+    until = clock.iso(clock.billing_period(now)[1])
+    return f"The account's limit of {limit} tokens a month is reached; there are new ones from {until}"
+
+
 def too_large(field: str, message: str) -> ApiException:
     """Return the error for something over a size limit."""
     return ApiException("PAYLOAD_TOO_LARGE", message, details={field: message})

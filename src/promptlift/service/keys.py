@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptlift.errors import ConfigError
 from promptlift.service import clock
+from promptlift.service.accounts import find_account, opened
 from promptlift.service.identifiers import new_key, shown_prefix
+from promptlift.service.routes.authentication import KEY_MEMORY_SECONDS
 from promptlift.service.server import first_account
 from promptlift.service.store import accounts
-from promptlift.service.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from promptlift.service.settings import ServiceSettings
 
 
@@ -40,20 +39,36 @@ class KeyInfo:
     revoked_at: str | None
 
 
-def create_key(settings: ServiceSettings, *, name: str) -> NewKey:
-    """Create a key for the first account."""
-    with _opened(settings) as database:
+def create_key(settings: ServiceSettings, *, name: str, account: str | None = None) -> NewKey:
+    """Create a key for an account; without one it is for the first, which is created in a new database.
+
+    Raises
+    ------
+    ConfigError
+        No account is meant, or several are.
+    """
+    with opened(settings) as database:
         key = new_key()
         with database.write() as connection:
-            # The plan of an account that is there is not this command's to change.
-            account_id = accounts.first(connection) or first_account(connection, settings)
+            if account is not None:
+                account_id = find_account(connection, account).id
+            else:
+                # The plan of an account that is there is not this command's to change.
+                account_id = accounts.first(connection) or first_account(connection, settings)
             accounts.add_key(connection, account_id, key, name=name)
     return NewKey(key, shown_prefix(key))
 
 
-def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
-    """Return all keys, oldest first."""
-    with _opened(settings) as database, database.read() as connection:
+def list_keys(settings: ServiceSettings, *, account: str | None = None) -> list[KeyInfo]:
+    """Return the keys of an account, or of all, oldest first.
+
+    Raises
+    ------
+    ConfigError
+        No account is meant, or several are.
+    """
+    with opened(settings) as database, database.read() as connection:
+        account_id = None if account is None else find_account(connection, account).id
         return [
             KeyInfo(
                 id=row.id,
@@ -64,19 +79,21 @@ def list_keys(settings: ServiceSettings) -> list[KeyInfo]:
                 last_used_at=clock.iso(row.last_used_at),
                 revoked_at=clock.iso(row.revoked_at),
             )
-            for row in accounts.keys(connection)
+            for row in accounts.keys(connection, account_id)
         ]
 
 
 def revoke_key(settings: ServiceSettings, name: str) -> str:
     """Revoke the one valid key with this prefix, id or whole text, and return its prefix.
 
+    When this returns, no process of the service accepts it any more.
+
     Raises
     ------
     ConfigError
         No valid key matches, or several do; nothing is revoked then.
     """
-    with _opened(settings) as database, database.write() as connection:
+    with opened(settings) as database, database.write() as connection:
         meant = accounts.valid_keys_named(connection, name)
         if not meant:
             # What was given may be the whole text of a key: it is not repeated.
@@ -88,16 +105,5 @@ def revoke_key(settings: ServiceSettings, name: str) -> str:
                 + "\n".join(lines)
             )
         accounts.revoke(connection, meant[0].id)
-        return str(meant[0].prefix)
-
-
-@contextmanager
-def _opened(settings: ServiceSettings) -> Iterator[Database]:
-    if settings.database_url is None:
-        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = Database(settings.resolved_database_url)
-    try:
-        database.migrate()
-        yield database
-    finally:
-        database.close()
+    time.sleep(KEY_MEMORY_SECONDS)
+    return str(meant[0].prefix)

@@ -20,7 +20,7 @@ from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection
 from promptlift.service.context import AppContext
 from promptlift.service.identifiers import new_key, shown_prefix
-from promptlift.service.settings import API_PATH
+from promptlift.service.settings import API_PATH, DEFAULT_PLAN
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.store.errors import DBAPIError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.limits import PlanName
     from promptlift.service.settings import ConnectionLimits, ServiceSettings
 
 SWITCH_SECONDS = 0.001
@@ -48,10 +49,13 @@ class Ready:
         Address up to and including the version segment.
     new_key
         A key that was made at this start and is shown this once; ``None`` otherwise.
+    plan
+        Plan of the first account.
     """
 
     base_url: str
     new_key: str | None
+    plan: PlanName
 
 
 def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
@@ -87,7 +91,7 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
                 raise database.cannot_open(error) from error
             host, port = listener.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key)
+            ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key, _plan(database))
             _run(settings, database, listener, lambda: on_ready(ready))
         finally:
             database.close()
@@ -113,12 +117,21 @@ def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
 
 
 def first_account(connection: Connection, settings: ServiceSettings) -> str:
-    """Return the account of this database, on the plan of the settings; create it when there is none."""
+    """Return the first account of this database, on the plan of the settings if they have one; create it if needed."""
     account_id = accounts.first(connection)
     if account_id is None:
-        return accounts.create(connection, name="My workspace", email="owner@localhost", plan=settings.plan)
-    accounts.set_plan(connection, account_id, settings.plan)
+        plan = settings.plan or DEFAULT_PLAN
+        return accounts.create(connection, name="My workspace", email="owner@localhost", plan=plan)
+    if settings.plan is not None:
+        accounts.set_plan(connection, account_id, settings.plan)
     return account_id
+
+
+def _plan(database: Database) -> PlanName:
+    with database.read() as connection:
+        account_id = accounts.first(connection)
+        assert account_id is not None  # noqa: S101 - made before
+        return accounts.plan_of(connection, account_id).name
 
 
 def _run(

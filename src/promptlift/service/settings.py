@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 from urllib.parse import unquote
 
 import platformdirs
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 API_PATH = "/api/v1"
+DEFAULT_PLAN: Final = "enterprise"
 DATABASE_NAME = "promptlift.db"
 # One Python process answers no more clients than these at a time, whatever the operating system allows.
 _MOST_CONNECTIONS = 4096
@@ -113,7 +114,7 @@ class ServiceSettings:
     database_url
         SQLAlchemy address of the database; ``None`` is SQLite in ``data``.
     plan
-        Plan of the accounts that this service creates.
+        Plan of the first account; ``None`` leaves an account that exists as it is, and a new one is ``enterprise``.
     api_key
         Key of the first account; ``None`` makes one at the first start.
     models
@@ -136,7 +137,7 @@ class ServiceSettings:
     port: int = 8000
     data: Path = field(default_factory=default_data_folder)
     database_url: str | None = field(default=None, repr=False)
-    plan: PlanName = "enterprise"
+    plan: PlanName | None = None
     api_key: str | None = field(default=None, repr=False)
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
@@ -147,7 +148,7 @@ class ServiceSettings:
     otlp_quiet_seconds: float = 300.0
 
     def __post_init__(self) -> None:
-        if self.plan not in get_args(PlanName):
+        if self.plan is not None and self.plan not in get_args(PlanName):
             raise ConfigError(f"The plan must be one of {', '.join(get_args(PlanName))}, not {self.plan!r}")
         if not 0 <= self.port <= 65535:
             raise ConfigError(f"The port must be from 0 to 65535, not {self.port}")

@@ -1,7 +1,8 @@
 """Plain text with role labels, one conversation a file.
 
-Lines without a label belong to the message before. Only the label pair that the file uses counts, written as the first
-label is: in a file of ``User:`` and ``Assistant:`` a line ``Agent: x`` or ``user: x`` is text.
+Lines without a label belong to the message before. Labels are written as the first one is: in a file of ``User:`` and
+``Assistant:`` a line ``user: x`` is text. A line ``Agent: x`` is refused there, as it is by the service: who said it cannot
+be known.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ for _pair in LABEL_PAIRS:
     for _case in _CASES:
         for _label in _pair:
             _TOGETHER.setdefault(_case(_label), set()).update(map(_case, _pair))
+# A label to those of the other pairs, written the same way.
+_OTHER_PAIRS: Final[dict[str, set[str]]] = {label: set() for label in _TOGETHER}
+for _case in _CASES:
+    _written = {_case(_label) for _pair in LABEL_PAIRS for _label in _pair}
+    for _label in _written:
+        _OTHER_PAIRS[_label] |= _written - _TOGETHER[_label]
+_NAME_OF_PAIR: Final = {label.lower(): "/".join(pair) for pair in LABEL_PAIRS for label in pair}
 _USERS: Final = frozenset(user.lower() for user, _ in LABEL_PAIRS)
 _LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
 
@@ -63,21 +71,28 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
     Raises
     ------
     Unreadable
-        When no line has a label.
+        When no line has a label, or when one has a label of another pair than the first.
     """
     turns: list[tuple[Role, list[str]]] = []
     apart = True  # whether there is a blank line before every label
     blank = False
+    first = ""
     labels: set[str] = set()
     before: list[tuple[int, str]] = []
     joined = 0
     for number, row in enumerate(_lines(text), start=line):
         match = _LABEL.match(row)
         if match and (not labels or match.group(1) in labels):
-            labels = labels or _TOGETHER[match.group(1)]
+            first = first or match.group(1)
+            labels = labels or _TOGETHER[first]
             role: Role = "user" if match.group(1).lower() in _USERS else "assistant"
             apart &= blank or not turns
             turns.append((role, [row[match.end() :]]))
+        elif match and match.group(1) in _OTHER_PAIRS[first]:
+            raise Unreadable(
+                f"line {number}: the label {match.group(1)} is not of the pair {_NAME_OF_PAIR[first.lower()]}, "
+                "which the lines before have; use one pair in a file"
+            )
         elif turns:
             turns[-1][1].append(row)
             joined += bool(row.strip())

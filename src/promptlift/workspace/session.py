@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import IncompleteError
-from promptlift.schema.limits import request_rate
+from promptlift.schema.account import account_rate
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Session:
         if self._account_id is None:
             account = self.client.account.get()
             self._account_id = account.id
-            self.client.transport.allow(request_rate(account.plan.name))
+            self.client.transport.allow(account_rate(account.plan.to_wire()))
         return self._account_id
 
     def _table(

@@ -75,7 +75,8 @@ def test_a_conversation_may_have_exactly_its_limit_of_messages():
     assert accept(structured(*[said("user")] * limits.MESSAGES)).messages == 500
     problem = {"content": "content has 501 messages; at most 500 are allowed"}
     assert refused(structured(*[said("user")] * 501)) == (413, "PAYLOAD_TOO_LARGE", problem)
-    assert refused("User: x\n" * 501) == (413, "PAYLOAD_TOO_LARGE", problem)
+    # The limit is one of the structured form.
+    assert accept("User: x\n" * 501).messages == 501
 
 
 def test_content_may_have_exactly_its_limit_in_bytes():
@@ -88,6 +89,28 @@ def test_content_may_have_exactly_its_limit_in_bytes():
     status, code, details = refused(content + " ")
     assert (status, code) == (413, "PAYLOAD_TOO_LARGE")
     assert details == {"content": "content has 524289 bytes; at most 524288 are allowed"}
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "label", "pair"),
+    [
+        ("User: hi\nAgent: hello", 2, "Agent", "User/Assistant"),
+        ("User: a\nAssistant: b\n\nCustomer: c\nAgent: d", 4, "Customer", "User/Assistant"),
+        ("Human: a\nmore\n  assistant : b", 3, "assistant", "Human/AI"),
+        ("Agent: hello\r\nHuman: hi", 2, "Human", "Customer/Agent"),
+    ],
+)
+def test_labels_of_two_pairs_are_refused_with_the_line(content, line, label, pair):
+    assert refused(content) == (
+        400,
+        "VALIDATION_ERROR",
+        {
+            "content": f"line {line}: the label {label} is not of the pair {pair}, which the lines before have; "
+            "use one pair, or send structured content"
+        },
+    )
+    # In structured content it is text.
+    assert accept(structured(said("user", content))).messages == 1
 
 
 def test_what_cannot_be_read_is_a_validation_error_under_content():

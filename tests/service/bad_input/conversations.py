@@ -208,7 +208,7 @@ CONVERSATIONS = [
     too_large(
         "an update to too many messages",
         "PATCH /conversations/none",
-        {"content": "User: x\n" * 501},
+        {"content": said(*[HI] * 501)["content"]},
         "content has 501 messages; at most 500 are allowed",
     ),
     too_large(

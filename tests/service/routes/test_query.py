@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from starlette.requests import Request
 
 from promptlift.schema import limits, queries
 from promptlift.schema.endpoints import ENDPOINTS
+from promptlift.schema.naming import SCHEMES
 from promptlift.service.errors import ApiException
 from promptlift.service.routes.http import read_query
 
@@ -83,6 +84,29 @@ def test_days_are_of_the_list(days):
 
 def test_words_are_between_commas_and_each_counts_once():
     assert read("tags=a,%20b%20,,a,c%20d", queries.PromptsQuery).tags == ("a", "b", "c d")
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ("a,b",),
+        ('say "hi"',),
+        ('"',),
+        ('"a"', "b"),
+        ('","', ",", '",'),
+        ("a", "b,c", "d"),
+        (" a ", '  "b'),
+        ('"a,b" c', 'x"'),
+    ],
+)
+def test_words_with_commas_and_quotes_come_back_as_they_were_written(tags):
+    written = queries.PromptsQuery.to_wire({"tags": tags}, SCHEMES["prompt"])["tags"]
+    assert read(f"tags={quote(written)}", queries.PromptsQuery).tags == tags
+
+
+def test_quotes_that_close_nothing_are_text():
+    text = quote('a"b,"c d')
+    assert read(f"tags={text}", queries.PromptsQuery).tags == ('a"b', '"c d')
 
 
 def test_too_many_words_and_too_long_texts_are_problems():

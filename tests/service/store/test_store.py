@@ -96,6 +96,8 @@ def test_tags_match_whole_and_exactly(filled):
         "d": ["100%", 'say "beta"'],
         "e": ["xzy", "back\\slash", "ünï"],
         "f": ["\x01"],
+        "g": ['a"b', "x,y", '","'],
+        "h": ["p", "q"],
     }
     for name, given in tags.items():
         filled.add_prompt(name, tags=given)
@@ -108,6 +110,11 @@ def test_tags_match_whole_and_exactly(filled):
     assert prompt_page(filled, tags=["ünï"]) == (["e"], 1)
     assert prompt_page(filled, tags=['say "beta"']) == (["d"], 1)
     assert prompt_page(filled, tags=["\x01"]) == (["f"], 1)
+    # Nothing that only looks like a tag inside the list is one.
+    for part in ("a", "b", "x", "y", '"', ",", 'p","q', '["p"'):
+        assert prompt_page(filled, tags=[part]) == ([], 0)
+    for whole in ('a"b', "x,y", '","'):
+        assert prompt_page(filled, tags=[whole]) == (["g"], 1)
     assert prompt_page(filled, tags=["beta", "Beta"]) == (["b", "a"], 2)
     assert prompt_page(filled, tags=["beta", "Beta"], limit=1, offset=1) == (["a"], 2)
     assert prompt_page(filled, tags=[f"t{n}" for n in range(50)]) == ([], 0)
@@ -120,7 +127,8 @@ def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
     assert prompt_page(filled) == (["old", "draft", "prm_1"], 3)
     assert prompt_page(filled, status="archived") == (["old"], 1)
     with filled.database.read() as connection:
-        assert usage.active_prompts(connection, filled.account) == 2
+        # Drafts do not count either: the specification counts active prompts.
+        assert usage.active_prompts(connection, filled.account) == 1
         assert prompts.standing(connection, filled.account, ["gone", "old", "prm_1"]) == {"old", "prm_1"}
 
 

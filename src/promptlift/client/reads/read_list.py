@@ -10,7 +10,7 @@ from promptlift.client.reads.paging import ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema import endpoints
-from promptlift.schema.limits import request_rate
+from promptlift.schema.account import account_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,8 +64,7 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
     except ApiError:
         account = None
     plan = account.get("plan") if isinstance(account, dict) else None
-    name = plan.get("name") if isinstance(plan, dict) else None
-    transport.allow(request_rate(name) if isinstance(name, str) else None)
+    transport.allow(account_rate(plan) if isinstance(plan, dict) else None)
 
 
 def stopped_early(what: str, problem: str, fetched: RowsRead) -> IncompleteError:

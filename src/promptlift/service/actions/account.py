@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.store import accounts, optimizations, usage
 
@@ -17,7 +16,7 @@ def view(database: Database, caller: Caller) -> dict[str, Any]:
     """Return the account with its plan."""
     with database.read() as connection:
         row = accounts.get(connection, caller.account_id)
-    plan = PLANS[caller.plan]
+    plan = caller.limits
     return {
         "id": row.id,
         "name": row.name,
@@ -28,6 +27,9 @@ def view(database: Database, caller: Caller) -> dict[str, Any]:
                 "prompts": plan.prompts,
                 "optimizationsPerMonth": plan.optimizations_per_month,
                 "conversationsPerMonth": plan.conversations_per_month,
+                # Beyond the specification: what else is limited, so that a client can keep its pace.
+                "requestsPerMinute": plan.requests_per_minute,
+                "tokensPerMonth": plan.tokens_per_month,
             },
         },
         "createdAt": clock.iso(row.created_at),
@@ -38,7 +40,7 @@ def usage_view(database: Database, caller: Caller) -> dict[str, Any]:
     """Return what the account has used in the billing period, beside the limits of its plan."""
     now = clock.now()
     start, end = clock.billing_period(now)
-    plan, account_id = PLANS[caller.plan], caller.account_id
+    plan, account_id = caller.limits, caller.account_id
     with database.read() as connection:
         return {
             "period": {"start": clock.iso(start), "end": clock.iso(end)},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
-from promptlift.schema.transcript import parse_content
+from promptlift.schema.transcript import looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
 
@@ -52,10 +52,10 @@ def accept(content: str) -> Shape:
     if size > limits.CONTENT_BYTES:
         raise too_large("content", f"content has {size} bytes; at most {limits.CONTENT_BYTES} are allowed")
     try:
-        transcript = parse_content(content)
+        transcript = parse_content(content, one_pair=True)
     except TranscriptError as error:
         raise invalid({"content": str(error)}, "content cannot be read") from error
-    if len(transcript.messages) > limits.MESSAGES:
+    if len(transcript.messages) > limits.MESSAGES and looks_structured(content):
         raise too_large(
             "content",
             f"content has {len(transcript.messages)} messages; at most {limits.MESSAGES} are allowed",

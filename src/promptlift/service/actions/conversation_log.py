@@ -235,7 +235,7 @@ def _plan_account(
         key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
         for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
     }
-    limit = limits.PLANS[caller.plan].conversations_per_month
+    limit = caller.limits.conversations_per_month
     used = 0
     if limit is not None:  # no other process may count in between
         accounts.lock(connection, account_id)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.schema import limits
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, transitions
@@ -155,7 +154,7 @@ def update(
     ------
     ApiException
         ``NOT_FOUND``, ``VALIDATION_ERROR`` for a text that was live before the one that is now, ``LIMIT_EXCEEDED`` when
-        an archived prompt comes back.
+        a prompt becomes active again.
     """
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
     if "content" in changes:
@@ -167,8 +166,8 @@ def update(
         if "status" in changes:
             accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
         before = find(connection, caller, scheme, prompt_id, lock=True)
-        if before.status == "archived" and changes.get("status", "archived") != "archived":
-            # An archived prompt does not count, so it must fit in again.
+        if before.status != "active" and changes.get("status") == "active":
+            # Only active prompts count, so it must fit in.
             _check_quota(connection, caller, now)
         text = changes.get("content")
         changed = text is not None and (text != before.content or not before.content_known)
@@ -222,7 +221,7 @@ def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -
 
 
 def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
-    limit = limits.PLANS[caller.plan].prompts
+    limit = caller.limits.prompts
     if limit is None:
         return
     accounts.lock(connection, caller.account_id)

@@ -7,6 +7,8 @@ in plain text. Here each turn of the client has its limits, and a refusal has th
 from __future__ import annotations
 
 import logging
+import re
+from http import HTTPMethod
 from typing import TYPE_CHECKING, Any
 
 import httptools
@@ -32,6 +34,10 @@ HEADER_BYTES = 65_536
 LINGER_SECONDS = 5.0
 # In chunks of one byte each, a body comes with so many bytes of framing for one of its own.
 _CHUNK_FRAMING = 16
+
+# A request line that is in order but for its method.
+_UNKNOWN_METHOD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}) \S+ HTTP/1\.[01]\r?\n")
+_METHODS = "GET, POST, PATCH, DELETE"
 
 
 class ClientConnection(HttpToolsProtocol):
@@ -96,7 +102,7 @@ class ClientConnection(HttpToolsProtocol):
             self._deaf = True
             self.cycle.keep_alive = False
         except httptools.HttpParserError as error:
-            self._refuse_in_turn(_refusal_of(error))
+            self._refuse_in_turn(_refusal_of(error, data))
         else:
             self._bound(len(data), body, seen)
 
@@ -280,10 +286,21 @@ class ClientConnection(HttpToolsProtocol):
         self.abort()
 
 
-def _refusal_of(error: httptools.HttpParserError) -> ApiException:
+def _refusal_of(error: httptools.HttpParserError, data: bytes) -> ApiException:
     """Return the refusal that a callback of the parser raised, or say that this is not HTTP."""
     if isinstance(error.__context__, ApiException):
         return error.__context__
+    unknown = _UNKNOWN_METHOD.match(data)
+    if (
+        unknown is not None
+        and unknown[1].decode() not in HTTPMethod.__members__  # the request before what is wrong
+        and isinstance(error, httptools.HttpParserInvalidMethodError)
+    ):
+        return ApiException(
+            "METHOD_NOT_ALLOWED",
+            f"{unknown[1].decode()} is no method of this API; allowed: {_METHODS}",
+            headers={"Allow": _METHODS},
+        )
     return ApiException(
         "VALIDATION_ERROR",
         "The request is not valid HTTP/1.1",

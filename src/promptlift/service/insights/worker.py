@@ -19,8 +19,15 @@ import orjson
 
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
+from promptlift.service.errors import tokens_used_up
 from promptlift.service.identifiers import new_id
-from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeRequest, JudgeUnavailable
+from promptlift.service.insights.judge import (
+    LEXICON,
+    JudgeFailed,
+    Judgement,
+    JudgeRequest,
+    JudgeUnavailable,
+)
 from promptlift.service.insights.judge_watch import JudgeWatch
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
@@ -216,11 +223,38 @@ class InsightJobs(Kind):
                 account_id: accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"]
                 for account_id in {row.account_id for row in rows}
             }
+        if self._judge.analyser != LEXICON:
+            rows = self._with_tokens(rows)
         if self._one_by_one:
             self._keep_as_they_come({self._judges.submit(self._judge_all, [row], exclusions) for row in rows})
             return
         self._give_way()
         self._keep(self._judge_all(rows, exclusions))
+
+    def _with_tokens(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
+        """Return the conversations of accounts that may use more tokens; the others wait for the next month."""
+        now = clock.now()
+        accounts_of = {row.account_id for row in rows}
+        with self._database.read() as connection:
+            limits = {
+                account_id: limit
+                for account_id in accounts_of
+                if (limit := usage.token_limit_reached(connection, account_id, now=now)) is not None
+            }
+        for account_id, limit in limits.items():
+            waiting = [row.id for row in rows if row.account_id == account_id]
+            with self._database.write() as connection:
+                judging.put_back(
+                    connection,
+                    self._worker,
+                    waiting,
+                    after=clock.billing_period(now)[1],
+                    problem=tokens_used_up(limit, now=now),
+                    counts=False,
+                )
+            for conversation_id in waiting:
+                self._model.untested(conversation_id)
+        return [row for row in rows if row.account_id not in limits]
 
     def _keep_as_they_come(self, judging_now: set[Future[list[_Judged]]]) -> None:
         """Keep judgements as they come; the model is asked for the next ones meanwhile."""

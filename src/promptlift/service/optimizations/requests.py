@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException, invalid, not_found, quota
@@ -154,7 +153,11 @@ def _check_personas(
 
 
 def _count(connection: Connection, caller: Caller, now: int) -> None:
-    limit = limits.PLANS[caller.plan].optimizations_per_month
+    tokens = caller.limits.tokens_per_month
+    spent = usage.used(connection, caller.account_id, "tokens", now=now)
+    if tokens is not None and spent >= tokens:
+        raise quota("tokens a month", limit=tokens, used=spent, now=now)
+    limit = caller.limits.optimizations_per_month
     used = usage.used(connection, caller.account_id, "optimizations", now=now)
     if limit is not None and used >= limit:
         raise quota("optimizations a month", limit=limit, used=used, now=now)

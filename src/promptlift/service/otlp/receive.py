@@ -111,7 +111,7 @@ def _keep(connection: Connection, batch: _Batch, calls: Iterable[ModelCall], nam
     account_id = batch.caller.account_id
     # An exporter that got no answer sends its spans again.
     known = traced.known_spans(connection, account_id, [_span_of(call) for call in ordered])
-    limit = limits.PLANS[batch.caller.plan].conversations_per_month
+    limit = batch.caller.limits.conversations_per_month
     if limit is not None and usage.used(connection, account_id, "conversations", now=batch.now) >= limit:
         batch.received.reject("The plan's limit of conversations per month is reached", len(ordered))
         return

@@ -9,7 +9,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.actions import access
 from promptlift.service.actions.failures import refusal_of
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-# How long a revoked key may still be accepted.
-KEY_MEMORY_SECONDS = 1.0
+# How long after it was read a key is accepted without reading it again. Whoever revokes a key waits this long, so that
+# it is refused everywhere once that is done.
+KEY_MEMORY_SECONDS = 0.25
 _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
 # The API, and what exporters of OpenTelemetry send.
@@ -61,13 +61,15 @@ class KeyCache:
         known = self._known.get(digest)
         if known is not None and known[1] > self._steady():
             return known[0]
+        # The time before the reading: a key that is revoked meanwhile is not remembered for longer.
+        read_at = self._steady()
         caller = await run_in_threadpool(self._look_up, key)
         if caller is None:
             self._known.pop(digest, None)
             raise self._refusal("The API key is invalid")
         if len(self._known) >= _KEYS_REMEMBERED:
             self._known.clear()
-        self._known[digest] = (caller, self._steady() + KEY_MEMORY_SECONDS)
+        self._known[digest] = (caller, read_at + KEY_MEMORY_SECONDS)
         return caller
 
     def _look_up(self, key: str) -> Caller | None:
@@ -125,7 +127,7 @@ class Authentication:
     async def _admit(self, scope: Scope) -> Mapping[str, str]:
         caller = await self._keys.caller(Headers(scope=scope).get("authorization"))
         scope.setdefault("state", {})["caller"] = caller
-        limit = PLANS[caller.plan].requests_per_minute
+        limit = caller.limits.requests_per_minute
         if limit is None:
             return {}
         pace = await run_in_threadpool(self._count, caller, limit)

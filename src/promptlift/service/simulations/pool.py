@@ -68,7 +68,7 @@ class SimulationPool:
 
         Raises
         ------
-        Cancelled, LeaseLost, ModelGone
+        Cancelled, LeaseLost, ModelGone, TokensUsedUp
             The rest was not simulated; what had ended is kept.
         """
         order = np.random.default_rng((run.optimization.seed, conversations[0].cell.number)).permutation(
@@ -86,7 +86,7 @@ class SimulationPool:
             if rows:
                 # Also when the run cannot continue: what had ended is kept.
                 lost = self._keep(run, rows)
-                failure = failure or lost
+                failure = failure or lost or (run.tokens_used_up() if waiting else None)
                 rows = []
             if talking:
                 found = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]

@@ -12,6 +12,7 @@ import orjson
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost, Runs
+from promptlift.service.errors import tokens_used_up
 from promptlift.service.insights.judge import JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
 from promptlift.service.store import simulations, usage
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns"]
+__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns", "TokensUsedUp"]
 
 # After this many conversations in a row without an answer the model is gone, not flaky.
 GONE_AFTER: Final = 8
@@ -40,6 +41,10 @@ HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 class ModelGone(PromptliftError):
     """The model does not answer any more; the message says why."""
+
+
+class TokensUsedUp(PromptliftError):
+    """The account may use no more tokens this month; the message says so."""
 
 
 class SimulatedConversation(NamedTuple):
@@ -166,9 +171,11 @@ class Run(ABC):
 
         Raises
         ------
-        Cancelled, LeaseLost, ModelGone
+        Cancelled, LeaseLost, ModelGone, TokensUsedUp
             The rest was not simulated; what had ended is kept.
         """
+        if (used_up := self.tokens_used_up()) is not None:
+            raise used_up
         numbers = conversations[0].cell.number, conversations[-1].cell.number
         with self.database.read() as connection:
             kept = simulations.of_cells(connection, self.optimization.id, *numbers)
@@ -176,6 +183,15 @@ class Run(ABC):
         todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
         if todo:
             self._pool.simulate_all(self, todo)
+
+    def tokens_used_up(self) -> TokensUsedUp | None:
+        """Return why no more tokens may be used this month; ``None`` while they may, and in a rehearsal."""
+        if self.optimization.rehearsal:
+            return None
+        now = clock.now()
+        with self.database.read() as connection:
+            limit = usage.token_limit_reached(connection, self.optimization.account_id, now=now)
+        return None if limit is None else TokensUsedUp(tokens_used_up(limit, now=now))
 
     def answered(self) -> None:
         """Note that the model answered."""

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 from sqlalchemy import func, insert, select, update
 
+from promptlift.schema.limits import Plan, plan_with
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
 from promptlift.service.store.tables import accounts, api_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -26,14 +26,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request; every query is made for its account."""
+    """The sender of a request; every query is made for its account.
+
+    Attributes
+    ----------
+    custom_limits
+        Limits of the account in place of those of its plan.
+    """
 
     account_id: str
     plan: PlanName
     key_id: str
+    custom_limits: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def limits(self) -> Plan:
+        """The plan with the limits that hold for this account."""
+        return plan_with(self.plan, self.custom_limits)
 
 
-def create(connection: Connection, *, name: str, email: str, plan: PlanName) -> str:
+def create(
+    connection: Connection,
+    *,
+    name: str,
+    email: str,
+    plan: PlanName,
+    custom_limits: Mapping[str, int] | None = None,
+) -> str:
     """Add an account with default settings and give its id."""
     account_id = new_id("acc")
     settings = Settings().model_dump(mode="json", by_alias=True)
@@ -44,6 +63,7 @@ def create(connection: Connection, *, name: str, email: str, plan: PlanName) -> 
             name=name,
             email=email,
             plan=plan,
+            limits=orjson.dumps(custom_limits or {}).decode(),
             settings=orjson.dumps(settings).decode(),
             created_at=clock.now(),
         )
@@ -59,6 +79,40 @@ def first(connection: Connection) -> str | None:
 def get(connection: Connection, account_id: str) -> AnyRow:
     """Return the row of an account."""
     return connection.execute(select(accounts).filter_by(id=account_id)).one()
+
+
+def all_of(connection: Connection) -> Sequence[AnyRow]:
+    """Return all accounts, oldest first."""
+    return connection.execute(select(accounts).order_by(accounts.c.created_at, accounts.c.id)).all()
+
+
+def named(connection: Connection, name: str) -> Sequence[AnyRow]:
+    """Return the account of this id, else those of this e-mail address or name, oldest first."""
+    rows = all_of(connection)
+    return [row for row in rows if row.id == name] or [row for row in rows if name in (row.email, row.name)]
+
+
+def custom_limits(row: AnyRow) -> dict[str, int]:
+    """Return the limits that an account has in place of those of its plan."""
+    found: dict[str, int] = orjson.loads(row.limits)
+    return found
+
+
+def plan_of(connection: Connection, account_id: str) -> Plan:
+    """Return the plan of an account with the limits that hold for it."""
+    row = connection.execute(select(accounts.c.plan, accounts.c.limits).filter_by(id=account_id)).one()
+    return plan_with(cast("PlanName", row.plan), custom_limits(row))
+
+
+def change(connection: Connection, account_id: str, values: dict[str, Any]) -> None:
+    """Change the name, e-mail address, plan or limits of an account; its name is its organization's too."""
+    if "limits" in values:
+        values = {**values, "limits": orjson.dumps(values["limits"]).decode()}
+    if "name" in values:
+        known = settings(connection, account_id)
+        known["general"]["name"] = values["name"]
+        values = {**values, "settings": orjson.dumps(known).decode()}
+    connection.execute(update(accounts).filter_by(id=account_id).values(**values))
 
 
 def set_plan(connection: Connection, account_id: str, plan: PlanName) -> None:
@@ -87,13 +141,13 @@ def find_caller(connection: Connection, key: str) -> Caller | None:
     """Return the account of a key; ``None`` for a key that is unknown or revoked."""
     digest = key_hash(key)
     row = connection.execute(
-        select(api_keys.c.id, api_keys.c.hash, api_keys.c.account_id, accounts.c.plan)
+        select(api_keys.c.id, api_keys.c.hash, api_keys.c.account_id, accounts.c.plan, accounts.c.limits)
         .join(accounts, accounts.c.id == api_keys.c.account_id)
         .where(api_keys.c.hash == digest, api_keys.c.revoked_at.is_(None))
     ).one_or_none()
     if row is None or not hmac.compare_digest(row.hash, digest):
         return None
-    return Caller(row.account_id, cast("PlanName", row.plan), row.id)
+    return Caller(row.account_id, cast("PlanName", row.plan), row.id, custom_limits(row))
 
 
 def caller_of(connection: Connection, account_id: str) -> Caller:
@@ -106,10 +160,13 @@ def touch_key(connection: Connection, key_id: str) -> None:
     connection.execute(update(api_keys).filter_by(id=key_id).values(last_used_at=clock.now()))
 
 
-def keys(connection: Connection) -> Sequence[AnyRow]:
-    """Return all keys of all accounts, oldest first, without the hashes."""
+def keys(connection: Connection, account_id: str | None = None) -> Sequence[AnyRow]:
+    """Return the keys of an account, or of all, oldest first, without the hashes."""
     columns = [column for column in api_keys.c if column.name != "hash"]
-    return connection.execute(select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)).all()
+    statement = select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)
+    return connection.execute(
+        statement if account_id is None else statement.filter_by(account_id=account_id)
+    ).all()
 
 
 def is_revoked(connection: Connection, key: str) -> bool:

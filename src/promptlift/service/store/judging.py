@@ -124,6 +124,14 @@ def put_back(
     )
 
 
+def make_account_due(connection: Connection, account_id: str, *, now: int) -> None:
+    """Make due what an account's conversations wait for."""
+    waiting = conversations.c.judging == "pending", conversations.c.judge_after > now
+    connection.execute(
+        update(conversations).filter_by(account_id=account_id).where(*waiting).values(judge_after=now)
+    )
+
+
 def give_up(connection: Connection, worker: str, conversation_id: str, *, problem: str) -> None:
     """Note that a conversation cannot be judged, and why. It can still be asked for again."""
     connection.execute(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-from sqlalchemy import bindparam, func, insert, or_, select, update
+from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
 
 from promptlift.service.store import paging
 from promptlift.service.store.tables import prompt_versions, prompts
@@ -45,11 +44,18 @@ def page(
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
     wanted = [*_living(account_id), *paging.equal(prompts, status=status)]
     if tags:
-        # Tags are kept as a JSON list, so a tag in its quotes is found by its exact text. LIKE would take "A" for "a"
-        # on one database and not on the other.
-        position = func.instr if connection.dialect.name == "sqlite" else func.strpos
-        wanted.append(or_(*(position(prompts.c.tags, orjson.dumps(tag).decode()) > 0 for tag in tags)))
+        wanted.append(_has_one_of(connection.dialect.name, tags))
     return paging.page(connection, prompts, wanted, limit=limit, offset=offset)
+
+
+def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
+    """Return the condition that a prompt has one of these tags, which are kept as a JSON list."""
+    if dialect == "sqlite":
+        kept = func.json_each(prompts.c.tags).table_valued("value")
+    else:
+        elements = func.json_array_elements_text(cast(prompts.c.tags, JSON))
+        kept = elements.table_valued("value").render_derived()
+    return select(1).select_from(kept).where(kept.c.value.in_(tags)).correlate(prompts).exists()
 
 
 def find_named(connection: Connection, account_id: str, name: str) -> AnyRow | None:

@@ -78,6 +78,8 @@ accounts = Table(
     Column("name", Text, nullable=False),
     Column("email", Text, nullable=False),
     Column("plan", String(20), nullable=False),
+    # Limits of its own in place of those of the plan, as JSON.
+    Column("limits", Text, nullable=False, server_default="{}"),
     Column("settings", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )

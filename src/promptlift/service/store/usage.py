@@ -9,6 +9,7 @@ from sqlalchemy import case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from promptlift.service import clock
+from promptlift.service.store import accounts
 from promptlift.service.store.tables import prompts, rate_windows, usage_counters
 
 if TYPE_CHECKING:
@@ -48,11 +49,18 @@ def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> in
     return int(value or 0)
 
 
+def token_limit_reached(connection: Connection, account_id: str, *, now: int) -> int | None:
+    """Return the limit of tokens a month of an account that has used it up; ``None`` while it may use more."""
+    limit = accounts.plan_of(connection, account_id).tokens_per_month
+    if limit is None or used(connection, account_id, "tokens", now=now) < limit:
+        return None
+    return limit
+
+
 def active_prompts(connection: Connection, account_id: str) -> int:
-    """Prompts that count against the plan: those that are neither archived nor deleted."""
-    # unspecified: whether drafts count. They do: they can be used for logging at once.
+    """Count the prompts that count against the plan: those that are active."""
     statement = select(func.count()).where(
-        prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None), prompts.c.status != "archived"
+        prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None), prompts.c.status == "active"
     )
     return int(connection.scalar(statement) or 0)
 

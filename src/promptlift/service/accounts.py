@@ -1,0 +1,210 @@
+"""Accounts, for the person who runs the service."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+
+from promptlift.errors import ConfigError
+from promptlift.schema.limits import LIMITED_IN_EVERY_PLAN, NAME_CHARS, Plan, plan_with
+from promptlift.schema.texts import not_blank
+from promptlift.service import clock
+from promptlift.service.settings import DEFAULT_PLAN
+from promptlift.service.store import accounts, judging, usage
+from promptlift.service.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.limits import PlanName
+    from promptlift.service.settings import ServiceSettings
+    from promptlift.service.store.tables import AnyRow
+
+_LIMITS = tuple(field.name for field in fields(Plan) if field.name != "name")
+_MOST = 2**53
+
+
+@dataclass(frozen=True)
+class AccountInfo:
+    """An account as lists show it.
+
+    Attributes
+    ----------
+    limits
+        What holds for it, whether from its plan or of its own.
+    prompts
+        Active prompts.
+    keys
+        Valid API keys.
+    """
+
+    id: str
+    name: str
+    email: str
+    limits: Plan
+    prompts: int
+    keys: int
+    created_at: str | None
+
+
+def create_account(
+    settings: ServiceSettings,
+    *,
+    name: str,
+    email: str,
+    plan: PlanName | None = None,
+    limits: Mapping[str, int] | None = None,
+) -> str:
+    """Create an account and return its id.
+
+    Parameters
+    ----------
+    limits
+        Limits in place of those of the plan, by the names of `Plan`.
+
+    Raises
+    ------
+    ConfigError
+        A value cannot be used; nothing is created then.
+    """
+    wanted = plan or settings.plan or DEFAULT_PLAN
+    _check_text("name", name)
+    _check_email(email)
+    _check_limits(wanted, limits or {})
+    with opened(settings) as database, database.write() as connection:
+        return accounts.create(connection, name=name, email=email, plan=wanted, custom_limits=limits)
+
+
+def list_accounts(settings: ServiceSettings) -> list[AccountInfo]:
+    """Return all accounts, oldest first."""
+    with opened(settings) as database, database.read() as connection:
+        return [_info(connection, row) for row in accounts.all_of(connection)]
+
+
+def change_account(
+    settings: ServiceSettings,
+    account: str,
+    *,
+    name: str | None = None,
+    email: str | None = None,
+    plan: PlanName | None = None,
+    limits: Mapping[str, int | None] | None = None,
+) -> AccountInfo:
+    """Change what is given of an account and return it as it is then.
+
+    Parameters
+    ----------
+    account
+        Id, e-mail address or name of the account.
+    limits
+        Limits in place of those of the plan; ``None`` gives a limit back to the plan.
+
+    Raises
+    ------
+    ConfigError
+        No account is meant, or several are, or a value cannot be used; nothing is changed then.
+    """
+    changes: dict[str, Any] = {}
+    if name is not None:
+        changes["name"] = _check_text("name", name)
+    if email is not None:
+        changes["email"] = _check_email(email)
+    if plan is not None:
+        changes["plan"] = plan
+    with opened(settings) as database, database.write() as connection:
+        row = find_account(connection, account)
+        if limits:
+            _check_limits(
+                plan or row.plan, {key: value for key, value in limits.items() if value is not None}
+            )
+            known = {**accounts.custom_limits(row), **limits}
+            changes["limits"] = {key: value for key, value in known.items() if value is not None}
+        if not changes:
+            raise ConfigError("Nothing to change: give a new name, --email, --plan or a limit.")
+        accounts.change(connection, row.id, changes)
+        if "limits" in changes:
+            # What waits for the next month because the tokens are used up may go on now.
+            judging.make_account_due(connection, row.id, now=clock.now())
+        return _info(connection, accounts.get(connection, row.id))
+
+
+def find_account(connection: Connection, name: str) -> AnyRow:
+    """Return the one account with this id, e-mail address or name.
+
+    Raises
+    ------
+    ConfigError
+        There is none, or there are several.
+    """
+    meant = accounts.named(connection, name)
+    if not meant:
+        raise ConfigError(
+            f"No account has the id, e-mail address or name {name!r}: `promptlift accounts list` shows them."
+        )
+    if len(meant) > 1:
+        lines = [f"  {row.id}  {row.name}  {row.email}" for row in meant]
+        raise ConfigError(
+            f"{len(meant)} accounts are called {name!r}. Nothing was done; pass the id of one instead:\n"
+            + "\n".join(lines)
+        )
+    return meant[0]
+
+
+@contextmanager
+def opened(settings: ServiceSettings) -> Iterator[Database]:
+    """Open the database of a service, which may be running; create it when there is none."""
+    if settings.database_url is None:
+        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = Database(settings.resolved_database_url)
+    try:
+        database.migrate()
+        yield database
+    finally:
+        database.close()
+
+
+def _info(connection: Connection, row: AnyRow) -> AccountInfo:
+    return AccountInfo(
+        id=row.id,
+        name=row.name,
+        email=row.email,
+        limits=plan_with(cast("PlanName", row.plan), accounts.custom_limits(row)),
+        prompts=usage.active_prompts(connection, row.id),
+        keys=sum(key.revoked_at is None for key in accounts.keys(connection, row.id)),
+        created_at=clock.iso(row.created_at),
+    )
+
+
+def _check_text(what: str, value: str) -> str:
+    try:
+        not_blank(value)
+    except ValueError as error:
+        raise ConfigError(f"The {what} of an account {error}.") from None
+    if len(value) > NAME_CHARS:
+        raise ConfigError(f"The {what} of an account must have at most {NAME_CHARS} characters.")
+    return value
+
+
+def _check_email(value: str) -> str:
+    _check_text("e-mail address", value)
+    user, at, host = value.rpartition("@")
+    if not (user and at and host) or "@" in user or any(sign.isspace() for sign in value):
+        raise ConfigError(f"{value!r} is no e-mail address: give one such as ada@example.com.")
+    return value
+
+
+def _check_limits(plan: str, limits: Mapping[str, int]) -> None:
+    for name, value in limits.items():
+        if name not in _LIMITS:
+            raise ConfigError(f"There is no limit {name!r}: choose some of {', '.join(_LIMITS)}.")
+        if plan != "enterprise" and name not in LIMITED_IN_EVERY_PLAN:
+            raise ConfigError(
+                f"The limit of {name.replace('_', ' ')} is that of the plan {plan}. "
+                "Only an enterprise account can have its own: add --plan enterprise."
+            )
+        least = 1 if name == "requests_per_minute" else 0
+        if not least <= value <= _MOST:
+            raise ConfigError(f"The limit of {name.replace('_', ' ')} must be at least {least}.")

@@ -1,0 +1,226 @@
+"""Accounts made on the command line: keys, plans and limits of their own, at once in the running service."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from support.answering_model import AnsweringModel, serving
+from support.command_line import failed_in_one_line, promptlift_command
+from support.optimizing import make_tiny, start
+from support.service_process import ServiceProcess, wait_until
+from support.wire import Wire
+
+
+def run(running, *arguments):
+    """A command that succeeds on the data of a service, and what it prints."""
+    done = promptlift_command(*arguments, "--data", running.data)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def account(running, name="Acme", *options):
+    """An account and a key for it."""
+    email = f"owner@{name.lower()}.test"
+    made = run(running, "accounts", "create", name, "--email", email, *options)
+    return Wire(running.base_url, run(running, "keys", "create", "--account", made), made)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A service of which nobody else changes the accounts."""
+    service = ServiceProcess(tmp_path_factory.mktemp("accounts")).start()
+    yield service
+    service.stop()
+
+
+def test_an_account_has_its_name_email_plan_and_keys(running):
+    wire = account(running, "Acme", "--plan", "pro")
+    found = wire.get("/account")
+    assert (found["id"], found["name"], found["email"]) == (wire.account, "Acme", "owner@acme.test")
+    assert found["plan"]["name"] == "pro"
+    listed = run(running, "accounts", "list").splitlines()
+    (row,) = [line.split() for line in listed if line.startswith(wire.account)]
+    assert row[1:4] == ["Acme", "owner@acme.test", "pro"]
+    shown = run(running, "keys", "list", "--account", "owner@acme.test").splitlines()
+    assert len(shown) == 2
+    assert shown[1].split()[0] == wire.key[:8]
+
+
+def test_a_change_holds_at_once_and_a_restart_keeps_it(tmp_path):
+    running = ServiceProcess(tmp_path, plan="pro").start()
+    wire = Wire(running.base_url, running.key)
+    try:
+        first = wire.get("/account")["id"]
+        run(running, "accounts", "rename", first, "New name", "--email", "new@acme.test", "--plan", "free")
+        # The next look of the service is at most a quarter of a second away.
+        wait_until(lambda: wire.get("/account")["plan"]["name"] == "free", what="the plan is new", seconds=5)
+        found = wire.get("/account")
+        assert (found["name"], found["email"]) == ("New name", "new@acme.test")
+        assert wire.get("/settings")["general"]["name"] == "New name"
+    finally:
+        running.stop()
+    again = ServiceProcess(tmp_path, plan=None, key=running.key).start()
+    try:
+        assert Wire(again.base_url, again.key).get("/account")["plan"]["name"] == "free"
+    finally:
+        again.stop()
+
+
+def test_limits_of_an_enterprise_account_are_enforced(running):
+    limits = ("--prompts", "1", "--optimizations", "0", "--conversations", "2", "--requests", "200")
+    wire = account(running, "Custom", *limits)
+    assert wire.get("/account")["plan"]["limits"] == {
+        "prompts": 1,
+        "optimizationsPerMonth": 0,
+        "conversationsPerMonth": 2,
+        "requestsPerMinute": 200,
+        "tokensPerMonth": None,
+    }
+    prompt_id = wire.add_prompt()
+    body = {"name": "n", "content": "c", "llmModel": "gpt-4o"}
+    refused = wire.ask("POST", "/prompts", body)
+    assert (refused.status, refused.headers["x-ratelimit-limit"]) == (429, "200")
+    assert (refused.error["details"]["limit"], refused.error["details"]["used"]) == (1, 1)
+    wire.log(prompt_id)
+    wire.log(prompt_id)
+    logged = wire.ask("POST", "/conversations", {"promptId": prompt_id, "content": "User: hi"})
+    assert (logged.status, logged.error["details"]["limit"]) == (429, 2)
+    optimized = wire.ask("POST", "/optimizations", {"promptId": prompt_id})
+    assert (optimized.status, optimized.error["details"]["limit"]) == (429, 0)
+    usage = wire.get("/usage")
+    assert [usage[kind]["limit"] for kind in ("prompts", "optimizations", "conversations")] == [1, 0, 2]
+    run(running, "accounts", "rename", wire.account, "--prompts", "plan")
+    wait_until(lambda: wire.ask("POST", "/prompts", body).status == 201, what="no limit", seconds=5)
+
+
+def test_active_prompts_are_what_is_used(running):
+    wire = account(running, "Drafts", "--prompts", "2")
+    one, two = wire.add_prompt(), wire.add_prompt()
+    wire.ask("PATCH", f"/prompts/{one}", {"status": "draft"})
+    wire.ask("PATCH", f"/prompts/{two}", {"status": "archived"})
+    assert wire.get("/usage")["prompts"] == {"used": 0, "limit": 2}
+    wire.add_prompt()
+    wire.ask("PATCH", f"/prompts/{one}", {"status": "active"})
+    refused = wire.ask("PATCH", f"/prompts/{two}", {"status": "active"})
+    assert (refused.status, refused.error["code"]) == (429, "LIMIT_EXCEEDED")
+    assert wire.get("/usage")["prompts"]["used"] == 2
+
+
+def test_a_token_limit_stops_optimizations_and_judging_until_it_is_raised(tmp_path):
+    with serving(AnsweringModel()) as environment:
+        service = ServiceProcess(tmp_path, env=environment).start()
+        try:
+            wire = account(service, "Tokens", "--tokens", "1")
+            prompt_id = wire.add_prompt()
+            wire.log(prompt_id)
+            # One call passes the limit; what it was spent on is kept.
+            wait_until(lambda: wire.get("/usage")["tokens"]["used"] >= 1, what="a conversation is judged")
+            assert wire.get("/usage")["tokens"]["limit"] == 1
+            make_tiny(wire)
+            refused = wire.ask("POST", "/optimizations", {"promptId": prompt_id})
+            assert (refused.status, refused.error["code"]) == (429, "LIMIT_EXCEEDED")
+            assert refused.error["message"] == "The plan's limit of tokens a month is reached"
+            waiting = wire.log(prompt_id)
+            counts = f"/prompts/{prompt_id}/status"
+            wait_until(
+                lambda: wire.get(counts)["insights"]["reasons"], what="it is said why insights are missing"
+            )
+            (reason,) = wire.get(counts)["insights"]["reasons"]
+            assert reason["reason"].startswith("The account's limit of 1 tokens a month is reached")
+            assert wire.get(f"/conversations/{waiting}")["hasInsights"] is False
+            run(service, "accounts", "rename", wire.account, "--tokens", "plan")
+            wire.wait_for_insights(prompt_id)
+        finally:
+            service.stop()
+
+
+def test_an_optimization_that_uses_up_the_tokens_fails_with_the_reason(tmp_path):
+    with serving(AnsweringModel()) as environment:
+        service = ServiceProcess(tmp_path, env=environment).start()
+        try:
+            wire = account(service, "Spender", "--tokens", "60")
+            made = start(wire, wire.add_prompt(), variantCount=2)
+            wait_until(
+                lambda: wire.get(f"/optimizations/{made['id']}")["status"] in ("failed", "completed"),
+                what="it ends",
+            )
+            found = wire.get(f"/optimizations/{made['id']}")
+            assert (found["status"], "60 tokens a month" in found["failure"]) == ("failed", True)
+        finally:
+            service.stop()
+
+
+def test_a_key_works_for_its_account_only_and_stops_the_moment_it_is_revoked(running):
+    mine, theirs = account(running, "Mine"), account(running, "Theirs")
+    prompt_id = mine.add_prompt()
+    assert theirs.ask("GET", f"/prompts/{prompt_id}").status == 404
+    assert mine.get("/account")["id"] == mine.account
+    run(running, "keys", "revoke", mine.key[:8] if mine.key[:8] != theirs.key[:8] else mine.key)
+    # No waiting: once the command has ended, nobody accepts the key.
+    refused = mine.ask("GET", "/account")
+    assert (refused.status, refused.error["code"]) == (401, "INVALID_API_KEY")
+    assert theirs.ask("GET", "/account").status == 200
+
+
+def test_on_postgresql_a_revoked_key_is_refused_by_every_process_at_once(start_service, postgres_url):
+    first = start_service(database=postgres_url)
+    second = ServiceProcess(first.data, database=postgres_url, key=first.key).start()
+    try:
+        where = ("--database", postgres_url)
+        made = promptlift_command(
+            "accounts", "create", "Shared", "--email", "s@shared.test", "--plan", "pro", *where
+        )
+        key = promptlift_command("keys", "create", "--account", "Shared", *where).stdout.strip()
+        wires = [Wire(service.base_url, key) for service in (first, second)]
+        prompt_id = wires[0].add_prompt(tags=['a"b', "x,y"])
+        assert [wire.get("/account")["id"] for wire in wires] == [made.stdout.strip()] * 2
+        assert [prompt["id"] for prompt in wires[1].get("/prompts?tags=%22x,y%22")["data"]] == [prompt_id]
+        assert wires[1].get("/prompts?tags=b")["data"] == []
+        assert promptlift_command("keys", "revoke", key, *where).returncode == 0
+        assert [wire.ask("GET", "/account").status for wire in wires] == [401, 401]
+    finally:
+        second.stop()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("create", "x", "--email", "nobody"), "no e-mail address"),
+        (("create", " ", "--email", "a@b.test"), "must not be blank"),
+        (("create", "x", "--email", "a@b.test", "--plan", "free", "--prompts", "9"), "--plan enterprise"),
+        (("create", "x", "--email", "a@b.test", "--requests", "0"), "at least 1"),
+        (("rename", "nobody", "x"), "accounts list"),
+        (("rename", "Twin", "x"), "2 accounts"),
+        (("rename", "first@twin.test"), "Nothing to change"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(running, twins, arguments, said):
+    before = twins()
+    done = promptlift_command("accounts", *arguments, "--data", running.data)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert twins() == before
+
+
+@pytest.fixture(scope="module")
+def twins(running):
+    """Two accounts of one name, and all accounts as the database has them."""
+    for email in ("first@twin.test", "second@twin.test"):
+        run(running, "accounts", "create", "Twin", "--email", email)
+
+    def rows():
+        with sqlite3.connect(running.data / "promptlift.db") as file:
+            return file.execute("SELECT id, name, email, plan, limits FROM accounts ORDER BY id").fetchall()
+
+    return rows
+
+
+def test_wrong_numbers_are_wrong_usage(running):
+    done = promptlift_command("accounts", "create", "x", "--email", "a@b.test", "--tokens", "many")
+    assert done.returncode == 2
+    assert "--tokens" in done.stderr
+    done = promptlift_command("keys", "create", "--account", "nobody", "--data", running.data)
+    assert "accounts list" in failed_in_one_line(done)
