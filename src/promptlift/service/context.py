@@ -12,6 +12,7 @@ from promptlift.service.llm.catalogue import is_known, problem_of
 
 if TYPE_CHECKING:
     from promptlift.service.actions.conversation_log import ConversationLog
+    from promptlift.service.benchmarks.worker import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
@@ -41,6 +42,7 @@ class AppContext:
     log: ConversationLog
     models: Models
     optimizations: OptimizationJobs
+    benchmarks: BenchmarkJobs
     webhooks: Webhooks
     served: ServedModels | None = None
 

@@ -134,6 +134,7 @@ def _run(
             log,
             background.models,
             background.optimizations,
+            background.benchmarks,
             Webhooks(database, background.net, background.secrets),
             background.served,
         )

@@ -1,4 +1,4 @@
-"""A run of simulated conversations: what an optimization and a regression test have in common."""
+"""A run of simulated conversations: what optimizations, regression tests and benchmarks have in common."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import orjson
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost, Runs
+from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
 from promptlift.service.store import simulations, usage
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
+    from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import SimulationTasks
@@ -44,11 +46,18 @@ class ModelGone(PromptliftError):
 
 
 class SimulatedConversation(NamedTuple):
-    """A conversation to simulate: a cell with the text of one arm."""
+    """A conversation to simulate: a cell with the text of one arm.
+
+    Attributes
+    ----------
+    prompt
+        How the text is run where that is not as the run's own prompt: another model, say.
+    """
 
     cell: Cell
     arm: int
     content: str
+    prompt: PromptText | None = None
 
 
 class Run(ABC):
@@ -63,10 +72,10 @@ class Run(ABC):
         Where conversations are simulated.
     tasks
         Whoever carries out the run's tasks: a language model, or the rehearsal.
-    optimization
-        Row of the optimization whose texts are compared.
+    row
+        Row of what is run: its settings, its seed and its account.
     prompt
-        How the texts are run.
+        How the texts are run, and the objective by which conversations are judged.
     worker
         Name of the worker that has the lease.
     """
@@ -77,15 +86,15 @@ class Run(ABC):
         pool: SimulationPool,
         tasks: SimulationTasks,
         *,
-        optimization: AnyRow,
+        row: AnyRow,
         prompt: PromptText,
         worker: str,
     ) -> None:
         self.database = database
         self.tasks = tasks
         self.prompt = prompt
-        self.optimization = optimization
-        settings: dict[str, Any] = orjson.loads(optimization.settings)
+        self.row = row
+        settings: dict[str, Any] = orjson.loads(row.settings)
         self.general: dict[str, Any] = settings.get("general", {})
         self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
         self.max_turns: int = settings["maxTurns"]
@@ -148,7 +157,7 @@ class Run(ABC):
         if not self.count_calls(connection, calls, tokens):
             raise LeaseLost("The run was stopped or given to another worker.")
         if tokens:
-            usage.add(connection, self.optimization.account_id, "tokens", tokens, now=clock.now())
+            usage.add(connection, self.row.account_id, "tokens", tokens, now=clock.now())
 
     def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate the conversations that were not kept before.
@@ -165,11 +174,47 @@ class Run(ABC):
         """
         numbers = conversations[0].cell.number, conversations[-1].cell.number
         with self.database.read() as connection:
-            kept = simulations.of_cells(connection, self.optimization.id, *numbers)
-        there = {(row.cell, row.arm) for row in kept}
+            there = self.kept(connection, *numbers)
         todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
         if todo:
             self._pool.simulate_all(self, todo)
+
+    def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
+        """Return cell and arm of the conversations that are kept already, in a range of cells."""
+        found = simulations.of_cells(connection, self.row.id, first, last)
+        return {(row.cell, row.arm) for row in found}
+
+    def keep(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Keep conversations that ended; see ``to_row``."""
+        simulations.add(connection, rows)
+
+    def to_row(
+        self,
+        conversation: SimulatedConversation,
+        outcome: dict[str, Any],
+        tokens: TokenCounts | None,  # noqa: ARG002 - for runs that count what an arm costs
+    ) -> dict[str, Any]:
+        """Return the columns that keep a conversation that ended.
+
+        Parameters
+        ----------
+        outcome
+            What the judge said, or why the conversation was lost.
+        tokens
+            What the assistant read and wrote; ``None`` when the conversation was lost.
+        """
+        cell = conversation.cell
+        return {
+            "id": new_id("sim"),
+            "account_id": self.row.account_id,
+            "optimization_id": self.row.id,
+            "cell": cell.number,
+            "arm": conversation.arm,
+            "pass_number": cell.pass_number,
+            "stage": cell.stage,
+            "created_at": clock.now(),
+            **outcome,
+        }
 
     def answered(self) -> None:
         """Note that the model answered."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.scenarios import Scenario
 
-__all__ = ["PersonaMessage", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
+__all__ = ["AssistantMessage", "PersonaMessage", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,14 @@ class PersonaMessage(NamedTuple):
     is_last: bool
 
 
+class AssistantMessage(NamedTuple):
+    """The assistant's message, and the tokens that it read and wrote for it; 0 where the endpoint did not count."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 class SimulationTasks(Protocol):
     """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
@@ -88,7 +96,7 @@ class SimulationTasks(Protocol):
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
-    ) -> str:
+    ) -> AssistantMessage:
         """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
 
     def speak_as_persona(
