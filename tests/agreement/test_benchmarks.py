@@ -111,7 +111,7 @@ def test_delete_benchmarks(wire, client):
         {"success": True, "message": "1 benchmark deleted", "deleted": [first], "notFound": ["bmk_none"]},
     )
     assert wire.ask("GET", f"/benchmarks/{first}").status == 404
-    assert client.benchmarks.delete([second, third]).deleted == [second, third]
+    assert client.benchmarks.bulk(job_ids=[second, third]).deleted == [second, third]
     assert wire.get("/benchmarks")["pagination"]["total"] == 0
     for body in (
         {"action": "archive", "jobIds": ["a"]},
@@ -137,7 +137,7 @@ def test_stop_and_resume_a_benchmark(wire, client):
     assert wire.ask("POST", f"/benchmarks/{made['id']}/resume").status == 409
     assert client.benchmarks.stop(made["id"], reason="again").status == "stopped"
     assert client.benchmarks.resume(made["id"]).status == "queued"
-    client.benchmarks.delete([made["id"]])
+    client.benchmarks.bulk(job_ids=[made["id"]])
 
 
 @covers("GET /scenario-sets", "GET /scenario-sets/{id}")

@@ -408,14 +408,12 @@ BENCHMARKS_CREATE: Final = Endpoint(
     "Start a benchmark",
     body=BenchmarkCreate,
 )
-# Twice is the same as once: what is deleted stays so.
 BENCHMARKS_BULK: Final = Endpoint(
     "benchmarks.bulk",
     "POST /benchmarks/bulk",
     BulkAnswer,
     "Delete benchmarks",
     body=BulkRequest,
-    repeat="always",
 )
 BENCHMARKS_GET: Final = Endpoint(
     "benchmarks.get",

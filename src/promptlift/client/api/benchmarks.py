@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Benchmarks(Group):
     """Benchmarks: fixed scenarios over prompts, versions, variants and models.
 
-    The specification has ``list``, ``create``, ``get`` and ``delete``, without their fields: these are the embedded
+    The specification has ``list``, ``create``, ``get`` and ``bulk``, without their fields: these are the embedded
     service's.
     """
 
@@ -49,9 +49,9 @@ class Benchmarks(Group):
             endpoints.BENCHMARKS_GET, benchmark_id, reference=reference, margin=margin, level=level
         )
 
-    def delete(self, benchmark_ids: Sequence[str]) -> BulkAnswer:
-        """Delete benchmarks with their conversations; those that run are stopped."""
-        return self._send(endpoints.BENCHMARKS_BULK, action="delete", job_ids=[*benchmark_ids])
+    def bulk(self, *, job_ids: Sequence[str], action: str = "delete") -> BulkAnswer:
+        """Delete benchmarks with their conversations; those that run are stopped. Their scenario sets stay."""
+        return self._send(endpoints.BENCHMARKS_BULK, action=action, job_ids=[*job_ids])
 
     def conversations(
         self,
