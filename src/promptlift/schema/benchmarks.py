@@ -15,6 +15,7 @@ from promptlift.schema.model import ApiModel, RequestModel, UtcTime
 from promptlift.schema.optimizations import SEED_MAX
 from promptlift.schema.simulations import (
     ENDED_BY,
+    SCENARIO_SOURCES,
     SIMULATION_STATUSES,
     SimulationPersona,
     SimulationScenario,
@@ -76,15 +77,19 @@ class ScenarioSet(ApiModel):
 class FixedScenario(ApiModel):
     """A scenario of a set."""
 
-    number: int
-    title: str
-    opening: str
-    goal: str
-    source: str
-    """``conversation`` or ``model``."""
-    persona: SimulationPersona | None = None
-    conversation_id: str | None = None
-    """The conversation that it was taken from."""
+    number: Annotated[int, Column(name="cell")]
+    """Number of the scenario in its set, from 1: conversations in the same cell have the same scenario."""
+    title: Annotated[str, Column(name="scenario")]
+    """The scenario in a few words."""
+    opening: Annotated[str, Column()]
+    """The persona's first message."""
+    goal: Annotated[str, Column()]
+    """What the persona wants."""
+    source: Annotated[str, Column(name="scenario_source", categories=SCENARIO_SOURCES)]
+    """``conversation`` when it was taken from a logged one, ``model`` when it was written for the set."""
+    persona: Annotated[SimulationPersona | None, Nested()] = None
+    conversation_id: Annotated[str | None, Column()] = None
+    """The logged conversation that it was taken from."""
 
 
 class BenchmarkArm(ApiModel):
@@ -160,7 +165,7 @@ class MetricDifference(ApiModel):
 class ArmDifference(ApiModel):
     """One arm against the reference, on the cells in which both have an outcome."""
 
-    number: Annotated[int, Column(name="arm")]
+    number: int
     reference: Annotated[int, Column()]
     """Number of the arm that it is compared with."""
     n: Annotated[int, Column(name="n_pairs")]
@@ -191,6 +196,12 @@ class ArmDifference(ApiModel):
     """The p of such a loss, adjusted by Holm over the arms."""
     sentiment: MetricDifference | None = None
     quality: MetricDifference | None = None
+
+
+class ComparedArm(ArmResult):
+    """One arm with its comparison: a row of the table of arms."""
+
+    comparison: Annotated[ArmDifference | None, Nested()] = None
 
 
 class CheapestArm(ApiModel):

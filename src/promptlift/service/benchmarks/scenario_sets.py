@@ -222,7 +222,7 @@ def choose(
             )
             found = [(scenario, one) for one, scenario in islice(logged, row.size - len(cells))]
     missing = row.size - len(cells) - len(found)
-    rng = random.Random(f"{seed} {row.set_id} {row.version} personas")
+    rng = random.Random(f"{seed} {row.version} personas")
     drawn = draw(personas, row.size - len(cells), rng)
     if missing and row.source != "conversations":
         known = [*(one.scenario for one in cells), *(scenario for scenario, _ in found)]
@@ -237,7 +237,7 @@ def _candidates(connection: Connection, row: AnyRow, seed: int) -> list[str]:
     if row.conversation_ids is not None:
         return list(orjson.loads(row.conversation_ids))
     logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
-    return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} {row.set_id} pool"))
+    return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} pool"))
 
 
 # Reading
