@@ -260,8 +260,9 @@ class _Pairs:
 
 
 def _scores(by_arm: Mapping[int, _Table], level: float) -> tuple[ArmScore, ...]:
-    # An arm that has no outcome at all must not take the cells from the others.
-    measured = [set(table) for table in by_arm.values() if table]
+    # An arm whose model was mostly gone must not take the cells from the others.
+    most = max((len(table) for table in by_arm.values()), default=0)
+    measured = [set(table) for table in by_arm.values() if table and 2 * len(table) >= most]
     shared = set.intersection(*measured) if measured else set()
     return tuple(
         _score(arm, [table[cell] for cell in sorted(shared & table.keys())], level)

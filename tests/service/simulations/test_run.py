@@ -17,6 +17,9 @@ from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
 from support.deployed import World
 
+SCENARIO = Scenario("Late", "Where is it?", "Know the day.", "model")
+TALK = SimulatedConversation(Cell(1, 1, "screening", library()[0], SCENARIO), 0, "text")
+
 
 class Counting(Run):
     """Counts into the row of an optimization, and does what a test says."""
@@ -125,11 +128,11 @@ def test_what_was_kept_is_not_simulated_again(run):
     ],
 )
 def test_a_model_is_gone_after_failures_in_a_row_or_a_hopeless_one(run, error, gone_at_once):
-    assert (run.unanswered(error) is not None) is gone_at_once
+    assert (run.unanswered(error, TALK) is not None) is gone_at_once
     for _ in range(GONE_AFTER - 2):
-        run.unanswered(error)
-    run.answered()
-    assert (run.unanswered(error) is not None) is gone_at_once
+        run.unanswered(error, TALK)
+    run.answered(TALK)
+    assert (run.unanswered(error, TALK) is not None) is gone_at_once
     for _ in range(GONE_AFTER - 1):
-        last = run.unanswered(error)
+        last = run.unanswered(error, TALK)
     assert str(last) == str(error)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -13,7 +15,13 @@ from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.run import Run, SimulatedConversation
+from promptlift.service.simulations.run import (
+    GONE_AFTER,
+    ModelGone,
+    Run,
+    SimulatedConversation,
+    is_hopeless,
+)
 from promptlift.service.store import benchmarks, prompts
 
 if TYPE_CHECKING:
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BenchmarkRun"]
 
+# The key is wrong, whatever the model: no arm will fare better.
+_NO_ENDPOINT: Final = frozenset({401, 403})
+
 
 class BenchmarkRun(Run):
     """One benchmark: every arm talks once in every cell of the scenario set. See ``Run``."""
@@ -40,6 +51,10 @@ class BenchmarkRun(Run):
         # One objective for all arms, so that they are judged alike.
         prompt = PromptText(self._arms[0].content, objective=row.objective)
         super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
+        # By arm, because each may run on another model: failures in a row, and why it was given up.
+        self._failures: Counter[int] = Counter()
+        self._gone: dict[int, ModelGone] = {}
+        self._noting = threading.Lock()
 
     def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
         """Count model calls into the benchmark; says whether the worker still has the lease."""
@@ -73,6 +88,32 @@ class BenchmarkRun(Run):
             "created_at": clock.now(),
             **outcome,
         }
+
+    def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:
+        """Return why the arm of a conversation was given up, if it was."""
+        return self._gone.get(conversation.arm)
+
+    def answered(self, conversation: SimulatedConversation) -> None:
+        """Note that the arm's model answered."""
+        with self._noting:
+            self._failures[conversation.arm] = 0
+
+    def unanswered(self, error: PromptliftError, conversation: SimulatedConversation) -> ModelGone | None:
+        """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others go on.
+
+        Returns
+        -------
+        ModelGone or None
+            Why the whole benchmark may not go on: the endpoint is gone, or no arm is left.
+        """
+        arm, gone = conversation.arm, ModelGone(str(error))
+        if is_hopeless(error, statuses=_NO_ENDPOINT):
+            return gone
+        with self._noting:
+            self._failures[arm] += 1
+            if is_hopeless(error) or self._failures[arm] >= GONE_AFTER:
+                self._gone[arm] = gone
+            return gone if len(self._gone) == len(self._arms) else None
 
     def carry_on(self) -> None:
         """Simulate what is left, and complete the benchmark."""

@@ -97,6 +97,8 @@ class SimulationPool:
 
     def _simulate(self, run: Run, conversation: SimulatedConversation) -> _Ended:
         """Simulate one conversation: its row, and why the run may not go on, if so."""
+        if (gone := run.given_up(conversation)) is not None:
+            return run.to_row(conversation, _dropped(gone), None), None
         problem: PromptliftError | None = None
         tokens: TokenCounts | None = None
         try:
@@ -118,17 +120,17 @@ class SimulationPool:
         except (LlmUnavailable, LlmRefused, JudgeUnavailable) as error:
             # A refusal of one text (too long, say) is this conversation's own; an endpoint that is gone is not.
             outcome = _dropped(error)
-            problem = run.unanswered(error)
+            problem = run.unanswered(error, conversation)
         except (LlmBadAnswer, JudgeFailed) as error:
             outcome = _dropped(error)
         except Exception as error:  # noqa: BLE001 - a defect that one conversation shows must not end the run
             _LOG.exception("a simulated conversation of %s failed", run.row.id)
             outcome = _dropped(error)
             problem = run.unanswered(
-                PromptliftError(f"A simulated conversation failed: {type(error).__name__}")
+                PromptliftError(f"A simulated conversation failed: {type(error).__name__}"), conversation
             )
         else:
-            run.answered()
+            run.answered(conversation)
             tokens = simulated.tokens
             outcome = _judged(
                 simulated, judgement, out_of_turns=simulated.ended_by == "turns" and run.max_turns > 1

@@ -19,7 +19,7 @@ from promptlift.service.store import simulations, usage
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns"]
+__all__ = ["GONE_AFTER", "ModelGone", "Run", "SimulatedConversation", "SimulationRuns", "is_hopeless"]
 
 # After this many conversations in a row without an answer the model is gone, not flaky.
 GONE_AFTER: Final = 8
@@ -43,6 +43,14 @@ HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 class ModelGone(PromptliftError):
     """The model does not answer any more; the message says why."""
+
+
+def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STATUSES) -> bool:
+    """Whether an error says that other calls will not fare better: the endpoint is down, or refuses with a status."""
+    of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
+    return isinstance(of_the_model, EndpointDown) or (
+        isinstance(of_the_model, LlmRefused) and of_the_model.status in statuses
+    )
 
 
 class SimulatedConversation(NamedTuple):
@@ -216,11 +224,19 @@ class Run(ABC):
             **outcome,
         }
 
-    def answered(self) -> None:
+    def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:  # noqa: ARG002 - for runs with several models
+        """Return why a conversation is not worth beginning; ``None`` when it is."""
+        return None
+
+    def answered(self, conversation: SimulatedConversation) -> None:  # noqa: ARG002 - for runs with several models
         """Note that the model answered."""
         self._unanswered = 0
 
-    def unanswered(self, error: PromptliftError) -> ModelGone | None:
+    def unanswered(
+        self,
+        error: PromptliftError,
+        conversation: SimulatedConversation,  # noqa: ARG002 - for runs with several models
+    ) -> ModelGone | None:
         """Note that the model did not answer a conversation.
 
         Returns
@@ -228,10 +244,7 @@ class Run(ABC):
         ModelGone or None
             Why the run may not go on: it happened too often in a row, or cannot get better.
         """
-        of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
-        hopeless = isinstance(of_the_model, EndpointDown) or (
-            isinstance(of_the_model, LlmRefused) and of_the_model.status in HOPELESS_STATUSES
-        )
+        hopeless = is_hopeless(error)
         with self._lock:
             self._unanswered += 1
             gone = self._unanswered >= GONE_AFTER
