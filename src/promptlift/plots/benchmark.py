@@ -90,7 +90,7 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
         margin = -float(facts["margin"])
         ax.axvline(margin, color=theme.foreground(), linewidth=1.0, linestyle="--", alpha=0.5, zorder=1)
         notes.append(
-            f"Dashed: {signed(margin)} points, the margin. Not worse: an interval-based test, adjusted over the arms, excludes a "
+            f"Dashed: {signed(margin)} points, the margin. Not worse: a score test for pairs, adjusted over the arms, excludes a "
             "loss of the margin or more."
         )
     draw_differences(ax, rows, shown, "n_pairs", **style)
