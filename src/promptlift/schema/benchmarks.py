@@ -33,7 +33,7 @@ COST_BASES: Final = ("price", "tokens")
 
 ARMS_MAX: Final = 12
 SCENARIOS_DEFAULT: Final = 50
-SCENARIOS_MAX: Final = 500
+SCENARIOS_MAX: Final = 1_000
 JOBS_MAX: Final = 500
 PRICED_MODELS_MAX: Final = 200
 MARGIN_DEFAULT: Final = 5.0

@@ -261,7 +261,7 @@ def test_an_arm_that_is_not_there_is_named(caller, arm, field):
         ({"promptId": "prm_none"}, "scenarioSet.promptId"),
         ({"conversationIds": ["cnv_none"]}, "scenarioSet.conversationIds[0]"),
         ({"count": 0}, "scenarioSet.count"),
-        ({"count": 501}, "scenarioSet.count"),
+        ({"count": 1001}, "scenarioSet.count"),
         ({"source": "thin air"}, "scenarioSet.source"),
     ],
 )
