@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.simulations.conversation import TokenCounts
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -45,7 +45,7 @@ class BenchmarkRun(Run):
     """One benchmark: every arm talks once in every cell of the scenario set. See ``Run``."""
 
     def __init__(
-        self, database: Database, pool: SimulationPool, tasks: SimulationTasks, row: AnyRow, *, worker: str
+        self, database: Database, pool: Simulator, tasks: SimulationTasks, row: AnyRow, *, worker: str
     ) -> None:
         self._arms = [Arm(**state) for state in orjson.loads(row.arms)]
         # One objective for all arms, so that they are judged alike.

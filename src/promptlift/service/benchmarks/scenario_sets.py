@@ -16,7 +16,8 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import Persona, draw
-from promptlift.service.simulations.scenarios import Scenario, opening_key, weighted_order, write_scenarios
+from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
+from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessag
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
 
 __all__ = ["Ending", "Simulated", "TokenCounts", "simulate"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
     from promptlift.service.simulations.conversation import TokenCounts
-    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
@@ -68,6 +67,13 @@ class SimulatedConversation(NamedTuple):
     prompt: PromptText | None = None
 
 
+class Simulator(Protocol):
+    """Simulates conversations of many runs side by side."""
+
+    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+        """Simulate conversations of a run and keep them as they end."""
+
+
 class Run(ABC):
     """A run that one worker has leased, continued from where its rows left it.
 
@@ -91,7 +97,7 @@ class Run(ABC):
     def __init__(
         self,
         database: Database,
-        pool: SimulationPool,
+        pool: Simulator,
         tasks: SimulationTasks,
         *,
         row: AnyRow,
@@ -267,7 +273,7 @@ class SimulationRuns(Runs):
     """
 
     def __init__(
-        self, leases: Leases, database: Database, models: Models, pool: SimulationPool, *, worker: str
+        self, leases: Leases, database: Database, models: Models, pool: Simulator, *, worker: str
     ) -> None:
         super().__init__()
         self.leases = leases
