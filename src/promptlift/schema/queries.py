@@ -270,7 +270,14 @@ class BenchmarkQuery(QueryModel):
     reference: Annotated[
         int | str,
         BeforeValidator(_reference),
-        WithJsonSchema({"type": "string", "pattern": r"^(best|\d{1,2})$"}),
+        WithJsonSchema(
+            {
+                "type": ["integer", "string"],
+                "minimum": 0,
+                "maximum": ARMS_MAX - 1,
+                "pattern": "^(best|[0-9]{1,2})$",
+            }
+        ),
     ] = 0
     """Number of an arm, or best for the one that completes the most tasks; default 0, the baseline"""
     margin: Annotated[float, Field(ge=0.0, le=99.0), BeforeValidator(_decimal(0.0, 99.0))] = MARGIN_DEFAULT

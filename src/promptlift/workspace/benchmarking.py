@@ -547,9 +547,9 @@ def _answer(
         else "by its tokens, because not every arm has a price"
     )
     if chosen["is_reference"]:
-        why = f"it is the reference, and {len(qualified) - 1} other arms are not {facts['margin']:g} points or more worse"
+        why = f"it is the reference, and those that are not {facts['margin']:g} points or more worse cost as much or more"
         if len(qualified) == 1:
-            why = f"for no other arm is it proven that it is not {facts['margin']:g} points or more worse than {than}"
+            why = f"it is the reference, and for no other arm is it proven that it is not {facts['margin']:g} points or more worse"
     else:
         why = (
             f"{chosen['difference']:+.1f} points against the reference ({chosen['difference_low']:+.1f} to "
