@@ -42,6 +42,8 @@ OFFERED = _endpoints(specified=False)
 _WITHOUT_ID = {row.path for row in ENDPOINTS.values() if not row.has_id}
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
+# These lie beside the API too, and need one.
+BESIDE = ("GET /metrics", "POST /v1/traces")
 
 
 def body_for(method: str, path: str) -> dict[str, Any] | None:

@@ -137,6 +137,7 @@ def _run(
             background.benchmarks,
             Webhooks(database, background.net, background.secrets),
             background.served,
+            background.kinds,
         )
     )
 
