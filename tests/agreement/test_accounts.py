@@ -9,6 +9,7 @@ from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
 from support.optimizing import tiny
+from support.service_process import wait_until
 from support.wire import OFFERED, SPECIFIED, Wire, body_for
 
 
@@ -97,6 +98,10 @@ def theirs_of(wire, prompt_id, conversation):
     optimization = tiny(wire, prompt_id)["id"]
     variant = wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]
     applied = wire.ask("POST", f"/optimizations/{optimization}/apply", {"variantId": variant})
+    benchmark = {"arms": [{"promptId": prompt_id}], "scenarioSet": {"count": 1}, "maxTurns": 1}
+    made = wire.ask("POST", "/benchmarks", benchmark).body
+    # What it has measured is compared below, so it has to be all there.
+    wait_until(lambda: wire.get(f"/benchmarks/{made['id']}")["status"] == "completed", what="it ends")
     webhook = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"]}
     return {
         "prompts": prompt_id,
@@ -104,6 +109,8 @@ def theirs_of(wire, prompt_id, conversation):
         "conversations": conversation,
         "personas": persona,
         "optimizations": optimization,
+        "benchmarks": made["id"],
+        "scenario-sets": made["scenarioSet"]["id"],
         "actions": applied.body["actionId"],
         "webhooks": wire.ask("POST", "/webhooks", webhook).body["id"],
     }

@@ -12,12 +12,14 @@ ENDPOINTS = SPECIFIED + OFFERED
 OPTIONAL = {
     "POST /optimizations/{id}/apply",
     "POST /optimizations/{id}/stop",
+    "POST /benchmarks/{id}/stop",
     "POST /actions/{id}/undo",
 }
 WITHOUT = {
     *(f"POST /{segment}/{{id}}/insights/regenerate" for segment in ("prompts", "agents", "conversations")),
     "POST /webhooks/{id}/test",
     "POST /webhooks/{id}/resume",
+    "POST /benchmarks/{id}/resume",
 }
 
 

@@ -67,7 +67,8 @@ class Recorder:
 
 def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
-    given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"]}
+    given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
+    given["arms"] = [{"prompt_id": "x1"}]
     return {
         name: given.get(name, "x1")
         for name, parameter in inspect.signature(method).parameters.items()

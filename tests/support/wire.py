@@ -39,6 +39,7 @@ def _endpoints(*, specified: bool) -> tuple[str, ...]:
 SPECIFIED = _endpoints(specified=True)
 # What the embedded service offers beyond it: each scheme has what the other one has.
 OFFERED = _endpoints(specified=False)
+_WITHOUT_ID = {row.path for row in ENDPOINTS.values() if not row.has_id}
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 # These lie beside the API too, and need one.
@@ -187,7 +188,7 @@ def validator(base_url: str, path: str, method: str, status: int) -> Draft202012
 def template_of(path: str) -> str:
     """Path of the specification that a request path stands for."""
     segments = path.partition("?")[0].strip("/").split("/")
-    if len(segments) > 1:
+    if len(segments) > 1 and "/" + "/".join(segments) not in _WITHOUT_ID:
         segments[1] = "{id}"
     return "/" + "/".join(segments)
 

@@ -7,6 +7,7 @@ pandas table. Rates and shares are fractions; ``…_low`` and ``…_high`` are t
 from __future__ import annotations
 
 # Imported here and not on first use: a module that has the name of its function would otherwise hide it.
+from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
@@ -22,6 +23,7 @@ from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
 
 __all__ = [
+    "benchmark",
     "compare",
     "completion",
     "completion_trend",

@@ -54,6 +54,7 @@ ANALYSER_NOTES = {
 }
 # How to read each table, for messages about a missing column.
 _CALLS = {
+    "benchmark_arms": "lift.benchmark_arms(benchmark_id)",
     "conversations": "lift.conversations(prompt_id=…, insights=True)",
     "variants": "lift.variants(optimization_id)",
     "simulations": "lift.simulations(optimization_id)",

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from promptlift.frames.benchmarks import (
+    benchmark_arms_table,
+    benchmark_conversations_table,
+    benchmarks_table,
+    scenario_sets_table,
+    scenarios_table,
+)
 from promptlift.frames.columns import Parts
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
 from promptlift.frames.layouts import (
+    BENCHMARK_ARMS,
+    BENCHMARK_CONVERSATIONS,
+    BENCHMARKS,
     CONTENT,
     CONVERSATIONS,
     DELIVERIES,
@@ -16,6 +26,8 @@ from promptlift.frames.layouts import (
     PERSONAS,
     PRODUCTION_METRICS,
     PROMPTS,
+    SCENARIO_SETS,
+    SCENARIOS,
     SIMULATIONS,
     VARIANTS,
     VERSIONS,
@@ -44,6 +56,9 @@ from promptlift.frames.tables import (
 from promptlift.frames.variants import facts_of, variants_table
 
 __all__ = [
+    "BENCHMARKS",
+    "BENCHMARK_ARMS",
+    "BENCHMARK_CONVERSATIONS",
     "CONTENT",
     "CONVERSATIONS",
     "DELIVERIES",
@@ -55,6 +70,8 @@ __all__ = [
     "PERSONAS",
     "PRODUCTION_METRICS",
     "PROMPTS",
+    "SCENARIOS",
+    "SCENARIO_SETS",
     "SIMULATIONS",
     "VARIANTS",
     "VERSIONS",
@@ -62,6 +79,9 @@ __all__ = [
     "Parts",
     "actions_table",
     "analyser_of",
+    "benchmark_arms_table",
+    "benchmark_conversations_table",
+    "benchmarks_table",
     "conversations_table",
     "deliveries_table",
     "describe_columns",
@@ -76,6 +96,8 @@ __all__ = [
     "prompts_table",
     "records_from",
     "review_table",
+    "scenario_sets_table",
+    "scenarios_table",
     "simulations_table",
     "usage_table",
     "variants_table",

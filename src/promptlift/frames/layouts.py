@@ -10,6 +10,14 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.lift_basis import LIFT_BASES
 from promptlift.schema.account import BillingPeriod, OptimizationsUsed
 from promptlift.schema.action_log import Action
+from promptlift.schema.benchmarks import (
+    COST_BASES,
+    Benchmark,
+    BenchmarkConversation,
+    ComparedArm,
+    FixedScenario,
+    ScenarioSet,
+)
 from promptlift.schema.columns import TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
@@ -142,6 +150,46 @@ EVENTS: Final = table_columns(
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
 )
 REVIEW: Final = table_columns(VariantReview, "review")
+BENCHMARKS: Final = table_columns(
+    Benchmark,
+    "benchmarks",
+    computed=(TableColumn("arm_count", "integer", meaning="Arms that are compared."),),
+    first=(
+        "benchmark_id",
+        "name",
+        "status",
+        "arm_count",
+        "scenario_count",
+        "conversations_done",
+        "conversations_total",
+    ),
+)
+BENCHMARK_ARMS: Final = table_columns(
+    ComparedArm,
+    "benchmark_arms",
+    computed=(
+        TableColumn("is_reference", "boolean", meaning="Whether the others are compared with this arm."),
+        TableColumn(
+            "acceptable",
+            "boolean",
+            meaning="Whether it is the reference, or a loss of the margin or more is excluded for it.",
+        ),
+        TableColumn("is_cheapest", "boolean", meaning="Whether it is the cheapest of the acceptable arms."),
+        TableColumn(
+            "cost_basis",
+            "category",
+            meaning="What decides which is the cheapest: ``price``, or ``tokens`` where an acceptable arm has no price.",
+            categories=COST_BASES,
+        ),
+    ),
+)
+_BENCHMARK_CONVERSATION: Final = table_columns(BenchmarkConversation, "benchmark_conversations")
+BENCHMARK_CONTENT: Final[Columns] = tuple(one for one in _BENCHMARK_CONVERSATION if one.name == "content")
+BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
+    one for one in _BENCHMARK_CONVERSATION if one not in BENCHMARK_CONTENT
+)
+SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
+SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
 
 # Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
 TABLES: Final[dict[str, Columns]] = {
@@ -160,6 +208,11 @@ TABLES: Final[dict[str, Columns]] = {
     "events": EVENTS,
     "webhooks": WEBHOOKS,
     "deliveries": DELIVERIES,
+    "benchmarks": BENCHMARKS,
+    "benchmark_arms": BENCHMARK_ARMS,
+    "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
+    "scenario_sets": SCENARIO_SETS,
+    "scenarios": SCENARIOS,
     "usage": USAGE,
 }
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.plots.benchmark import benchmark
     from promptlift.plots.changes import issue_changes, topic_changes
     from promptlift.plots.compare import compare
     from promptlift.plots.completion_trend import completion_trend
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from promptlift.plots.variants import variant_confidence, variant_lift
 
 __all__ = [
+    "benchmark",
     "compare",
     "completion_trend",
     "issue_changes",

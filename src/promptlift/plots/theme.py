@@ -63,6 +63,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
 # A column that only the result of the analysis has: tables from a workspace have a name too.
 _RESULT_COLUMNS = {
+    "benchmark": "acceptable",
     "compare": "verdict",
     "completion_trend": "rate_low",
     "issue_changes": "difference_low",

@@ -1,26 +1,419 @@
-"""Benchmarks. The specification shows their paths and nothing else."""
+"""Benchmarks: a fixed set of scenarios over several prompts, versions, variants or models.
+
+The specification shows the paths of benchmarks and nothing else.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Final, Literal, get_args
 
+from pydantic import AfterValidator, Field
+
+from promptlift.schema.columns import Column, Nested
+from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.optimizations import SEED_MAX
+from promptlift.schema.simulations import (
+    ENDED_BY,
+    SCENARIO_SOURCES,
+    SIMULATION_STATUSES,
+    SimulationPersona,
+    SimulationScenario,
+)
+from promptlift.schema.texts import LinkText, LongText, ModelName, Name, not_blank
 
-# unspecified: every field of a benchmark, and the actions of the bulk endpoint but delete.
+# unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint but delete.
 BulkAction = Literal["delete"]
+BenchmarkStatus = Literal["queued", "running", "completed", "failed", "stopped"]
+BENCHMARK_STATUSES: Final[tuple[BenchmarkStatus, ...]] = get_args(BenchmarkStatus)
+ScenarioSource = Literal["conversations", "model", "both"]
+SCENARIO_SET_SOURCES: Final[tuple[ScenarioSource, ...]] = get_args(ScenarioSource)
+VERDICTS: Final = ("better", "worse", "unclear")
+COST_BASES: Final = ("price", "tokens")
+
+ARMS_MAX: Final = 12
+SCENARIOS_DEFAULT: Final = 50
+SCENARIOS_MAX: Final = 1_000
+JOBS_MAX: Final = 500
+PRICED_MODELS_MAX: Final = 200
+MARGIN_DEFAULT: Final = 5.0
+LEVEL_DEFAULT: Final = 0.95
+BASELINE: Final = 0
+"""Number of the arm that the others are compared with unless a request names another one: the first."""
+
+
+class Price(ApiModel):
+    """Price of a model, in any currency."""
+
+    input: float
+    """Of a million tokens that the model reads."""
+    output: float
+    """Of a million tokens that the model writes."""
+
+
+class ScenarioSet(ApiModel):
+    """One version of a fixed set of scenarios, each with the persona that comes with it."""
+
+    id: Annotated[str, Column(name="scenario_set_id")]
+    """The set's id."""
+    version: Annotated[int, Column(name="scenario_set_version")]
+    """Version of the set, from 1; a version never changes."""
+    name: Annotated[str | None, Column(name="scenario_set")] = None
+    """The set's name."""
+    source: Annotated[str | None, Column(categories=SCENARIO_SET_SOURCES, tables=("scenario_sets",))] = None
+    """``conversations``, ``model``, or ``both``: where its scenarios came from."""
+    count: Annotated[int | None, Column(name="scenario_count")] = None
+    """Scenarios in it."""
+    prompt_id: Annotated[str | None, Column(tables=("scenario_sets",))] = None
+    """The prompt whose conversations or subject the scenarios are taken from."""
+    ready: Annotated[bool | None, Column(tables=("scenario_sets",))] = None
+    """Whether the scenarios are chosen; the first benchmark with the set chooses them."""
+    created_at: Annotated[UtcTime | None, Column(tables=("scenario_sets",))] = None
+    """When this version was made."""
+    scenarios: list[FixedScenario] | None = None
+    """The scenarios by number; only in ``GET /scenario-sets/:id``."""
+
+
+class FixedScenario(ApiModel):
+    """A scenario of a set."""
+
+    number: Annotated[int, Column(name="cell")]
+    """Number of the scenario in its set, from 1: conversations in the same cell have the same scenario."""
+    title: Annotated[str, Column(name="scenario")]
+    """The scenario in a few words."""
+    opening: Annotated[str, Column()]
+    """The persona's first message."""
+    goal: Annotated[str, Column()]
+    """What the persona wants."""
+    source: Annotated[str, Column(name="scenario_source", categories=SCENARIO_SOURCES)]
+    """``conversation`` when it was taken from a logged one, ``model`` when it was written for the set."""
+    persona: Annotated[SimulationPersona | None, Nested()] = None
+    conversation_id: Annotated[str | None, Column()] = None
+    """The logged conversation that it was taken from."""
+
+
+class BenchmarkArm(ApiModel):
+    """What a benchmark compares: a text, and the model that it runs on."""
+
+    number: int
+    """From 0, which is the baseline."""
+    name: str
+    prompt_id: str | None = None
+    version_id: str | None = None
+    variant_id: str | None = None
+    llm_model: str | None = None
+    """The model that it runs on; ``None`` leaves it to the endpoint."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    content: str | None = None
+    """The text; only in ``GET /benchmarks/:id``."""
+
+
+class ArmResult(ApiModel):
+    """Scores of one arm, over the cells in which every arm has an outcome."""
+
+    number: Annotated[int, Column(name="arm")]
+    """Number of the arm; 0 is the baseline."""
+    name: Annotated[str, Column()]
+    """The arm's name."""
+    llm_model: Annotated[str | None, Column()] = None
+    """The model that it ran on."""
+    n: Annotated[int, Column()]
+    """Cells that count."""
+    dropped: Annotated[int, Column(name="n_dropped")]
+    """Conversations lost to errors."""
+    task_completion: Annotated[
+        float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")
+    ] = None
+    """Percent."""
+    task_completion_low: Annotated[
+        float | None, Column(unit="fraction", meaning="Lower end of its Wilson interval.")
+    ] = None
+    """Percent."""
+    task_completion_high: Annotated[
+        float | None, Column(unit="fraction", meaning="Upper end of its Wilson interval.")
+    ] = None
+    """Percent."""
+    sentiment: Annotated[float | None, Column(unit="-1 to 1")] = None
+    """Mean sentiment score, -1 to 1."""
+    quality: Annotated[float | None, Column(unit="0 to 100")] = None
+    """Mean quality, 0 to 100."""
+    turns: Annotated[float | None, Column(unit="turns")] = None
+    """Mean number of turns."""
+    input_tokens: Annotated[float | None, Column(unit="tokens")] = None
+    """Mean tokens that the assistant read in a conversation."""
+    output_tokens: Annotated[float | None, Column(unit="tokens")] = None
+    """Mean tokens that the assistant wrote in a conversation."""
+    tokens_estimated: Annotated[bool | None, Column()] = None
+    """Whether the endpoint named no tokens, so that they are a quarter of the characters."""
+    cost_per_conversation: Annotated[float | None, Column(unit="currency of the prices")] = None
+    """Mean cost of the assistant in a conversation, by the price of its model."""
+    cost_per_completed: Annotated[float | None, Column(unit="currency of the prices")] = None
+    """Cost of the assistant for every completed task."""
+
+
+class MetricDifference(ApiModel):
+    """Paired difference of a mean."""
+
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    """Wilcoxon's signed-rank test, two-sided, not adjusted."""
+
+
+class ArmDifference(ApiModel):
+    """One arm against the reference, on the cells in which both have an outcome."""
+
+    number: int
+    reference: Annotated[int, Column()]
+    """Number of the arm that it is compared with."""
+    n: Annotated[int, Column(name="n_pairs")]
+    """Pairs that count."""
+    n11: Annotated[int, Column()]
+    """Both completed the task."""
+    n10: Annotated[int, Column()]
+    """Only the arm did."""
+    n01: Annotated[int, Column()]
+    """Only the reference did."""
+    n00: Annotated[int, Column()]
+    """Neither did."""
+    points: Annotated[float | None, Column(name="difference", unit="percentage points")] = None
+    """Difference of task completion."""
+    points_low: Annotated[float | None, Column(name="difference_low", unit="percentage points")] = None
+    """Lower end of its interval (Tango)."""
+    points_high: Annotated[float | None, Column(name="difference_high", unit="percentage points")] = None
+    """Upper end of its interval (Tango)."""
+    p: Annotated[float, Column()]
+    """Exact two-sided McNemar p."""
+    p_holm: Annotated[float, Column()]
+    """The same, adjusted by Holm over the arms."""
+    verdict: Annotated[str, Column(categories=VERDICTS)]
+    """``better``, ``worse`` or ``unclear``, by the adjusted p."""
+    not_worse: Annotated[bool, Column()]
+    """Whether a loss of the margin or more is excluded."""
+    not_worse_p: Annotated[float, Column()]
+    """The p of such a loss, adjusted by Holm over the arms."""
+    sentiment: MetricDifference | None = None
+    quality: MetricDifference | None = None
+
+
+class ComparedArm(ArmResult):
+    """One arm with its comparison: a row of the table of arms."""
+
+    comparison: Annotated[ArmDifference | None, Nested()] = None
+
+
+class CheapestArm(ApiModel):
+    """The cheapest of the arms that are not worse than the reference by the margin or more."""
+
+    number: int
+    name: str
+    basis: Annotated[str, Field(examples=list(COST_BASES))]
+    """``price``, or ``tokens`` where some of these arms has no price: then the number of tokens decides."""
+    cost_per_conversation: float | None = None
+    tokens_per_conversation: float | None = None
+
+
+class BenchmarkResults(ApiModel):
+    """What a benchmark has measured so far."""
+
+    arms: list[ArmResult]
+    comparisons: list[ArmDifference]
+    reference: int
+    """Number of the arm that the others are compared with."""
+    margin: float
+    """Percentage points of task completion; a smaller loss does not matter."""
+    level: float
+    """Level of the intervals and of the decisions."""
+    acceptable: list[int]
+    """The reference, and the arms for which a loss of the margin or more is excluded."""
+    cheapest: CheapestArm | None = None
+    """``None`` where no arm is acceptable or nothing is known of costs."""
+    final: bool
+    """Whether the benchmark has completed."""
+    warnings: list[str]
+    rehearsal: bool
+
+
+class BenchmarkProgress(ApiModel):
+    """Progress of a benchmark."""
+
+    conversations_done: Annotated[int, Column()]
+    """Simulated conversations that ended."""
+    conversations_total: Annotated[int, Column()]
+    """Simulated conversations in all: scenarios times arms."""
+    fraction: float
+
+
+class BenchmarkUsage(ApiModel):
+    """Model calls and tokens of a benchmark, those of personas and judge included."""
+
+    model_calls: int
+    tokens: int
 
 
 class Benchmark(ApiModel):
     """A benchmark; all fields that a service sends are kept."""
 
-    id: str
-    name: str | None = None
-    status: str | None = None
-    created_at: UtcTime | None = None
+    id: Annotated[str, Column(name="benchmark_id")]
+    """The benchmark's id."""
+    name: Annotated[str | None, Column()] = None
+    """The benchmark's name."""
+    status: Annotated[str | None, Column(categories=BENCHMARK_STATUSES)] = None
+    """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
+    scenario_set: Annotated[ScenarioSet | None, Nested()] = None
+    arms: list[BenchmarkArm] | None = None
+    objective: str | None = None
+    """What every conversation is judged by, the same for all arms."""
+    max_turns: int | None = None
+    prices: dict[str, Price] | None = None
+    """Prices by model."""
+    seed: int | None = None
+    progress: Annotated[BenchmarkProgress | None, Nested()] = None
+    results: BenchmarkResults | None = None
+    """``None`` until the first conversation has ended; in lists until the benchmark has."""
+    failure: Annotated[str | None, Column()] = None
+    """Why it failed."""
+    stop_reason: str | None = None
+    usage: BenchmarkUsage | None = None
+    rehearsal: Annotated[bool | None, Column()] = None
+    """Whether the built-in rehearsal model is used: the numbers say nothing about real prompts."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When it was asked for."""
+    started_at: Annotated[UtcTime | None, Column()] = None
+    """When work on it began."""
+    completed_at: Annotated[UtcTime | None, Column()] = None
+    """When it ended."""
+
+
+class BenchmarkConversation(ApiModel):
+    """One simulated conversation of a benchmark: an arm on a cell."""
+
+    id: Annotated[str, Column(name="simulation_id")]
+    """The simulated conversation's id."""
+    benchmark_id: Annotated[str, Column()]
+    """The benchmark that it belongs to."""
+    cell: Annotated[int, Column()]
+    """Number of the cell, which is the scenario's number in its set."""
+    arm: Annotated[int, Column()]
+    """Number of the arm that answered."""
+    arm_name: Annotated[str, Column(name="arm_name")]
+    """The arm's name."""
+    persona: Annotated[SimulationPersona | None, Nested()] = None
+    scenario: Annotated[SimulationScenario | None, Nested()] = None
+    status: Annotated[str, Column(categories=SIMULATION_STATUSES)]
+    """``completed``, or ``dropped`` when it was lost to an error."""
+    task_completed: Annotated[bool | None, Column()] = None
+    """Whether the conversation did what the persona came for; ``None`` when it was dropped."""
+    sentiment: Annotated[str | None, Column(categories=SENTIMENTS)] = None
+    """``negative``, ``neutral`` or ``positive``."""
+    sentiment_score: Annotated[float | None, Column(unit="-1 to 1")] = None
+    """Sentiment of the persona, -1 to 1."""
+    quality: Annotated[float | None, Column(unit="0 to 100")] = None
+    """Quality of the answers, 0 to 100."""
+    turns: Annotated[int | None, Column()] = None
+    """Turns that were taken."""
+    ended_by: Annotated[str | None, Column(categories=ENDED_BY)] = None
+    """``persona``, or ``turns`` when the turns ran out."""
+    input_tokens: Annotated[int | None, Column()] = None
+    """Tokens that the assistant read."""
+    output_tokens: Annotated[int | None, Column()] = None
+    """Tokens that the assistant wrote."""
+    tokens_estimated: bool | None = None
+    error: Annotated[str | None, Column()] = None
+    """The error that it was lost to."""
+    content: Annotated[str | None, Column()] = None
+    """Transcript as structured JSON text, where it was asked for."""
+    created_at: Annotated[UtcTime | None, Column()] = None
+    """When it was held."""
+
+
+class ArmCreate(RequestModel):
+    """One arm of a benchmark that is asked for."""
+
+    name: Name | None = None
+    prompt_id: LinkText | None = None
+    agent_id: LinkText | None = None
+    version_id: LinkText | None = None
+    """A former text of the prompt; its current one when it is left out."""
+    variant_id: LinkText | None = None
+    """A variant of an optimization; the prompt may be left out then."""
+    llm_model: ModelName | None = None
+    """The model to run it on; by default the one that the prompt is run on."""
+
+    @property
+    def linked_id(self) -> str | None:
+        """The prompt, whichever name it came under."""
+        return self.prompt_id or self.agent_id
+
+
+ConversationId = Annotated[LinkText, AfterValidator(not_blank)]
+
+
+class ScenarioSetRequest(RequestModel):
+    """The scenarios of a benchmark: those of a set, or a new set."""
+
+    id: LinkText | None = None
+    """A set that there is; without it a new one is made."""
+    version: Annotated[int, Field(ge=1)] | None = None
+    """Its version; the newest when it is left out."""
+    name: Name | None = None
+    source: ScenarioSource | None = None
+    """``both``, the default: logged conversations as far as there are enough, then the model."""
+    count: Annotated[int, Field(ge=1, le=SCENARIOS_MAX)] | None = None
+    """Scenarios of a new set; with ``id`` the set grows to so many and becomes a new version."""
+    prompt_id: LinkText | None = None
+    agent_id: LinkText | None = None
+    """Whose scenarios they are; by default the first arm's prompt."""
+    conversation_ids: (
+        Annotated[list[ConversationId], Field(min_length=1, max_length=SCENARIOS_MAX)] | None
+    ) = None
+    """Logged conversations to take the scenarios from, and no others."""
+
+    @property
+    def linked_id(self) -> str | None:
+        """The prompt, whichever name it came under."""
+        return self.prompt_id or self.agent_id
+
+
+class PriceCreate(RequestModel):
+    """Price of a model for a million tokens."""
+
+    input: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+    output: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class BenchmarkCreate(RequestModel):
+    """Body of ``POST /benchmarks``."""
+
+    name: Name | None = None
+    arms: Annotated[list[ArmCreate], Field(min_length=1, max_length=ARMS_MAX)]
+    """The first is the baseline."""
+    scenario_set: ScenarioSetRequest | None = None
+    objective: LongText | None = None
+    """What every conversation is judged by; by default the objective of the prompt that the scenarios belong to."""
+    max_turns: Annotated[int, Field(ge=1, le=50)] | None = None
+    """By default the account's setting."""
+    prices: Annotated[dict[ModelName, PriceCreate], Field(max_length=PRICED_MODELS_MAX)] | None = None
+    """Prices by model, for the costs of the results."""
+    seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
+    """The same seed, scenario set and model answers give the same result."""
 
 
 class BulkRequest(RequestModel):
     """Body of ``POST /benchmarks/bulk``."""
 
     action: BulkAction
-    job_ids: list[str]
+    job_ids: Annotated[list[LinkText], Field(min_length=1, max_length=JOBS_MAX)]
+
+
+class BulkAnswer(ApiModel):
+    """Answer of ``POST /benchmarks/bulk``."""
+
+    success: bool
+    message: str | None = None
+    deleted: list[str] | None = None
+    """Ids of the benchmarks that were deleted; those that ran were stopped first."""
+    not_found: list[str] | None = None
+    """Ids of which the account has no benchmark."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic.alias_generators import to_camel
 
 from promptlift.schema import limits
+from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT, BenchmarkStatus
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
 from promptlift.schema.optimizations import OptimizationStatus
@@ -32,6 +33,31 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
         raise ValueError(f"must be a whole number from {low} to {high}")
 
     return read
+
+
+def _decimal(low: float, high: float) -> Callable[[Any], float]:
+    def read(text: Any) -> float:
+        if (
+            isinstance(text, str)
+            and len(text) <= 16
+            and text.isascii()
+            and text.replace(".", "", 1).isdecimal()
+        ):
+            value = float(text)
+            if low <= value <= high:
+                return value
+        raise ValueError(f"must be a number from {low:g} to {high:g}")
+
+    return read
+
+
+def _reference(text: Any) -> int | str:
+    if text == "best":
+        return "best"
+    try:
+        return _whole(0, ARMS_MAX - 1)(text)
+    except ValueError:
+        raise ValueError("must be the number of an arm, or best") from None
 
 
 def _flag(text: Any) -> bool:
@@ -244,3 +270,61 @@ class EventsQuery(PageQuery):
     """Items of a page"""
     kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""
+
+
+class BenchmarksQuery(PageQuery):
+    """Query of ``GET /benchmarks``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    status: BenchmarkStatus | None = None
+    """Only this status"""
+
+
+class BenchmarkQuery(QueryModel):
+    """Query of ``GET /benchmarks/:id``: what the arms are compared with, and how."""
+
+    reference: Annotated[
+        int | str,
+        BeforeValidator(_reference),
+        WithJsonSchema(
+            {
+                "type": ["integer", "string"],
+                "minimum": 0,
+                "maximum": ARMS_MAX - 1,
+                "pattern": "^(best|[0-9]{1,2})$",
+            }
+        ),
+    ] = 0
+    """Number of an arm, or best for the one that completes the most tasks; default 0, the baseline"""
+    margin: Annotated[float, Field(ge=0.0, le=99.0), BeforeValidator(_decimal(0.0, 99.0))] = MARGIN_DEFAULT
+    """Percentage points of task completion; a smaller loss does not matter"""
+    level: Annotated[float, Field(ge=0.5, le=0.999), BeforeValidator(_decimal(0.5, 0.999))] = LEVEL_DEFAULT
+    """Level of the intervals and decisions"""
+
+
+class BenchmarkConversationsQuery(PageQuery):
+    """Query of ``GET /benchmarks/:id/conversations``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    arm: Annotated[int | None, Field(ge=0, le=ARMS_MAX - 1), BeforeValidator(_whole(0, ARMS_MAX - 1))] = None
+    """Only of this arm"""
+    task_completed: Flag | None = None
+    """Only with this outcome"""
+    include_content: Flag = False
+    """Whether items carry transcripts"""
+
+
+class ScenarioSetsQuery(PageQuery):
+    """Query of ``GET /scenario-sets``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+
+
+class ScenarioSetQuery(QueryModel):
+    """Query of ``GET /scenario-sets/:id``."""
+
+    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    """The version; the newest when it is left out"""

@@ -14,6 +14,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.errors import ApiException
 from promptlift.service.routes import (
     account,
+    benchmarks,
     conversations,
     health,
     metrics,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Action
 
-ROOMS = [account, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
+ROOMS = [account, benchmarks, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
 
 
 def create_app(context: AppContext) -> Starlette:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.actions.conversation_log import ConversationLog
     from promptlift.service.background.kind import Kind
+    from promptlift.service.benchmarks.worker import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
@@ -46,6 +47,7 @@ class AppContext:
     log: ConversationLog
     models: Models
     optimizations: OptimizationJobs
+    benchmarks: BenchmarkJobs
     webhooks: Webhooks
     served: ServedModels | None = None
     kinds: Sequence[Kind] = ()

@@ -77,12 +77,23 @@ class Models:
         return self._client is None
 
     @property
+    def agent_model(self) -> str | None:
+        """The model that plays every assistant, where the operator named one."""
+        return None if self._client is None else self._client.settings.agent_model
+
+    @property
     def conversations_at_a_time(self) -> int:
         """Conversations to hold side by side: half as many again as calls, some are between two calls."""
         return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
 
-    def tasks(self, *, rehearsal: bool, seed: int) -> OptimizationTasks:
+    def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> OptimizationTasks:
         """Return who carries out the tasks of one run: the configured model, or the rehearsal.
+
+        Parameters
+        ----------
+        own_models
+            Whether every text is run on the model that goes with it, also where the operator named one model for all
+            assistants.
 
         Raises
         ------
@@ -96,11 +107,12 @@ class Models:
         if self._client is None:
             raise PromptliftError(
                 "No language model is configured any more. Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL "
-                "again and ask for a new optimization."
+                "again, and ask once more."
             )
         settings = self._client.settings
         calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
-        return ModelTasks(calls, judge_model=settings.model, agent_model=settings.agent_model)
+        agent_model = None if own_models else settings.agent_model
+        return ModelTasks(calls, judge_model=settings.model, agent_model=agent_model)
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ def _run(
             log,
             background.models,
             background.optimizations,
+            background.benchmarks,
             Webhooks(database, background.net, background.secrets),
             background.served,
             background.kinds,

@@ -12,6 +12,7 @@ from promptlift.service import clock
 from promptlift.service.background.others import OtherWorkers
 from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
+from promptlift.service.benchmarks.worker import BenchmarkJobs
 from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.models import Models, choose_judge
@@ -49,7 +50,7 @@ class BackgroundWork:
 
     Attributes
     ----------
-    insights, optimizations
+    insights, optimizations, benchmarks
         Their kinds, to be told of new work and asked why it waits.
     models
         The language model of optimizations.
@@ -80,11 +81,13 @@ class BackgroundWork:
             probe=self._judge.client,
         )
         self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
+        self.benchmarks = BenchmarkJobs(database, self.models, self._pool, worker=self._worker.id)
         self.net = GuardedClient(allow_private=settings.allow_private_networks)
         self.secrets = load_secrets(settings)
         self.kinds: list[Kind] = [
             self.insights,
             self.optimizations,
+            self.benchmarks,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
             TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),

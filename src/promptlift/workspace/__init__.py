@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from promptlift.client.log.result import LogResult, NotUpdated, NotUpdatedWarning
 from promptlift.client.reads.plan_read import ReadPlan
+from promptlift.workspace.benchmarking import (
+    BenchmarkFailed,
+    BenchmarkStillRunning,
+    BenchmarkStopped,
+    CheapestChoice,
+)
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
+    "BenchmarkFailed",
+    "BenchmarkStillRunning",
+    "BenchmarkStopped",
+    "CheapestChoice",
     "LogResult",
     "MayBeIncomplete",
     "NotUpdated",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from promptlift.client import configure
+from promptlift.workspace.benchmarking import Benchmarking
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
@@ -45,7 +46,9 @@ def connect(
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
-class Workspace(ConversationTables, OptimizationTables, EventTables, Logging, Optimizing, Reviewing):
+class Workspace(
+    ConversationTables, OptimizationTables, EventTables, Logging, Optimizing, Benchmarking, Reviewing
+):
     """The tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests

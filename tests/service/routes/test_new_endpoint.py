@@ -81,7 +81,7 @@ def context(request, tmp_path):
     nothing = cast("Any", None)
     with migrated("sqlite", request, tmp_path) as database:
         yield AppContext(
-            ServiceSettings(data=tmp_path), database, nothing, nothing, nothing, nothing, nothing
+            ServiceSettings(data=tmp_path), database, nothing, nothing, nothing, nothing, nothing, nothing
         )
 
 

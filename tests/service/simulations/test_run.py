@@ -11,10 +11,13 @@ from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConversation
-from promptlift.service.simulations.tasks import PersonaMessage, Scenario
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, Scenario
 from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
 from support.deployed import World
+
+SCENARIO = Scenario("Late", "Where is it?", "Know the day.", "model")
+TALK = SimulatedConversation(Cell(1, 1, "screening", library()[0], SCENARIO), 0, "text")
 
 
 class Counting(Run):
@@ -23,7 +26,7 @@ class Counting(Run):
     work = staticmethod(lambda _: None)
 
     def count_calls(self, connection, calls, tokens):
-        return optimizations.count_calls(connection, self.optimization.id, self.worker, calls, tokens)
+        return optimizations.count_calls(connection, self.row.id, self.worker, calls, tokens)
 
     def carry_on(self):
         self.work(self)
@@ -37,7 +40,7 @@ class Tasks:
         self.judged = 0
 
     def answer_as_assistant(self, **_):
-        return "Tomorrow."
+        return AssistantMessage("Tomorrow.")
 
     def speak_as_persona(self, **_):
         return PersonaMessage("", is_last=True)
@@ -60,15 +63,13 @@ def run(world):
         optimizations.change(connection, row_id, {"worker": "me"})
         row = optimizations.get(connection, row_id)
     pool = SimulationPool(world.database, at_a_time=2)
-    yield Counting(
-        world.database, pool, Tasks(), optimization=row, prompt=PromptText("You help."), worker="me"
-    )
+    yield Counting(world.database, pool, Tasks(), row=row, prompt=PromptText("You help."), worker="me")
     pool.close()
 
 
 def counted(run):
     with run.database.read() as connection:
-        row = optimizations.get(connection, run.optimization.id)
+        row = optimizations.get(connection, run.row.id)
     return row.model_calls, row.tokens
 
 
@@ -100,8 +101,8 @@ def test_what_was_kept_is_not_simulated_again(run):
     scenario = Scenario("Late", "Where is it?", "Know the day.", "model")
     cells = [Cell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
     with run.transaction() as connection:
-        simulations.add_cells(connection, [cell.to_row(run.optimization, pool=0) for cell in cells])
-        kept = simulations.cells(connection, run.optimization.id)
+        simulations.add_cells(connection, [cell.to_row(run.row, pool=0) for cell in cells])
+        kept = simulations.cells(connection, run.row.id)
     assert [Cell.from_row(row) for row in kept] == cells
     wanted = [SimulatedConversation(cell, arm, "text") for cell in cells for arm in (0, 1)]
     run.simulate(wanted[:1])
@@ -110,9 +111,9 @@ def test_what_was_kept_is_not_simulated_again(run):
         run.simulate(wanted)
         assert run.tasks.judged == len(wanted)
     with run.database.read() as connection:
-        found = simulations.of_cells(connection, run.optimization.id, 1, 2)
+        found = simulations.of_cells(connection, run.row.id, 1, 2)
     assert [(row.cell, row.arm, row.status) for row in found] == [
-        (cell.number, arm, "dropped") for cell, arm, _ in wanted
+        (cell.number, arm, "dropped") for cell, arm, *_ in wanted
     ]
 
 
@@ -126,11 +127,11 @@ def test_what_was_kept_is_not_simulated_again(run):
     ],
 )
 def test_a_model_is_gone_after_failures_in_a_row_or_a_hopeless_one(run, error, gone_at_once):
-    assert (run.unanswered(error) is not None) is gone_at_once
+    assert (run.unanswered(error, TALK) is not None) is gone_at_once
     for _ in range(GONE_AFTER - 2):
-        run.unanswered(error)
-    run.answered()
-    assert (run.unanswered(error) is not None) is gone_at_once
+        run.unanswered(error, TALK)
+    run.answered(TALK)
+    assert (run.unanswered(error, TALK) is not None) is gone_at_once
     for _ in range(GONE_AFTER - 1):
-        last = run.unanswered(error)
+        last = run.unanswered(error, TALK)
     assert str(last) == str(error)

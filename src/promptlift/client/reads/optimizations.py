@@ -308,7 +308,16 @@ def not_offered(error: NotFound, name: str) -> NotFound:
     message = error.message
     if not any(
         kind in message.lower()
-        for kind in ("optimization", "prompt", "agent", "persona", "version", "webhook")
+        for kind in (
+            "optimization",
+            "prompt",
+            "agent",
+            "persona",
+            "version",
+            "webhook",
+            "benchmark",
+            "scenario set",
+        )
     ):
         message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"
     return NotFound(

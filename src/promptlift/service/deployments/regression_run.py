@@ -72,7 +72,8 @@ class RegressionRun(Run):
         text = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
-        super().__init__(database, pool, tasks, optimization=optimization, prompt=text, worker=worker)
+        super().__init__(database, pool, tasks, row=optimization, prompt=text, worker=worker)
+        self.optimization = optimization
         self._deployment = deployment
         self._texts = {
             one.number: one.content

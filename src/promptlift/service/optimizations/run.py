@@ -63,7 +63,8 @@ class OptimizationRun(Run):
         worker: str,
     ) -> None:
         prompt = PromptText(**orjson.loads(row.prompt))
-        super().__init__(database, pool, tasks, optimization=row, prompt=prompt, worker=worker)
+        super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
+        self.optimization = row
         self._notes: list[str] = []
 
     def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:

@@ -12,6 +12,7 @@ from promptlift.service.rehearsal.judgement import judge
 from promptlift.service.rehearsal.rewrites import rewrite
 from promptlift.service.rehearsal.situations import write_situations
 from promptlift.service.rehearsal.truth import Truth
+from promptlift.service.simulations.tasks import AssistantMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,10 +96,10 @@ class Rehearsal:
         prompt: PromptText,  # noqa: ARG002 - no model is called, so its settings do not matter
         content: str,
         messages: Sequence[tuple[Role, str]],
-    ) -> str:
+    ) -> AssistantMessage:
         """Solve the request, or fail to, as the truth of this seed has it."""
         self._count()
-        return answer_as_assistant(content, messages, self._truth)
+        return AssistantMessage(answer_as_assistant(content, messages, self._truth))
 
     def speak_as_persona(
         self,

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import Message, Role, Transcript
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.simulations.tasks import PersonaMessage
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
 
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
 
-__all__ = ["Ending", "Simulated", "simulate"]
+__all__ = ["Ending", "Simulated", "TokenCounts", "simulate"]
 
 Ending = Literal["persona", "turns"]
 
@@ -27,6 +28,22 @@ PERSONA_TRIES: Final = 2
 # Of the content: braces, names and the rest around the messages.
 AROUND_BYTES: Final = 4 * limits.KB
 AROUND_MESSAGE_BYTES: Final = 64
+# A rough count of tokens, where the endpoint gives none.
+CHARS_A_TOKEN: Final = 4
+
+
+class TokenCounts(NamedTuple):
+    """Tokens that an assistant read and wrote in a conversation.
+
+    Attributes
+    ----------
+    estimated
+        Whether the endpoint did not count them: then they are a quarter of the characters.
+    """
+
+    read: int
+    written: int
+    estimated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +60,14 @@ class Simulated:
     ended_by
         ``persona`` when the person had what they came for, gave up or fell silent; ``turns`` when the last allowed
         answer was given before.
+    tokens
+        What the assistant read and wrote.
     """
 
     transcript: Transcript
     turns: int
     ended_by: Ending
+    tokens: TokenCounts
 
 
 def simulate(
@@ -93,7 +113,7 @@ def simulate(
     talk.say("user", storable_text(scenario.opening))
     turns = 0
     while True:
-        talk.say("assistant", _agent(tasks, talk, prompt, content))
+        talk.say("assistant", talk.counted(_agent(tasks, talk, prompt, content), content))
         turns += 1
         if max_turns == 1:
             return talk.ended("turns", turns)
@@ -112,6 +132,19 @@ class _Conversation:
 
     said: list[tuple[Role, str]] = field(default_factory=list)
     room: int = limits.CONTENT_BYTES - AROUND_BYTES
+    counts: list[TokenCounts] = field(default_factory=list)
+
+    def counted(self, answer: AssistantMessage, content: str) -> str:
+        """Count the tokens of an answer under the text ``content``, and return what it says."""
+        if answer.input_tokens or answer.output_tokens:
+            counts = TokenCounts(answer.input_tokens, answer.output_tokens, estimated=False)
+        else:
+            heard = len(content) + sum(len(text) for _, text in self.said)
+            counts = TokenCounts(
+                math.ceil(heard / CHARS_A_TOKEN), math.ceil(len(answer.text) / CHARS_A_TOKEN), estimated=True
+            )
+        self.counts.append(counts)
+        return answer.text
 
     def say(self, role: Role, text: str, *, at_most: int = limits.MESSAGE_BYTES) -> None:
         # At most half of the room that is left: there is always some for the next message.
@@ -121,14 +154,19 @@ class _Conversation:
 
     def ended(self, ending: Ending, turns: int) -> Simulated:
         messages = [Message(role=role, content=text) for role, text in self.said]
-        return Simulated(Transcript(messages=messages), turns, ending)
+        tokens = TokenCounts(
+            sum(one.read for one in self.counts),
+            sum(one.written for one in self.counts),
+            estimated=any(one.estimated for one in self.counts),
+        )
+        return Simulated(Transcript(messages=messages), turns, ending, tokens)
 
 
-def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> str:
+def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> AssistantMessage:
     try:
         return tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
     except LlmBadAnswer:
-        return ""
+        return AssistantMessage("")
 
 
 def _persona(

@@ -14,7 +14,7 @@ from promptlift.service.simulations.conversation_request import (
     read_persona,
 )
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer, scenarios_messages
-from promptlift.service.simulations.tasks import PersonaMessage, ScenarioDraft
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, ScenarioDraft
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class ModelSimulationTasks:
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
-    ) -> str:
+    ) -> AssistantMessage:
         """Ask for the assistant's next message."""
         answer = self._chat.chat(
             agent_messages(content, messages),
@@ -77,7 +77,7 @@ class ModelSimulationTasks:
             temperature=prompt.temperature,
             max_tokens=prompt.max_tokens,
         )
-        return plain_answer(answer.text)
+        return AssistantMessage(plain_answer(answer.text), answer.prompt_tokens, answer.completion_tokens)
 
     def speak_as_persona(
         self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int

@@ -14,20 +14,17 @@ import numpy as np
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
-from promptlift.service import clock
-from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.conversation import simulate
-from promptlift.service.store import simulations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.service.insights.judge import Judgement
-    from promptlift.service.simulations.conversation import Simulated
+    from promptlift.service.simulations.conversation import Simulated, TokenCounts
     from promptlift.service.simulations.run import Run, SimulatedConversation
     from promptlift.service.store.database import Database
 
@@ -71,7 +68,7 @@ class SimulationPool:
         Cancelled, LeaseLost, ModelGone, TokensUsedUp
             The rest was not simulated; what had ended is kept.
         """
-        order = np.random.default_rng((run.optimization.seed, conversations[0].cell.number)).permutation(
+        order = np.random.default_rng((run.row.seed, conversations[0].cell.number)).permutation(
             len(conversations)
         )
         waiting = deque(conversations[at] for at in order)
@@ -100,17 +97,20 @@ class SimulationPool:
 
     def _simulate(self, run: Run, conversation: SimulatedConversation) -> _Ended:
         """Simulate one conversation: its row, and why the run may not continue, if so."""
+        if (gone := run.given_up(conversation)) is not None:
+            return run.to_row(conversation, _dropped(gone), None), None
         problem: PromptliftError | None = None
+        tokens: TokenCounts | None = None
         try:
             simulated = simulate(
                 run.tasks,
-                prompt=run.prompt,
+                prompt=conversation.prompt or run.prompt,
                 content=conversation.content,
                 persona=conversation.cell.persona,
                 scenario=conversation.cell.scenario,
                 max_turns=run.max_turns,
                 # The same for both arms: they talk to the same person.
-                seed=run.optimization.seed * 1_000_003 + conversation.cell.number,
+                seed=run.row.seed * 1_000_003 + conversation.cell.number,
             )
             judgement = run.tasks.judge(
                 simulated.transcript, objective=run.prompt.objective, exclusions=run.exclusions
@@ -120,27 +120,28 @@ class SimulationPool:
         except (LlmUnavailable, LlmRefused, JudgeUnavailable) as error:
             # A refusal of one text (too long, say) is this conversation's own; an endpoint that is gone is not.
             outcome = _dropped(error)
-            problem = run.unanswered(error)
+            problem = run.unanswered(error, conversation)
         except (LlmBadAnswer, JudgeFailed) as error:
             outcome = _dropped(error)
         except Exception as error:  # noqa: BLE001 - a defect that one conversation shows must not end the run
-            _LOG.exception("a simulated conversation of %s failed", run.optimization.id)
+            _LOG.exception("a simulated conversation of %s failed", run.row.id)
             outcome = _dropped(error)
             problem = run.unanswered(
-                PromptliftError(f"A simulated conversation failed: {type(error).__name__}")
+                PromptliftError(f"A simulated conversation failed: {type(error).__name__}"), conversation
             )
         else:
-            run.answered()
+            run.answered(conversation)
+            tokens = simulated.tokens
             outcome = _judged(
                 simulated, judgement, out_of_turns=simulated.ended_by == "turns" and run.max_turns > 1
             )
-        return _row(run, conversation, outcome), problem
+        return run.to_row(conversation, outcome, tokens), problem
 
     def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
         """Keep conversations that ended; return why the run may not continue, if so."""
         try:
             with self._turn, run.transaction() as connection:
-                simulations.add(connection, rows)
+                run.keep(connection, rows)
         except (PromptliftError, SQLAlchemyError) as error:
             return error
         return None
@@ -155,20 +156,6 @@ def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException 
         return [], failure
     row, problem = future.result()
     return [row], problem
-
-
-def _row(run: Run, conversation: SimulatedConversation, outcome: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "id": new_id("sim"),
-        "account_id": run.optimization.account_id,
-        "optimization_id": run.optimization.id,
-        "cell": conversation.cell.number,
-        "arm": conversation.arm,
-        "pass_number": conversation.cell.pass_number,
-        "stage": conversation.cell.stage,
-        "created_at": clock.now(),
-        **outcome,
-    }
 
 
 def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A run of simulated conversations: what an optimization and a regression test have in common."""
+"""A run of simulated conversations: what optimizations, regression tests and benchmarks have in common."""
 
 from __future__ import annotations
 
@@ -13,25 +13,35 @@ from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost, Runs
 from promptlift.service.errors import tokens_used_up
+from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
 from promptlift.service.store import simulations, usage
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy import Connection
 
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
+    from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns", "TokensUsedUp"]
+__all__ = [
+    "GONE_AFTER",
+    "ModelGone",
+    "Run",
+    "SimulatedConversation",
+    "SimulationRuns",
+    "TokensUsedUp",
+    "is_hopeless",
+]
 
 # After this many conversations in a row without an answer the model is gone, not flaky.
 GONE_AFTER: Final = 8
@@ -47,12 +57,27 @@ class TokensUsedUp(PromptliftError):
     """The account may use no more tokens this month; the message says so."""
 
 
+def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STATUSES) -> bool:
+    """Whether an error says that other calls will not fare better: the endpoint is down, or refuses with a status."""
+    of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
+    return isinstance(of_the_model, EndpointDown) or (
+        isinstance(of_the_model, LlmRefused) and of_the_model.status in statuses
+    )
+
+
 class SimulatedConversation(NamedTuple):
-    """A conversation to simulate: a cell with the text of one arm."""
+    """A conversation to simulate: a cell with the text of one arm.
+
+    Attributes
+    ----------
+    prompt
+        How the text is run where that is not as the run's own prompt: another model, say.
+    """
 
     cell: Cell
     arm: int
     content: str
+    prompt: PromptText | None = None
 
 
 class Simulator(Protocol):
@@ -74,10 +99,10 @@ class Run(ABC):
         Where conversations are simulated.
     tasks
         Whoever carries out the run's tasks: a language model, or the rehearsal.
-    optimization
-        Row of the optimization whose texts are compared.
+    row
+        Row of what is run: its settings, its seed and its account.
     prompt
-        How the texts are run.
+        How the texts are run, and the objective by which conversations are judged.
     worker
         Name of the worker that has the lease.
     """
@@ -88,15 +113,15 @@ class Run(ABC):
         pool: Simulator,
         tasks: SimulationTasks,
         *,
-        optimization: AnyRow,
+        row: AnyRow,
         prompt: PromptText,
         worker: str,
     ) -> None:
         self.database = database
         self.tasks = tasks
         self.prompt = prompt
-        self.optimization = optimization
-        settings: dict[str, Any] = orjson.loads(optimization.settings)
+        self.row = row
+        settings: dict[str, Any] = orjson.loads(row.settings)
         self.general: dict[str, Any] = settings.get("general", {})
         self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
         self.max_turns: int = settings["maxTurns"]
@@ -159,7 +184,7 @@ class Run(ABC):
         if not self.count_calls(connection, calls, tokens):
             raise LeaseLost("The run was stopped or given to another worker.")
         if tokens:
-            usage.add(connection, self.optimization.account_id, "tokens", tokens, now=clock.now())
+            usage.add(connection, self.row.account_id, "tokens", tokens, now=clock.now())
 
     def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate the conversations that were not kept before.
@@ -178,26 +203,70 @@ class Run(ABC):
             raise used_up
         numbers = conversations[0].cell.number, conversations[-1].cell.number
         with self.database.read() as connection:
-            kept = simulations.of_cells(connection, self.optimization.id, *numbers)
-        there = {(row.cell, row.arm) for row in kept}
+            there = self.kept(connection, *numbers)
         todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
         if todo:
             self._pool.simulate_all(self, todo)
 
     def tokens_used_up(self) -> TokensUsedUp | None:
         """Return why no more tokens may be used this month; ``None`` while they may, and in a rehearsal."""
-        if self.optimization.rehearsal:
+        if self.row.rehearsal:
             return None
         now = clock.now()
         with self.database.read() as connection:
-            limit = usage.token_limit_reached(connection, self.optimization.account_id, now=now)
+            limit = usage.token_limit_reached(connection, self.row.account_id, now=now)
         return None if limit is None else TokensUsedUp(tokens_used_up(limit, now=now))
 
-    def answered(self) -> None:
+    def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
+        """Return cell and arm of the conversations that are kept already, in a range of cells."""
+        found = simulations.of_cells(connection, self.row.id, first, last)
+        return {(row.cell, row.arm) for row in found}
+
+    def keep(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Keep conversations that ended; see ``to_row``."""
+        simulations.add(connection, rows)
+
+    def to_row(
+        self,
+        conversation: SimulatedConversation,
+        outcome: dict[str, Any],
+        tokens: TokenCounts | None,  # noqa: ARG002 - for runs that count what an arm costs
+    ) -> dict[str, Any]:
+        """Return the columns that keep a conversation that ended.
+
+        Parameters
+        ----------
+        outcome
+            What the judge said, or why the conversation was lost.
+        tokens
+            What the assistant read and wrote; ``None`` when the conversation was lost.
+        """
+        cell = conversation.cell
+        return {
+            "id": new_id("sim"),
+            "account_id": self.row.account_id,
+            "optimization_id": self.row.id,
+            "cell": cell.number,
+            "arm": conversation.arm,
+            "pass_number": cell.pass_number,
+            "stage": cell.stage,
+            "created_at": clock.now(),
+            **outcome,
+        }
+
+    def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:  # noqa: ARG002 - for runs with several models
+        """Return why a conversation is not worth beginning; ``None`` when it is."""
+        return None
+
+    def answered(self, conversation: SimulatedConversation) -> None:  # noqa: ARG002 - for runs with several models
         """Note that the model answered."""
         self._unanswered = 0
 
-    def unanswered(self, error: PromptliftError) -> ModelGone | None:
+    def unanswered(
+        self,
+        error: PromptliftError,
+        conversation: SimulatedConversation,  # noqa: ARG002 - for runs with several models
+    ) -> ModelGone | None:
         """Note that the model did not answer a conversation.
 
         Returns
@@ -205,10 +274,7 @@ class Run(ABC):
         ModelGone or None
             Why the run may not continue: it happened too often in a row, or cannot improve.
         """
-        of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
-        final = isinstance(of_the_model, EndpointDown) or (
-            isinstance(of_the_model, LlmRefused) and of_the_model.status in HOPELESS_STATUSES
-        )
+        final = is_hopeless(error)
         with self._lock:
             self._unanswered += 1
             gone = self._unanswered >= GONE_AFTER

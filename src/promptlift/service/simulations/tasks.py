@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
 
-__all__ = ["PersonaMessage", "Scenario", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
+__all__ = [
+    "AssistantMessage",
+    "PersonaMessage",
+    "Scenario",
+    "ScenarioDraft",
+    "ScenariosRequest",
+    "SimulationTasks",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,14 @@ class PersonaMessage(NamedTuple):
     is_last: bool
 
 
+class AssistantMessage(NamedTuple):
+    """The assistant's message, and the tokens that it read and wrote for it; 0 where the endpoint did not count."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 class SimulationTasks(Protocol):
     """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
@@ -109,7 +124,7 @@ class SimulationTasks(Protocol):
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
-    ) -> str:
+    ) -> AssistantMessage:
         """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
 
     def speak_as_persona(

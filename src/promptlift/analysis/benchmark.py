@@ -1,0 +1,61 @@
+"""The arms of a benchmark: scores, costs, and each against the reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from promptlift.analysis.reading import facts_of, require
+from promptlift.errors import FrameError
+from promptlift.frames.benchmarks import benchmark_arms_table, with_prices
+from promptlift.schema.benchmarks import Benchmark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["benchmark"]
+
+
+def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = None) -> pd.DataFrame:
+    """Return the arms of a benchmark with their scores, their costs, and their differences to the reference.
+
+    Every arm talked once in every cell of the scenario set, so the scores are comparable and the differences are those
+    of pairs.
+
+    Parameters
+    ----------
+    data
+        What ``lift.benchmark`` returned, or a table of ``lift.benchmark_arms``.
+    prices
+        Prices by model, such as ``{"gpt-4o": {"input": 2.5, "output": 10.0}}``: of a million tokens, in any currency. By default
+        those that the benchmark was started with.
+
+    Returns
+    -------
+    DataFrame
+        One row an arm, with the columns of ``lift.benchmark_arms``: task completion with its Wilson interval; ``difference`` with
+        Tango's interval and Holm-adjusted ``p_holm``, in percentage points to the reference; ``acceptable`` (a loss of the margin or more is
+        excluded), ``cost_per_conversation``, ``is_cheapest`` of the acceptable ones.
+
+        ``attrs["promptlift"]`` has the reference, the margin, the level and whether it is a rehearsal.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    """
+    if isinstance(data, Benchmark):
+        table, _, facts = benchmark_arms_table(data.to_wire())
+        table.attrs["promptlift"] = {"table": "benchmark", **facts}
+    elif isinstance(data, pd.DataFrame):
+        require(data, ["arm", "name", "task_completion", "acceptable"], of="benchmark_arms")
+        table = data.copy()
+        table.attrs["promptlift"] = {**facts_of(data), "table": "benchmark"}
+    else:
+        raise FrameError(
+            ["arm"],
+            [],
+            hint="Pass what lift.benchmark(…) returned, or a table of lift.benchmark_arms(benchmark_id).",
+        )
+    return table if prices is None else with_prices(table, prices)

@@ -1,0 +1,168 @@
+"""Plot of a benchmark: every arm against the reference, or what arms cost for what they complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from promptlift.plots import theme
+from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed, signed_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+__all__ = ["benchmark"]
+
+
+def benchmark(
+    data: Any,
+    *,
+    prices: Mapping[str, Mapping[str, float]] | None = None,
+    value: Literal["difference", "cost"] = "difference",
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw the arms of a benchmark.
+
+    Parameters
+    ----------
+    data
+        What ``lift.benchmark`` returned, a table of ``lift.benchmark_arms``, or a result of ``analysis.benchmark``.
+    prices
+        Prices by model, as for ``analysis.benchmark``.
+    value
+        ``difference``: task completion against the reference in percentage points, with intervals of the pairs and a line at the
+        margin. ``cost``: task completion by the cost of a conversation, with Wilson intervals.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        Verdicts are words, never colours alone: ``better``, ``worse``, ``not worse`` (a loss of the margin or more is excluded) or
+        ``unclear``.
+
+    Raises
+    ------
+    FrameError, ValueError
+        Raised by ``analysis.benchmark``, or when there is no such ``value``.
+    """
+    if value not in ("difference", "cost"):
+        raise ValueError(f"value must be 'difference' or 'cost', not {value!r}.")
+    table = theme.result_of(data, "benchmark", prices=prices) if prices is None else _priced(data, prices)
+    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
+    draw = _draw_differences if value == "difference" else _draw_costs
+    return theme.finish(ax, table, draw(ax, table, **style))
+
+
+def _priced(data: Any, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    from promptlift import analysis  # noqa: PLC0415 - only here, the theme calls it otherwise
+
+    return analysis.benchmark(data, prices=prices)
+
+
+def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
+    facts = table.attrs["promptlift"]
+    reference = table.loc[table["is_reference"].astype(bool), "name"]
+    name = theme.plain(reference.iloc[0], 28) if len(reference) else "the reference"
+    level = "" if facts.get("level") is None else f" ({100 * facts['level']:.4g} % interval)"
+    theme.frame_rows(ax, f"Task completion, difference to {name} in percentage points{level}")
+    if table.empty:
+        theme.show_empty(ax, "Nothing is measured yet", ticks=False)
+        return theme.notes_of(table)
+    shown = table.sort_values(["difference", "arm"], ascending=[True, False], na_position="last")
+    shown = shown.assign(
+        difference=shown["difference"].where(~shown["is_reference"].astype(bool), 0.0),
+        n_pairs=shown["n_pairs"].fillna(shown["n"]),
+    ).sort_values("difference", kind="stable", na_position="first")
+    rows = np.arange(len(shown), dtype=np.float64)
+    ax.set_ylim(-0.45, len(shown) - 0.15)
+    signed_ticks(ax)
+    mark_zero(ax)
+    notes = []
+    if facts.get("margin"):
+        margin = -float(facts["margin"])
+        ax.axvline(margin, color=theme.foreground(), linewidth=1.0, linestyle="--", alpha=0.5, zorder=1)
+        notes.append(
+            f"Dashed: {signed(margin)} points, the margin. Not worse: a score test for pairs, adjusted over the arms, excludes a "
+            "loss of the margin or more."
+        )
+    draw_differences(ax, rows, shown, "n_pairs", **style)
+    fit_points(
+        ax, shown[["difference", "difference_low", "difference_high"]], [-float(facts.get("margin") or 0)]
+    )
+    for row, y in zip(shown.to_dict("records"), rows, strict=True):
+        theme.name_row(ax, y, f"{theme.plain(row['name'], 40)}: {_verdict(row)}", _numbers(row), boxed=False)
+    return theme.notes_of(table, *notes, *_caveats(table))
+
+
+def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
+    priced = table["cost_per_conversation"].notna().all() and not table.empty
+    cost = table["cost_per_conversation"] if priced else table["input_tokens"] + table["output_tokens"]
+    theme.frame_axes(ax, "y")
+    ax.set_xlabel(
+        "Cost of a conversation, in the currency of the prices" if priced else "Tokens of a conversation"
+    )
+    ax.set_ylabel("Task completion in percent")
+    if table.empty:
+        theme.show_empty(ax, "Nothing is measured yet", ticks=False)
+        return theme.notes_of(table)
+    percent = table.assign(
+        **{
+            name: 100.0 * table[name]
+            for name in ("task_completion", "task_completion_low", "task_completion_high")
+        }
+    )
+    color = style.pop("color", None) or theme.palette(ax)[0]
+    theme.draw_estimates(ax, cost, percent, "task_completion", "n", color=color, **style)
+    for row, x in zip(percent.to_dict("records"), cost, strict=True):
+        said = f"{theme.plain(row['name'], 26)}: {_verdict(row)}"
+        ax.annotate(
+            f"{said}, the cheapest" if row["is_cheapest"] else said,
+            (x, row["task_completion"]), xytext=(6, 4), textcoords="offset points", fontsize=7.5, annotation_clip=False,
+        )  # fmt: skip
+    ax.set_xlim(left=0.0)
+    ax.margins(x=0.25)
+    notes = (
+        []
+        if priced
+        else [
+            "Not every arm has a price, so tokens are shown; those of different models do not cost the same."
+        ]
+    )
+    return theme.notes_of(table, *notes, *_caveats(table))
+
+
+def _verdict(row: Mapping[Any, Any]) -> str:
+    if row["is_reference"]:
+        return "reference"
+    if pd.isna(row["verdict"]):
+        return "not compared"
+    if row["verdict"] == "unclear" and row["not_worse"]:
+        return "not worse"
+    return str(row["verdict"])
+
+
+def _numbers(row: Mapping[Any, Any]) -> str:
+    """Return the numbers at the right of a row: completion, its cost, and pairs."""
+    parts = [] if pd.isna(row["task_completion"]) else [f"{row['task_completion']:.1%}"]
+    if not pd.isna(row["cost_per_conversation"]):
+        parts.append(f"{row['cost_per_conversation']:.3g} a conversation")
+    parts.append(f"{int(row['n_pairs']):,} {'cells' if row['is_reference'] else 'pairs'}")
+    return " · ".join(parts)
+
+
+def _caveats(table: pd.DataFrame) -> list[str]:
+    facts = table.attrs["promptlift"]
+    notes = list(facts.get("notes") or [])
+    if not facts.get("final"):
+        notes.append("The benchmark has not completed.")
+    if len(table) and table["tokens_estimated"].fillna(value=False).any():
+        notes.append("Tokens are an estimate: the endpoint did not count them.")
+    return notes

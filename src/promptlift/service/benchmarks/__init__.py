@@ -1,0 +1,1 @@
+"""Benchmarks: fixed scenario sets over prompts, versions, variants and models."""

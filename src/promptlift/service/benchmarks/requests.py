@@ -1,0 +1,331 @@
+"""Benchmarks: asking for one, reading it, stopping it, going on with it, and deleting several."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from promptlift.service import clock
+from promptlift.service.benchmarks import arms as arm_texts
+from promptlift.service.benchmarks import scenario_sets
+from promptlift.service.benchmarks.arms import Arm
+from promptlift.service.benchmarks.results import results_of
+from promptlift.service.errors import ApiException, invalid, not_found
+from promptlift.service.identifiers import new_id
+from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.store import accounts, benchmarks, prompts
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from promptlift.schema.benchmarks import BenchmarkCreate, BulkRequest
+    from promptlift.schema.queries import BenchmarkConversationsQuery, BenchmarkQuery
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+# Exact as a number of JavaScript too.
+_SEED_BITS = 53
+
+
+def create(
+    database: Database,
+    caller: Caller,
+    body: BenchmarkCreate,
+    *,
+    rehearsal: bool,
+    agent_model: str | None,
+) -> dict[str, Any]:
+    """Ask for a benchmark; it runs in the background.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` for arms and scenario sets that are not there.
+    """
+    now = clock.now()
+    with database.write() as connection:
+        accounts.lock(connection, caller.account_id)
+        arms = arm_texts.resolve(connection, caller, body.arms, agent_model=agent_model)
+        chosen = scenario_sets.resolve(connection, caller, body.scenario_set, arms[0].prompt_id)
+        settings = accounts.settings(connection, caller.account_id)
+        max_turns = body.max_turns or settings["optimization"]["simulation"]["maxTurns"]
+        benchmark_id = new_id("bmk")
+        benchmarks.add(
+            connection,
+            {
+                "id": benchmark_id,
+                "account_id": caller.account_id,
+                "scenario_set_row_id": chosen.id,
+                "name": body.name or _name(arms),
+                "status": "queued",
+                "arms": _json([arm.to_state() for arm in arms]),
+                "settings": _json({"maxTurns": max_turns, "general": settings["general"]}),
+                "prices": _json({name: price.to_wire() for name, price in (body.prices or {}).items()}),
+                "objective": _objective(connection, caller, body, chosen),
+                "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
+                "rehearsal": rehearsal,
+                "created_at": now,
+            },
+        )
+        return _view(connection, benchmarks.get(connection, benchmark_id))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _name(arms: list[Arm]) -> str:
+    return " / ".join(arm.name for arm in arms)[:200]
+
+
+def _objective(connection: Connection, caller: Caller, body: BenchmarkCreate, chosen: AnyRow) -> str | None:
+    if body.objective is not None:
+        return body.objective or None
+    prompt = prompts.find(connection, caller.account_id, chosen.prompt_id)
+    return None if prompt is None else prompt.objective
+
+
+# Reading
+
+
+def page(
+    database: Database, caller: Caller, *, status: str | None, limit: int, offset: int
+) -> dict[str, Any]:
+    """Return one page of benchmarks, newest first."""
+    with database.read() as connection:
+        rows, total = benchmarks.page(
+            connection, caller.account_id, status=status, limit=limit, offset=offset
+        )
+        held = benchmarks.counts(connection, [row.id for row in rows])
+        sets = benchmarks.sets(connection, list({row.scenario_set_row_id for row in rows}))
+        data = [_brief(row, sets[row.scenario_set_row_id], held[row.id]) for row in rows]
+    return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
+
+
+def get(database: Database, caller: Caller, benchmark_id: str, query: BenchmarkQuery) -> dict[str, Any]:
+    """Return one benchmark with its results, compared as the query says.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, or ``VALIDATION_ERROR`` for an arm that it does not have.
+    """
+    with database.read() as connection:
+        row = find(connection, caller, benchmark_id)
+        count = len(orjson.loads(row.arms))
+        if query.reference != "best" and int(query.reference) >= count:
+            raise invalid({"reference": f"must be from 0 to {count - 1}, the number of an arm, or best"})
+        return _view(connection, row, query)
+
+
+def find(connection: Connection, caller: Caller, benchmark_id: str, *, lock: bool = False) -> AnyRow:
+    """Return a benchmark of the account.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    row = benchmarks.find(connection, caller.account_id, benchmark_id, lock=lock)
+    if row is None:
+        raise not_found("Benchmark")
+    return row
+
+
+def _brief(row: AnyRow, scenario_set: AnyRow, done: int, *, content: bool = False) -> dict[str, Any]:
+    arms = [Arm(**state) for state in orjson.loads(row.arms)]
+    total = scenario_set.size * len(arms)
+    return {
+        "id": row.id,
+        "name": row.name,
+        "status": row.status,
+        "rehearsal": row.rehearsal,
+        "scenarioSet": scenario_sets.wire(scenario_set),
+        "arms": [arm.to_wire(number, content=content) for number, arm in enumerate(arms)],
+        "progress": {
+            "conversationsDone": done,
+            "conversationsTotal": total,
+            "fraction": done / total,
+        },
+        "results": None if row.results is None else orjson.loads(row.results),
+        "failure": row.failure,
+        "createdAt": clock.iso(row.created_at),
+        "startedAt": clock.iso(row.started_at),
+        "completedAt": clock.iso(row.completed_at),
+    }
+
+
+def _view(connection: Connection, row: AnyRow, query: BenchmarkQuery | None = None) -> dict[str, Any]:
+    found = _brief(
+        row,
+        benchmarks.get_set(connection, row.scenario_set_row_id),
+        benchmarks.counts(connection, [row.id])[row.id],
+        content=True,
+    )
+    compared = {} if query is None else query.model_dump()
+    return {
+        **found,
+        "objective": row.objective,
+        "maxTurns": orjson.loads(row.settings)["maxTurns"],
+        "prices": orjson.loads(row.prices),
+        "seed": row.seed,
+        "results": results_of(connection, row, final=row.status == "completed", **compared),
+        "stopReason": row.stop_reason,
+        "usage": {"modelCalls": row.model_calls, "tokens": row.tokens},
+    }
+
+
+def conversations(
+    database: Database, caller: Caller, benchmark_id: str, query: BenchmarkConversationsQuery
+) -> dict[str, Any]:
+    """Return one page of the simulated conversations of a benchmark, by cell and arm.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    with database.read() as connection:
+        row = find(connection, caller, benchmark_id)
+        cells = scenario_sets.cells_of(benchmarks.get_set(connection, row.scenario_set_row_id))
+        rows, total = benchmarks.conversations(
+            connection,
+            row.id,
+            arm=query.arm,
+            task_completed=query.task_completed,
+            content=query.include_content,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    names = [state["name"] for state in orjson.loads(row.arms)]
+    return {
+        "data": [
+            _conversation(one, cells[one.cell - 1], names[one.arm], content=query.include_content)
+            for one in rows
+        ],
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+    }
+
+
+def _conversation(
+    row: AnyRow, cell: scenario_sets.FixedCell, arm_name: str, *, content: bool
+) -> dict[str, Any]:
+    scenario = cell.scenario
+    found = {
+        "id": row.id,
+        "benchmarkId": row.benchmark_id,
+        "cell": row.cell,
+        "arm": row.arm,
+        "armName": arm_name,
+        "persona": {"id": cell.persona.id, "name": cell.persona.name},
+        "scenario": {
+            "title": scenario.title,
+            "opening": scenario.opening,
+            "goal": scenario.goal,
+            "source": scenario.source,
+        },
+        "status": row.status,
+        "taskCompleted": row.task_completed,
+        "sentiment": row.sentiment,
+        "sentimentScore": row.sentiment_score,
+        "quality": row.quality,
+        "turns": row.turns,
+        "endedBy": row.ended_by,
+        "inputTokens": row.input_tokens,
+        "outputTokens": row.output_tokens,
+        "tokensEstimated": row.tokens_estimated,
+        "error": row.error,
+        "createdAt": clock.iso(row.created_at),
+    }
+    if content:
+        found["content"] = None if row.content is None else row.content.decode("utf-8", "replace")
+    return found
+
+
+# Stopping, going on, deleting
+
+
+def end(
+    connection: Connection,
+    row: AnyRow,
+    status: Literal["failed", "stopped"],
+    *,
+    failure: str | None = None,
+    reason: str | None = None,
+) -> None:
+    """End a benchmark before its time; what was measured stays."""
+    results = results_of(connection, row, final=False)
+    benchmarks.change(
+        connection,
+        row.id,
+        {
+            "status": status,
+            "failure": None if failure is None else storable_text(failure),
+            "stop_reason": reason,
+            "results": None if results is None else _json(results),
+            "completed_at": clock.now(),
+            "worker": None,
+        },
+    )
+
+
+def stop(database: Database, caller: Caller, benchmark_id: str, reason: str | None) -> dict[str, Any]:
+    """Stop a benchmark that is queued or running, and return it.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, or ``INVALID_STATE`` when it has ended.
+    """
+    with database.write() as connection:
+        row = find(connection, caller, benchmark_id, lock=True)
+        _check_state(row, benchmarks.OPEN, "a queued or running one can be stopped")
+        end(connection, row, "stopped", reason=reason)
+        return _view(connection, benchmarks.get(connection, row.id))
+
+
+def resume(database: Database, caller: Caller, benchmark_id: str) -> dict[str, Any]:
+    """Go on with a benchmark that was stopped or failed, and return it; conversations that were lost are held again.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, or ``INVALID_STATE`` when it runs or has completed.
+    """
+    with database.write() as connection:
+        row = find(connection, caller, benchmark_id, lock=True)
+        _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
+        benchmarks.forget_dropped(connection, row.id)
+        cleared = dict.fromkeys(("failure", "stop_reason", "results", "completed_at", "worker"))
+        benchmarks.change(connection, row.id, {"status": "queued", **cleared})
+        return _view(connection, benchmarks.get(connection, row.id))
+
+
+def _check_state(row: AnyRow, states: tuple[str, ...], what: str) -> None:
+    if row.status not in states:
+        raise ApiException(
+            "INVALID_STATE",
+            f"The benchmark is {row.status}; only {what}",
+            details={"status": row.status},
+        )
+
+
+def bulk(database: Database, caller: Caller, body: BulkRequest) -> dict[str, Any]:
+    """Delete benchmarks with their conversations; their scenario sets stay."""
+    deleted: list[str] = []
+    missing: list[str] = []
+    for one in dict.fromkeys(body.job_ids):
+        with database.write() as connection:
+            there = benchmarks.remove(connection, caller.account_id, one)
+        (deleted if there else missing).append(one)
+    # unspecified: what an id of nobody does. It is named, and the others are deleted.
+    count = len(deleted)
+    return {
+        "success": True,
+        "message": f"{count} benchmark{'' if count == 1 else 's'} deleted",
+        "deleted": deleted,
+        "notFound": missing,
+    }

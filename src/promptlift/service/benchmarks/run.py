@@ -1,0 +1,162 @@
+"""One benchmark from its first scenario to its results, in steps that each keep their rows."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.errors import PromptliftError
+from promptlift.service import clock
+from promptlift.service.benchmarks import scenario_sets
+from promptlift.service.benchmarks.arms import Arm
+from promptlift.service.benchmarks.results import results_of
+from promptlift.service.identifiers import new_id
+from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.run import (
+    GONE_AFTER,
+    ModelGone,
+    Run,
+    SimulatedConversation,
+    is_hopeless,
+)
+from promptlift.service.store import benchmarks, prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.simulations.conversation import TokenCounts
+    from promptlift.service.simulations.run import Simulator
+    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+__all__ = ["BenchmarkRun"]
+
+# The key is wrong, whatever the model: no arm will fare better.
+_NO_ENDPOINT: Final = frozenset({401, 403})
+
+
+class BenchmarkRun(Run):
+    """One benchmark: every arm talks once in every cell of the scenario set. See ``Run``."""
+
+    def __init__(
+        self, database: Database, pool: Simulator, tasks: SimulationTasks, row: AnyRow, *, worker: str
+    ) -> None:
+        self._arms = [Arm(**state) for state in orjson.loads(row.arms)]
+        # One objective for all arms, so that they are judged alike.
+        prompt = PromptText(self._arms[0].content, objective=row.objective)
+        super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
+        # By arm, because each may run on another model: failures in a row, and why it was given up.
+        self._failures: Counter[int] = Counter()
+        self._gone: dict[int, ModelGone] = {}
+        self._noting = threading.Lock()
+
+    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
+        """Count model calls into the benchmark; says whether the worker still has the lease."""
+        return benchmarks.count_calls(connection, self.row.id, self.worker, calls, tokens)
+
+    def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
+        """Return cell and arm of the conversations that are kept already."""
+        found = benchmarks.outcomes(connection, self.row.id)
+        return {(row.cell, row.arm) for row in found if first <= row.cell <= last}
+
+    def keep(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+        """Keep conversations that ended."""
+        benchmarks.add_conversations(connection, rows)
+
+    def to_row(
+        self,
+        conversation: SimulatedConversation,
+        outcome: dict[str, Any],
+        tokens: TokenCounts | None,
+    ) -> dict[str, Any]:
+        """Return the columns that keep a conversation that ended, with what its assistant read and wrote."""
+        return {
+            "id": new_id("sim"),
+            "account_id": self.row.account_id,
+            "benchmark_id": self.row.id,
+            "cell": conversation.cell.number,
+            "arm": conversation.arm,
+            "input_tokens": tokens.read if tokens else 0,
+            "output_tokens": tokens.written if tokens else 0,
+            "tokens_estimated": tokens.estimated if tokens else False,
+            "created_at": clock.now(),
+            **outcome,
+        }
+
+    def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:
+        """Return why the arm of a conversation was given up, if it was."""
+        return self._gone.get(conversation.arm)
+
+    def answered(self, conversation: SimulatedConversation) -> None:
+        """Note that the arm's model answered."""
+        with self._noting:
+            self._failures[conversation.arm] = 0
+
+    def unanswered(self, error: PromptliftError, conversation: SimulatedConversation) -> ModelGone | None:
+        """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others go on.
+
+        Returns
+        -------
+        ModelGone or None
+            Why the whole benchmark may not go on: the endpoint is gone, or no arm is left.
+        """
+        arm, gone = conversation.arm, ModelGone(str(error))
+        if is_hopeless(error, statuses=_NO_ENDPOINT):
+            return gone
+        with self._noting:
+            self._failures[arm] += 1
+            if is_hopeless(error) or self._failures[arm] >= GONE_AFTER:
+                self._gone[arm] = gone
+            return gone if len(self._gone) == len(self._arms) else None
+
+    def carry_on(self) -> None:
+        """Simulate what is left, and complete the benchmark."""
+        with self.transaction() as connection:
+            started = self.row.started_at or clock.now()
+            benchmarks.change(connection, self.row.id, {"status": "running", "started_at": started})
+        cells = self._cells()
+        wanted = [
+            SimulatedConversation(cell.to_cell(number), arm, one.content, one.prompt_text())
+            for number, cell in enumerate(cells, start=1)
+            for arm, one in enumerate(self._arms)
+        ]
+        # More than once only when it was resumed meanwhile, which forgets the conversations that were lost.
+        while not self._has_all(wanted):
+            self.simulate(wanted)
+        with self.transaction() as connection:
+            row = benchmarks.get(connection, self.row.id)
+            results = results_of(connection, row, final=True)
+            changes = {"status": "completed", "completed_at": clock.now(), "worker": None}
+            benchmarks.change(connection, row.id, {**changes, "results": orjson.dumps(results).decode()})
+
+    def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
+        with self.database.read() as connection:
+            kept = benchmarks.counts(connection, [self.row.id])[self.row.id]
+        return kept >= len(wanted)
+
+    def _cells(self) -> list[scenario_sets.FixedCell]:
+        """Return the scenarios of the set; the first benchmark with it chooses them."""
+        with self.database.read() as connection:
+            row = benchmarks.get_set(connection, self.row.scenario_set_row_id)
+            prompt = prompts.find(connection, row.account_id, row.prompt_id)
+        if row.cells is None:
+            shown = self.prompt if prompt is None else PromptText(prompt.content, objective=prompt.objective)
+            chosen = scenario_sets.choose(
+                self.database, row, self.tasks, prompt=shown, exclusions=self.exclusions, seed=self.row.seed
+            )
+            if not chosen:
+                raise PromptliftError(
+                    "None of the logged conversations can be used as a scenario (each needs a first message of the user "
+                    "that is not too long). Log conversations, or ask for scenarios of the model: "
+                    'scenarioSet {"source": "model"}.'
+                )
+            with self.transaction() as connection:
+                benchmarks.fill_set(connection, row.id, scenario_sets.to_state(chosen), len(chosen))
+                row = benchmarks.get_set(connection, row.id)
+        return scenario_sets.cells_of(row)

@@ -1,0 +1,295 @@
+"""Scenario sets: fixed scenarios with their personas, chosen once and kept as versions that never change."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from promptlift.schema.benchmarks import SCENARIOS_DEFAULT
+from promptlift.service import clock
+from promptlift.service.errors import invalid, not_found
+from promptlift.service.identifiers import new_id
+from promptlift.service.simulations import run_personas
+from promptlift.service.simulations.cells import Cell, logged_scenarios
+from promptlift.service.simulations.personas import Persona, draw
+from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
+from promptlift.service.simulations.tasks import Scenario
+from promptlift.service.store import benchmarks, conversations, optimizations, prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.benchmarks import ScenarioSetRequest
+    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+__all__ = ["FixedCell", "cells_of", "choose", "get", "page", "resolve", "to_state", "wire"]
+
+STAGE = "benchmark"
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCell:
+    """A scenario of a set with its persona.
+
+    Attributes
+    ----------
+    conversation_id
+        The logged conversation that it was taken from; ``None`` for one that a model wrote.
+    """
+
+    persona: Persona
+    scenario: Scenario
+    conversation_id: str | None
+
+    def to_cell(self, number: int) -> Cell:
+        """Return it as a cell of a run."""
+        return Cell(number, 1, STAGE, self.persona, self.scenario)
+
+
+def cells_of(row: AnyRow) -> list[FixedCell]:
+    """Read the scenarios of a set; none before they are chosen."""
+    return [
+        FixedCell(Persona(**one["persona"]), Scenario(**one["scenario"]), one["conversationId"])
+        for one in orjson.loads(row.cells or "[]")
+    ]
+
+
+def to_state(cells: Sequence[FixedCell]) -> str:
+    """Return scenarios as they are kept; see `cells_of`."""
+    return orjson.dumps(
+        [
+            {
+                "persona": asdict(one.persona),
+                "scenario": asdict(one.scenario),
+                "conversationId": one.conversation_id,
+            }
+            for one in cells
+        ]
+    ).decode()
+
+
+def resolve(
+    connection: Connection, caller: Caller, wanted: ScenarioSetRequest | None, prompt_id: str
+) -> AnyRow:
+    """Return the set that a request asks for: one that there is, or a new one whose scenarios are still to be chosen.
+
+    Parameters
+    ----------
+    prompt_id
+        Whose scenarios a new set has unless the request says so.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` under ``scenarioSet``.
+    """
+    if wanted is not None and wanted.id is not None:
+        return _existing(connection, caller, wanted)
+    values: dict[str, Any] = {
+        "set_id": new_id("set"),
+        "version": 1,
+        "source": (wanted and wanted.source) or "both",
+        "prompt_id": prompt_id,
+        "size": (wanted and wanted.count) or SCENARIOS_DEFAULT,
+        "conversation_ids": None,
+    }
+    if wanted is not None:
+        if wanted.version is not None:
+            raise invalid({"scenarioSet.version": "needs the id of a set"})
+        values["prompt_id"] = wanted.linked_id or prompt_id
+        values |= _from_conversations(connection, caller, wanted)
+    prompt = prompts.find(connection, caller.account_id, values["prompt_id"])
+    if prompt is None:
+        raise invalid({"scenarioSet.promptId": "no such prompt"})
+    values["name"] = (wanted and wanted.name) or f"Scenarios of {prompt.name}"[:200]
+    return _add(connection, caller, values)
+
+
+def _from_conversations(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> dict[str, Any]:
+    """Return the columns of a set of named conversations."""
+    if wanted.conversation_ids is None:
+        return {}
+    if wanted.source not in (None, "conversations"):
+        raise invalid(
+            {"scenarioSet.source": "must be conversations, or absent, where conversationIds is given"}
+        )
+    ids = list(dict.fromkeys(wanted.conversation_ids))
+    problems = {
+        f"scenarioSet.conversationIds[{at}]": "no such conversation"
+        for at, one in enumerate(wanted.conversation_ids)
+        if conversations.find(connection, caller.account_id, one) is None
+    }
+    if problems:
+        raise invalid(problems)
+    if wanted.count is not None and wanted.count > len(ids):
+        raise invalid({"scenarioSet.count": f"must be at most {len(ids)}, the number of conversationIds"})
+    return {
+        "source": "conversations",
+        "size": wanted.count or len(ids),
+        "conversation_ids": orjson.dumps(ids).decode(),
+    }
+
+
+def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> AnyRow:
+    assert wanted.id is not None  # noqa: S101 - the caller has looked
+    row = benchmarks.find_set(connection, caller.account_id, wanted.id, version=wanted.version)
+    if row is None:
+        field = "id" if wanted.version is None else "version"
+        raise invalid({f"scenarioSet.{field}": "no such scenario set; GET /scenario-sets lists them"})
+    if wanted.count is None:
+        extra = [name for name in ("source", "conversation_ids") if getattr(wanted, name) is not None]
+        if extra or wanted.linked_id:
+            raise invalid(
+                {
+                    "scenarioSet.id": "says which scenarios these are: leave everything but version and count out"
+                }
+            )
+        return row
+    if wanted.count <= row.size:
+        raise invalid(
+            {
+                "scenarioSet.count": f"must be above {row.size}, which it has; leave it out to use the set as it is"
+            }
+        )
+    if row.cells is None:
+        raise invalid({"scenarioSet.id": "is still being made; wait for its first benchmark"})
+    newest = benchmarks.find_set(connection, caller.account_id, wanted.id)
+    assert newest is not None  # noqa: S101 - one version was found
+    values = {
+        "set_id": row.set_id,
+        "version": newest.version + 1,
+        "name": wanted.name or row.name,
+        "source": wanted.source or ("both" if row.conversation_ids else row.source),
+        "prompt_id": row.prompt_id,
+        "size": wanted.count,
+        # What it grows from, by which the scenarios that it has already are kept.
+        "conversation_ids": None,
+        "grows_from": row.id,
+    }
+    return _add(connection, caller, values)
+
+
+def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> AnyRow:
+    row_id = new_id("scv")
+    benchmarks.add_set(
+        connection, {"id": row_id, "account_id": caller.account_id, "created_at": clock.now(), **values}
+    )
+    return benchmarks.get_set(connection, row_id)
+
+
+def choose(
+    database: Database,
+    row: AnyRow,
+    tasks: SimulationTasks,
+    *,
+    prompt: PromptText,
+    exclusions: str | None,
+    seed: int,
+) -> list[FixedCell]:
+    """Choose the scenarios of a set and a persona for each: logged conversations first, then the model's.
+
+    Logged conversations come as they were, failed or not, in random order: a benchmark asks how arms do on what people
+    really come with.
+
+    Raises
+    ------
+    ScenariosFailed, LlmUnavailable, LlmRefused
+        The model did not write enough, or cannot be asked.
+    """
+    cells: list[FixedCell] = []
+    with database.read() as connection:
+        if row.grows_from is not None:
+            cells = cells_of(benchmarks.get_set(connection, row.grows_from))
+        personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        taken = {one.conversation_id for one in cells}
+        found: list[tuple[Scenario, str | None]] = []
+        if row.source != "model":
+            logged = logged_scenarios(
+                connection,
+                row.account_id,
+                [one for one in _candidates(connection, row, seed) if one not in taken],
+                known={opening_key(one.scenario.opening) for one in cells},
+                exclusions=exclusions,
+            )
+            found = [(scenario, one) for one, scenario in islice(logged, row.size - len(cells))]
+    missing = row.size - len(cells) - len(found)
+    rng = random.Random(f"{seed} {row.version} personas")
+    drawn = draw(personas, row.size - len(cells), rng)
+    if missing and row.source != "conversations":
+        known = [*(one.scenario for one in cells), *(scenario for scenario, _ in found)]
+        written = write_scenarios(
+            tasks, prompt=prompt, count=missing, known=known, personas=drawn[-missing:], seed=seed
+        )
+        found += [(scenario, None) for scenario in written]
+    return cells + [FixedCell(persona, *one) for persona, one in zip(drawn, found, strict=False)]
+
+
+def _candidates(connection: Connection, row: AnyRow, seed: int) -> list[str]:
+    if row.conversation_ids is not None:
+        return list(orjson.loads(row.conversation_ids))
+    logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
+    return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} pool"))
+
+
+# Reading
+
+
+def wire(row: AnyRow, *, scenarios: bool = False, ready: bool | None = None) -> dict[str, Any]:
+    """Return a version of a set in its API form."""
+    found = {
+        "id": row.set_id,
+        "version": row.version,
+        "name": row.name,
+        "source": row.source,
+        "count": row.size,
+        "promptId": row.prompt_id,
+        "createdAt": clock.iso(row.created_at),
+    }
+    if ready is not None:
+        found["ready"] = ready
+    if scenarios:
+        found["scenarios"] = [
+            {
+                "number": number,
+                **asdict(one.scenario),
+                "persona": {"id": one.persona.id, "name": one.persona.name},
+                "conversationId": one.conversation_id,
+            }
+            for number, one in enumerate(cells_of(row), start=1)
+        ]
+    return found
+
+
+def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict[str, Any]:
+    """Return one page of the versions of scenario sets, newest first."""
+    with database.read() as connection:
+        rows, total = benchmarks.sets_page(connection, caller.account_id, limit=limit, offset=offset)
+    return {
+        "data": [wire(row, ready=row.cells is not None) for row in rows],
+        "pagination": {"total": total, "limit": limit, "offset": offset},
+    }
+
+
+def get(database: Database, caller: Caller, set_id: str, version: int | None) -> dict[str, Any]:
+    """Return a version of a set with its scenarios.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    with database.read() as connection:
+        row = benchmarks.find_set(connection, caller.account_id, set_id, version=version)
+    if row is None:
+        raise not_found("Scenario set")
+    return wire(row, scenarios=True, ready=row.cells is not None)

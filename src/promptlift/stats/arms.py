@@ -1,0 +1,306 @@
+"""Several arms on the same cells: comparable scores, each arm against a reference, and which are not worse."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from promptlift.stats.differences import sign_test_p
+from promptlift.stats.holm import holm
+from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.non_inferiority import design_effect, not_worse_p, paired_interval
+from promptlift.stats.paired_scores import paired_score_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from promptlift.stats.paired_scores import PairedScoreTest
+
+__all__ = ["BEST", "ArmComparison", "ArmOutcome", "ArmScore", "ArmsAnalysis", "compare_arms"]
+
+BEST: Final = "best"
+
+
+class ArmOutcome(NamedTuple):
+    """What came of one arm in one cell.
+
+    Attributes
+    ----------
+    cluster
+        What cells have in common that makes their outcomes alike, such as the persona.
+    """
+
+    cell: int
+    arm: int
+    completed: bool
+    sentiment: float | None
+    quality: float | None
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArmScore:
+    """The scores of one arm on the cells in which every arm has an outcome.
+
+    Attributes
+    ----------
+    rate, rate_low, rate_high
+        Completion rate and Wilson interval, fractions; ``None`` without cells.
+    sentiment, quality
+        Means; ``None`` where unknown.
+    n
+        Cells.
+    """
+
+    arm: int
+    n: int
+    rate: float | None
+    rate_low: float | None
+    rate_high: float | None
+    sentiment: float | None
+    quality: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmComparison:
+    """One arm against another on the cells in which both have an outcome.
+
+    Attributes
+    ----------
+    n, n11, n10, n01, n00
+        Pairs, and those that both, only the arm, only the reference, neither completed.
+    points, points_low, points_high
+        Difference of the completion rates in percentage points; ``None`` without pairs.
+    p, p_holm
+        Exact two-sided McNemar p, and adjusted over the arms.
+    verdict
+        ``better`` or ``worse`` where ``p_holm`` decides, else ``unclear``.
+    not_worse, not_worse_p
+        Whether a loss of the margin or more is excluded, and the p of it, adjusted over the arms.
+    sentiment, quality
+        The paired differences of the means.
+    """
+
+    arm: int
+    reference: int
+    n: int
+    n11: int
+    n10: int
+    n01: int
+    n00: int
+    points: float | None
+    points_low: float | None
+    points_high: float | None
+    p: float
+    p_holm: float
+    verdict: Literal["better", "worse", "unclear"]
+    not_worse: bool
+    not_worse_p: float
+    sentiment: PairedScoreTest
+    quality: PairedScoreTest
+
+
+@dataclass(frozen=True, slots=True)
+class ArmsAnalysis:
+    """Several arms on the same cells.
+
+    Attributes
+    ----------
+    scores
+        One an arm, on the same cells for all.
+    reference
+        The arm that the others are compared with.
+    comparisons
+        One for every other arm.
+    acceptable
+        Arms that are not worse than the reference by the margin or more: the reference itself, and those for which
+        that is proven.
+    """
+
+    scores: tuple[ArmScore, ...]
+    reference: int
+    comparisons: tuple[ArmComparison, ...]
+    acceptable: tuple[int, ...]
+
+
+_Table = dict[int, ArmOutcome]
+
+
+def compare_arms(
+    outcomes: Iterable[ArmOutcome],
+    arms: Sequence[int],
+    *,
+    reference: int | Literal["best"] = 0,
+    margin_points: float = 5.0,
+    level: float = 0.95,
+) -> ArmsAnalysis:
+    """Compare arms that talked on the same cells.
+
+    Differences are those of pairs, with Tango's interval; p-values are adjusted by Holm over the arms. "Not worse" is
+    a claim that is wrong for any arm with a chance of at most ``1 - level`` in all, so that the cheapest of the arms
+    that pass can be taken. Against ``best`` an arm passes only when it is not worse than any other arm (an
+    intersection-union test), so that it does not matter that the best arm was found in the same data.
+
+    Parameters
+    ----------
+    outcomes
+        Those that count; what was lost to an error is left out.
+    arms
+        All arms.
+    reference
+        An arm, or ``best`` for the one with the highest completion rate.
+    margin_points
+        The largest loss of completion, in percentage points, that does not matter.
+    level
+        Of the intervals and of the decisions.
+
+    Raises
+    ------
+    ValueError
+        When there is no such reference, or ``level`` or the margin is out of range.
+    """
+    level = check_level(level)
+    by_arm: dict[int, _Table] = {arm: {} for arm in arms}
+    for one in outcomes:
+        by_arm[one.arm][one.cell] = one
+    scores = _scores(by_arm, level)
+    chosen = _best(scores) if reference == BEST else reference
+    if chosen not in by_arm:
+        raise ValueError(f"the reference must be one of the arms {list(arms)}, not {reference!r}.")
+    others = [arm for arm in arms if arm != chosen]
+    pairs = {arm: _Pairs(by_arm[arm], by_arm[chosen]) for arm in others}
+    p_holm = _adjusted({arm: sign_test_p(found.n10, found.n01) for arm, found in pairs.items()})
+    if reference == BEST:
+        candidates = {
+            arm: max(
+                (
+                    _Pairs(by_arm[arm], by_arm[rival]).not_worse_p(margin_points)
+                    for rival in arms
+                    if rival != arm
+                ),
+                default=0.0,
+            )
+            for arm in arms
+        }
+    else:
+        candidates = {arm: found.not_worse_p(margin_points) for arm, found in pairs.items()}
+    not_worse = _adjusted(candidates)
+    comparisons = tuple(
+        pairs[arm].comparison(arm, chosen, p_holm=p_holm[arm], not_worse_p=not_worse[arm], level=level)
+        for arm in others
+    )
+    passed = {arm for arm, p in not_worse.items() if p < 1.0 - level}
+    if reference != BEST:
+        passed.add(chosen)
+    return ArmsAnalysis(scores, chosen, comparisons, tuple(arm for arm in arms if arm in passed))
+
+
+class _Pairs:
+    """The cells in which two arms have an outcome."""
+
+    def __init__(self, first: Mapping[int, ArmOutcome], second: Mapping[int, ArmOutcome]) -> None:
+        cells = sorted(first.keys() & second.keys())
+        self._first = [first[cell] for cell in cells]
+        self._second = [second[cell] for cell in cells]
+        table: dict[tuple[bool, bool], int] = defaultdict(int)
+        for one, other in zip(self._first, self._second, strict=True):
+            table[one.completed, other.completed] += 1
+        self.n = len(cells)
+        self.n11, self.n10 = table[True, True], table[True, False]
+        self.n01, self.n00 = table[False, True], table[False, False]
+        self._effect = design_effect(
+            [
+                float(one.completed) - float(other.completed)
+                for one, other in zip(self._first, self._second, strict=True)
+            ],
+            [one.cluster for one in self._first],
+        )
+
+    def _independent(self) -> tuple[float, float, float]:
+        return self.n10 / self._effect, self.n01 / self._effect, self.n / self._effect
+
+    def not_worse_p(self, margin_points: float) -> float:
+        return not_worse_p(*self._independent(), margin_points=margin_points)
+
+    def comparison(
+        self, arm: int, reference: int, *, p_holm: float, not_worse_p: float, level: float
+    ) -> ArmComparison:
+        low, high = paired_interval(*self._independent(), level=level)
+        decided = p_holm < 1.0 - level and self.n10 != self.n01
+        return ArmComparison(
+            arm=arm,
+            reference=reference,
+            n=self.n,
+            n11=self.n11,
+            n10=self.n10,
+            n01=self.n01,
+            n00=self.n00,
+            points=100.0 * (self.n10 - self.n01) / self.n if self.n else None,
+            points_low=None if low is None else 100.0 * low,
+            points_high=None if high is None else 100.0 * high,
+            p=sign_test_p(self.n10, self.n01),
+            p_holm=p_holm,
+            verdict=("better" if self.n10 > self.n01 else "worse") if decided else "unclear",
+            not_worse=not_worse_p < 1.0 - level,
+            not_worse_p=not_worse_p,
+            sentiment=paired_score_test(
+                [_number(one.sentiment) for one in self._first],
+                [_number(one.sentiment) for one in self._second],
+                level=level,
+            ),
+            quality=paired_score_test(
+                [_number(one.quality) for one in self._first],
+                [_number(one.quality) for one in self._second],
+                level=level,
+            ),
+        )
+
+
+def _scores(by_arm: Mapping[int, _Table], level: float) -> tuple[ArmScore, ...]:
+    # An arm whose model was mostly gone must not take the cells from the others.
+    most = max((len(table) for table in by_arm.values()), default=0)
+    measured = [set(table) for table in by_arm.values() if table and 2 * len(table) >= most]
+    shared = set.intersection(*measured) if measured else set()
+    return tuple(
+        _score(arm, [table[cell] for cell in sorted(shared & table.keys())], level)
+        for arm, table in by_arm.items()
+    )
+
+
+def _score(arm: int, outcomes: Sequence[ArmOutcome], level: float) -> ArmScore:
+    n = len(outcomes)
+    if not n:
+        return ArmScore(arm, 0, None, None, None, None, None)
+    found = rate_and_interval(sum(one.completed for one in outcomes), n, level=level)
+    rate, low, high = (float(value) for value in found)
+    return ArmScore(
+        arm,
+        n,
+        rate,
+        low,
+        high,
+        _mean([one.sentiment for one in outcomes]),
+        _mean([one.quality for one in outcomes]),
+    )
+
+
+def _best(scores: Sequence[ArmScore]) -> int:
+    return max(scores, key=lambda one: -1.0 if one.rate is None else one.rate).arm
+
+
+def _adjusted(p_values: Mapping[int, float]) -> dict[int, float]:
+    if not p_values:
+        return {}
+    return dict(zip(p_values, holm(list(p_values.values())).tolist(), strict=True))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value

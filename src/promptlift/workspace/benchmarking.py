@@ -1,0 +1,561 @@
+"""Benchmarks from a notebook: started, waited for, read as tables, and asked which arm is the cheapest."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.transport import Task
+from promptlift.errors import (
+    ConfigError,
+    ConnectionFailed,
+    PromptliftError,
+    RateLimited,
+    ServerError,
+    UnexpectedResponse,
+)
+from promptlift.schema import endpoints
+from promptlift.schema.benchmarks import Benchmark, ScenarioSet
+from promptlift.workspace.session import Session, frames
+from promptlift.workspace.waiting import ENDED, pause_before_next_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from promptlift.schema.benchmarks import BulkAnswer
+
+    Row = dict[str, Any]
+    Prices = Mapping[str, Mapping[str, float]]
+
+# Seconds without any answer until waiting gives up. The benchmark itself goes on.
+_GIVE_UP_SECONDS: Final = 600.0
+
+
+class _WaitingEnded(PromptliftError):
+    def __init__(self, message: str, *, benchmark: Benchmark) -> None:
+        super().__init__(message)
+        self.benchmark = benchmark
+
+
+class BenchmarkFailed(_WaitingEnded):
+    """The benchmark failed. The message says why, and how to go on with it.
+
+    Attributes
+    ----------
+    benchmark
+        With everything that was measured until then.
+    """
+
+
+class BenchmarkStillRunning(_WaitingEnded, TimeoutError):
+    """The time limit of waiting is over; the benchmark goes on.
+
+    Attributes
+    ----------
+    benchmark
+        As it was in the last answer.
+    """
+
+
+class BenchmarkStopped(UserWarning):
+    """The benchmark was stopped; its results are of what was measured until then."""
+
+
+@dataclass(frozen=True)
+class CheapestChoice:
+    """The cheapest arm of a benchmark that is not worse than the reference by a margin or more.
+
+    Attributes
+    ----------
+    arm, name, llm_model
+        The arm; ``None`` when no arm qualifies.
+    cost_per_conversation
+        By the prices; ``None`` without them.
+    cost_basis
+        ``price``, or ``tokens`` where an arm that qualifies has no price.
+    sentence
+        The answer in words, with what it rests on.
+    table
+        All arms with their numbers.
+    """
+
+    arm: int | None
+    name: str | None
+    llm_model: str | None
+    cost_per_conversation: float | None
+    cost_basis: str | None
+    sentence: str
+    table: pd.DataFrame = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Benchmarking(Session):
+    """Benchmarks: the same fixed scenarios for several prompts, versions, variants or models."""
+
+    def benchmark(
+        self,
+        prompts: str | Sequence[str] | None = None,
+        *,
+        models: Sequence[str] | None = None,
+        versions: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
+        arms: Sequence[Mapping[str, Any]] | None = None,
+        scenario_set: str | ScenarioSet | Mapping[str, Any] | None = None,
+        scenarios: int | None = None,
+        source: str | None = None,
+        conversation_ids: Sequence[str] | None = None,
+        name: str | None = None,
+        objective: str | None = None,
+        prices: Prices | None = None,
+        max_turns: int | None = None,
+        seed: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+    ) -> Benchmark:
+        """Compare prompts, versions, variants or models on a fixed set of scenarios, and wait for the end.
+
+        Every arm talks once in every cell: a scenario with its persona. The first arm is the baseline. Interrupting the
+        waiting does not stop the benchmark.
+
+        Parameters
+        ----------
+        prompts
+            Names or ids of prompts. Their current texts are the first arms.
+        models
+            Models to run each prompt on; by default its own.
+        versions
+            Versions of the one prompt (``lift.versions``), compared with its current text.
+        variants
+            Ids of variants (``lift.variants``), of any optimization.
+        arms
+            Arms in full instead, each a dict with ``prompt_id``, ``name``, ``version_id``, ``variant_id``, ``llm_model``.
+        scenario_set
+            A set to use again (``lift.scenario_sets``): its id or a :class:`~promptlift.schema.benchmarks.ScenarioSet`, whose version counts. By
+            default a new set is made.
+        scenarios
+            How many scenarios a new set has (default 50); with ``scenario_set``, the set grows to so many and becomes a new
+            version.
+        source
+            Of a new set: ``conversations``, ``model``, or ``both`` (logged ones first).
+        conversation_ids
+            Logged conversations to take the scenarios of a new set from.
+        name
+            For lists and pictures.
+        objective
+            What all conversations are judged by; by default the objective of the first arm's prompt.
+        prices
+            Prices by model, such as ``{"gpt-4o": {"input": 2.5, "output": 10.0}}``: of a million tokens, in any currency.
+        max_turns
+            Turns of a conversation at most; by default the account's setting.
+        seed
+            The same seed, scenario set and model answers give the same result.
+        wait
+            Whether to wait for the end. If not, the benchmark is returned as it was started.
+        timeout
+            Seconds to wait at most.
+
+        Returns
+        -------
+        Benchmark
+            For ``plots.benchmark`` and ``analysis.benchmark``. When somebody stopped it, a warning says why.
+
+        Raises
+        ------
+        BenchmarkFailed
+            When it failed; the message says why.
+        BenchmarkStillRunning
+            When ``timeout`` is over. It goes on.
+        ConfigError
+            When there is nothing to compare.
+        """
+        chosen = {"count": scenarios, "source": source, "conversation_ids": conversation_ids}
+        fields = {
+            "scenario_set": _scenario_set(scenario_set, chosen),
+            "name": name,
+            "objective": objective,
+            "prices": None if prices is None else {model: dict(price) for model, price in prices.items()},
+            "max_turns": max_turns,
+            "seed": seed,
+        }
+        wanted = (
+            [dict(arm) for arm in arms]
+            if arms is not None
+            else self._arms(prompts, models, versions, variants)
+        )
+        if not wanted:
+            raise ConfigError('Name prompts to compare, such as lift.benchmark(["Support", "Support 2"]).')
+        hint = "It may have been started all the same: see lift.benchmarks()."
+        with _unsure(hint):
+            begun = self.client.benchmarks.create(
+                arms=wanted, **{key: value for key, value in fields.items() if value is not None}
+            )
+        return self.wait_for_benchmark(begun.id, timeout=timeout) if wait else begun
+
+    def wait_for_benchmark(self, benchmark_id: str, *, timeout: float | None = None) -> Benchmark:
+        """Wait for the end of a benchmark, as :meth:`benchmark` does.
+
+        Parameters
+        ----------
+        benchmark_id
+            The benchmark.
+        timeout
+            Seconds to wait at most.
+
+        Raises
+        ------
+        BenchmarkFailed
+            When it failed; the message says why.
+        BenchmarkStillRunning
+            When ``timeout`` is over. It goes on.
+        """
+        go_on = f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it."
+        try:
+            found = self._wait_for(benchmark_id, timeout, go_on)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"Waiting was interrupted. The benchmark goes on: {go_on}") from None
+        resume = f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it"
+        if found.status == "failed":
+            raise BenchmarkFailed(f"The benchmark failed: {found.failure}. {resume}.", benchmark=found)
+        if found.status == "stopped":
+            why = f": {found.stop_reason}" if found.stop_reason else ""
+            warnings.warn(f"The benchmark was stopped{why}. {resume}.", BenchmarkStopped, stacklevel=2)
+        return found
+
+    def _wait_for(self, benchmark_id: str, timeout: float | None, go_on: str) -> Benchmark:
+        transport = self.client.transport
+        clock, never = transport.clock, threading.Event()
+        began = answered = clock.now()
+        found: Benchmark | None = None
+        with self._bar("simulated conversations", None) as move:
+            while True:
+                failure = None
+                try:
+                    found = self.client.benchmarks.get(benchmark_id)
+                except (ConnectionFailed, ServerError, RateLimited, UnexpectedResponse) as error:
+                    if found is None or clock.now() - answered >= _GIVE_UP_SECONDS:
+                        error.message = f"{error.message}. {go_on}"
+                        raise
+                    failure = error
+                else:
+                    answered = clock.now()
+                    if found.progress is not None:
+                        move(found.progress.conversations_done, found.progress.conversations_total)
+                    if found.status in ENDED:
+                        return found
+                elapsed = clock.now() - began
+                pause = pause_before_next_request(elapsed, transport.pace.per_minute)
+                if isinstance(failure, RateLimited) and failure.retry_after:
+                    pause = max(pause, min(failure.retry_after, _GIVE_UP_SECONDS))
+                if timeout is not None:
+                    if elapsed >= timeout:
+                        raise BenchmarkStillRunning(
+                            f"The benchmark is still {found.status} after {elapsed:.0f} seconds. {go_on}",
+                            benchmark=found,
+                        )
+                    pause = min(pause, timeout - elapsed)
+                clock.wait(pause, never)
+
+    def cheapest(
+        self,
+        benchmark_id: str | Benchmark,
+        *,
+        within: float = 5.0,
+        reference: int | str | None = None,
+        prices: Prices | None = None,
+        level: float = 0.95,
+    ) -> CheapestChoice:
+        """Say which arm is the cheapest that is not worse than the reference by ``within`` points or more.
+
+        That an arm is not worse is proven on the same cells (non-inferiority, a score test for pairs), adjusted over the arms
+        by Holm: the chance that any claim is wrong is at most ``1 - level``. An arm of which too little is known does
+        not qualify.
+
+        Parameters
+        ----------
+        benchmark_id
+            The benchmark.
+        within
+            Percentage points of task completion; a smaller loss does not matter.
+        reference
+            Number of an arm (by default 0, the baseline), or ``"best"``: then an arm has to be not worse than every other one.
+        prices
+            Prices by model, as for :meth:`benchmark`; by default those it was started with.
+        level
+            How sure to be.
+
+        Returns
+        -------
+        CheapestChoice
+            Printed, it is the answer in a sentence; ``table`` has all arms.
+
+        Examples
+        --------
+        ``print(lift.cheapest(benchmark, within=5))``
+        """
+        table = self.benchmark_arms(
+            benchmark_id, reference=reference, margin=within, level=level, prices=prices
+        )
+        facts = table.attrs["promptlift"]
+        rows = table.to_dict("records")
+        against = next((row["name"] for row in rows if row["is_reference"]), None)
+        than = "every other arm" if reference == "best" else repr(against)
+        chosen = next((row for row in rows if row["is_cheapest"]), None)
+        if chosen is None:
+            return CheapestChoice(None, None, None, None, None, _nobody(rows, than, within), table)
+        cost = chosen["cost_per_conversation"]
+        basis = str(chosen["cost_basis"])
+        known = cost if basis == "price" and cost == cost else None  # noqa: PLR0124 - NaN
+        return CheapestChoice(
+            arm=int(chosen["arm"]),
+            name=chosen["name"],
+            llm_model=chosen["llm_model"] if isinstance(chosen["llm_model"], str) else None,
+            cost_per_conversation=known,
+            cost_basis=basis,
+            sentence=_answer(chosen, rows, than, facts, known),
+            table=table,
+        )
+
+    def benchmarks(self) -> pd.DataFrame:
+        """Return the benchmarks of the account, one row each, newest first.
+
+        Returns
+        -------
+        DataFrame
+            benchmark_id, name, status, arm_count, scenario_count, conversations_done, conversations_total,
+            scenario_set_id, scenario_set_version, scenario_set, failure, rehearsal, created_at, started_at, completed_at.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self.client.transport, endpoints.BENCHMARKS_LIST, task=Task())
+
+        return self._table("benchmarks", {}, read, frames().benchmarks_table)
+
+    def benchmark_arms(
+        self,
+        benchmark_id: str | Benchmark,
+        *,
+        reference: int | str | None = None,
+        margin: float | None = None,
+        level: float | None = None,
+        prices: Prices | None = None,
+    ) -> pd.DataFrame:
+        """Return the arms of a benchmark with scores, costs and their difference to the reference, one row each.
+
+        Parameters
+        ----------
+        benchmark_id
+            The benchmark.
+        reference
+            Number of an arm, or ``"best"``; by default 0, the baseline.
+        margin
+            Percentage points; a smaller loss does not matter. By default 5.
+        level
+            Level of the intervals and decisions; by default 0.95.
+        prices
+            Prices by model; by default those it was started with.
+
+        Returns
+        -------
+        DataFrame
+            arm, name, llm_model, n, n_dropped, task_completion (a fraction) with task_completion_low and
+            task_completion_high, sentiment, quality, turns, input_tokens, output_tokens, tokens_estimated,
+            cost_per_conversation, cost_per_completed, reference, n_pairs, n11, n10, n01, n00, difference with
+            difference_low and difference_high (percentage points), p, p_holm, verdict, not_worse, not_worse_p,
+            is_reference, acceptable, is_cheapest, cost_basis.
+        """
+        identifier = benchmark_id.id if isinstance(benchmark_id, Benchmark) else benchmark_id
+        found = self.client.benchmarks.get(identifier, reference=reference, margin=margin, level=level)
+        table: pd.DataFrame = importlib.import_module("promptlift.analysis").benchmark(found, prices=prices)
+        table.attrs["promptlift"]["table"] = "benchmark_arms"
+        return table
+
+    def benchmark_conversations(
+        self, benchmark_id: str | Benchmark, *, arm: int | None = None, content: bool = False
+    ) -> pd.DataFrame:
+        """Return the simulated conversations of a benchmark, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        benchmark_id
+            The benchmark.
+        arm
+            Only of this arm.
+        content
+            Add the transcripts.
+
+        Returns
+        -------
+        DataFrame
+            simulation_id, benchmark_id, cell, arm, arm_name, persona_id, persona, scenario, opening, goal, scenario_source, status,
+            task_completed, sentiment, sentiment_score, quality, turns, ended_by, input_tokens, output_tokens, error, created_at;
+            with ``content`` also content.
+        """
+        identifier = benchmark_id.id if isinstance(benchmark_id, Benchmark) else benchmark_id
+        filters = {"arm": arm, "include_content": content or None}
+
+        def read(_: object) -> RowsRead:
+            with self._bar("simulated conversations read", None) as move:
+                return read_offered(
+                    self.client.transport,
+                    endpoints.BENCHMARKS_CONVERSATIONS,
+                    identifier,
+                    filters=filters,
+                    task=Task(),
+                    progress=move,
+                )
+
+        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+            made: tuple[pd.DataFrame, dict[str, int]] = frames().benchmark_conversations_table(
+                rows, content=content
+            )
+            return made
+
+        return self._table("benchmark_conversations", {"benchmark_id": identifier, "arm": arm}, read, make)
+
+    def scenario_sets(self) -> pd.DataFrame:
+        """Return every version of every scenario set, one row each, newest first. Offered by the embedded service.
+
+        Returns
+        -------
+        DataFrame
+            scenario_set_id, scenario_set_version, scenario_set (its name), source, scenario_count, prompt_id, ready, created_at.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self.client.transport, endpoints.SCENARIO_SETS_LIST, task=Task())
+
+        return self._table("scenario_sets", {}, read, frames().scenario_sets_table)
+
+    def scenarios(self, scenario_set_id: str, *, version: int | None = None) -> pd.DataFrame:
+        """Return the scenarios of a set, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        scenario_set_id
+            As :meth:`scenario_sets` has it.
+        version
+            By default the newest.
+
+        Returns
+        -------
+        DataFrame
+            cell (its number), scenario, opening, goal, scenario_source, persona_id, persona, conversation_id.
+        """
+
+        def read(_: object) -> RowsRead:
+            found = self.client.scenario_sets.get(scenario_set_id, version=version)
+            rows = [one.to_wire() for one in found.scenarios or []]
+            return RowsRead(rows, len(rows), 1, complete=True)
+
+        filters = {"scenario_set_id": scenario_set_id, "version": version}
+        return self._table("scenarios", filters, read, frames().scenarios_table)
+
+    def delete_benchmarks(self, benchmark_ids: str | Sequence[str]) -> BulkAnswer:
+        """Delete benchmarks with their conversations. Their scenario sets stay.
+
+        Parameters
+        ----------
+        benchmark_ids
+            One or several ids.
+        """
+        ids = [benchmark_ids] if isinstance(benchmark_ids, str) else [*benchmark_ids]
+        return self.client.benchmarks.bulk(job_ids=ids)
+
+    def _arms(
+        self,
+        prompts: str | Sequence[str] | None,
+        models: Sequence[str] | None,
+        versions: Sequence[str] | None,
+        variants: Sequence[str] | None,
+    ) -> list[Row]:
+        given = [prompts] if isinstance(prompts, str) else [*(prompts or [])]
+        ids = [self._prompt_id(one) for one in given]
+        if versions is not None and len(ids) != 1:
+            raise ConfigError(
+                "Versions belong to one prompt: name it, such as lift.benchmark('Support', versions=[…])."
+            )
+        texts: list[Row] = [{"prompt_id": one} for one in ids]
+        texts += [{"prompt_id": ids[0], "version_id": one} for one in versions or []]
+        texts += [{"variant_id": one} for one in variants or []]
+        if models is None:
+            return texts
+        return [{**text, "llm_model": model} for text in texts for model in models]
+
+    def _prompt_id(self, given: str) -> str:
+        found = self._names.find(given)
+        if found is None:
+            raise self._names.unknown(given)
+        return found
+
+
+def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: Row) -> Row | None:
+    """Return the scenarios that a request asks for; ``None`` leaves them to the service."""
+    found: Row = {key: value for key, value in chosen.items() if value is not None}
+    if "conversation_ids" in found:
+        found["conversation_ids"] = [*found["conversation_ids"]]
+    if isinstance(given, ScenarioSet):
+        found |= {"id": given.id, "version": given.version}
+    elif isinstance(given, str):
+        found["id"] = given
+    elif given is not None:
+        found |= dict(given)
+    return found or None
+
+
+@contextlib.contextmanager
+def _unsure(hint: str) -> Any:
+    """Add to the error of a request without an answer that it may have worked; it is never sent again."""
+    try:
+        yield
+    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
+        error.message = f"{error.message}. {hint}"
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Interrupted while the benchmark was started. {hint}") from None
+
+
+def _nobody(rows: Sequence[Mapping[Any, Any]], than: str, within: float) -> str:
+    if not any(row["n"] for row in rows):
+        return "Nothing is measured yet."
+    return (
+        f"For no arm is it proven that it is not {within:g} points or more worse than {than}. "
+        "More scenarios can prove it: lift.benchmark(…, scenario_set=…, scenarios=…)."
+    )
+
+
+def _answer(
+    chosen: Mapping[Any, Any],
+    rows: Sequence[Mapping[Any, Any]],
+    than: str,
+    facts: Mapping[str, Any],
+    cost: float | None,
+) -> str:
+    qualified = [row for row in rows if row["acceptable"]]
+    price = (
+        f"{cost:.4g} a conversation"
+        if cost is not None
+        else "by its tokens, because not every arm has a price"
+    )
+    if chosen["is_reference"]:
+        why = f"it is the reference, and those that are not {facts['margin']:g} points or more worse cost as much or more"
+        if len(qualified) == 1:
+            why = f"it is the reference, and for no other arm is it proven that it is not {facts['margin']:g} points or more worse"
+    else:
+        why = (
+            f"{chosen['difference']:+.1f} points against the reference ({chosen['difference_low']:+.1f} to "
+            f"{chosen['difference_high']:+.1f}, {chosen['n_pairs']} pairs), not {facts['margin']:g} or more worse than {than} "
+            f"(p {chosen['not_worse_p']:.2g}, adjusted)"
+        )
+    ended = "" if facts["final"] else " The benchmark has not completed."
+    rehearsal = " This is a rehearsal: it says nothing about real prompts." if facts["rehearsal"] else ""
+    return f"{chosen['name']!r} is the cheapest ({price}): {why}.{ended}{rehearsal}"

@@ -1,0 +1,199 @@
+"""``kill -9`` at any moment of a benchmark: it goes on by itself, to the results of one that nobody disturbed."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+import pytest
+
+from service.test_crash import Wire
+from service.webhooks.test_crash import free_port
+from support.answering_model import AnsweringModel, serving
+from support.service_process import ServiceProcess, wait_until
+from support.worker_process import WorkerProcess
+
+pytestmark = [pytest.mark.crash, pytest.mark.slow]
+
+SEED = 20261122
+SCENARIOS = 40
+KILLS = 8
+
+
+def begin(wire):
+    """Start a benchmark of two prompts on two models."""
+    prompts = []
+    for name in ("Manner 0:", "Manner 1:"):
+        status, prompt = wire.send(
+            "POST", "/prompts", {"name": name, "content": f"{name} You help.", "llmModel": "gpt-4o"}
+        )
+        assert status == 201, prompt
+        prompts.append(prompt["id"])
+    status, made = wire.send(
+        "POST",
+        "/benchmarks",
+        {
+            "arms": [{"promptId": one, "llmModel": m} for one in prompts for m in ("gpt-4o", "gpt-4o-mini")],
+            "scenarioSet": {"count": SCENARIOS, "source": "model"},
+            "maxTurns": 3,
+            "seed": 5,
+        },
+    )
+    assert status == 200, made
+    return made["id"]
+
+
+def state(wire, benchmark_id):
+    status, found = wire.send("GET", f"/benchmarks/{benchmark_id}")
+    assert status == 200, found
+    return found
+
+
+def outcomes(wire, benchmark_id):
+    """What came of every cell and arm."""
+    found = []
+    for offset in itertools.count(0, 100):
+        _, page = wire.send(
+            "GET", f"/benchmarks/{benchmark_id}/conversations?limit=100&offset={offset}&includeContent=true"
+        )
+        found += page["data"]
+        if not page["data"] or len(found) >= page["pagination"]["total"]:
+            break
+    assert len({one["id"] for one in found}) == len(found)
+    return {
+        (one["cell"], one["arm"]): (one["status"], one["taskCompleted"], one["quality"], one["content"])
+        for one in found
+    }
+
+
+def finished(wire, benchmark_id):
+    def is_over():
+        return state(wire, benchmark_id)["status"] not in ("queued", "running")
+
+    wait_until(is_over, what="the benchmark ends", seconds=120)
+    found = state(wire, benchmark_id)
+    assert found["status"] == "completed", found
+    return found
+
+
+def undisturbed(folder, env):
+    """Results and outcomes of the same benchmark, when nobody disturbs it."""
+    service = ServiceProcess(folder, port=free_port(), env=env).start()
+    try:
+        wire = Wire(service)
+        benchmark_id = begin(wire)
+        return finished(wire, benchmark_id)["results"], outcomes(wire, benchmark_id)
+    finally:
+        service.stop()
+
+
+def kill_at_random(wire, benchmark_id, kill):
+    """Kill while it runs, each time after at least one more conversation was kept; gives how often."""
+    moments, kills, done = random.Random(SEED), 0, 0
+    while kills < KILLS:
+        wait_until(
+            lambda: (
+                state(wire, benchmark_id)["progress"]["conversationsDone"] > done  # noqa: B023 - called at once
+                or state(wire, benchmark_id)["status"] == "completed"
+            ),
+            what="it makes progress",
+        )
+        time.sleep(moments.uniform(0.0, 0.15))
+        found = state(wire, benchmark_id)
+        if found["status"] == "completed":
+            break
+        done = found["progress"]["conversationsDone"]
+        kill(kills)
+        kills += 1
+    return kills
+
+
+def test_a_killed_service_goes_on_where_it_was(tmp_path):
+    model = AnsweringModel(better=0.2, delay=0.01)
+    with serving(model) as env:
+        expected, rows = undisturbed(tmp_path / "calm", env)
+        model.conversations.clear()
+        service = ServiceProcess(tmp_path / "killed", port=free_port(), env=env).start()
+        try:
+            wire = Wire(service)
+            benchmark_id = begin(wire)
+
+            def kill(_):
+                service.kill()
+                service.start()
+
+            kills = kill_at_random(wire, benchmark_id, kill)
+            assert kills >= 3, "the benchmark was over before it was killed"
+            assert finished(wire, benchmark_id)["results"] == expected
+            assert outcomes(wire, benchmark_id) == rows
+            assert len(rows) == 4 * SCENARIOS
+        finally:
+            service.stop()
+        # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
+        begun = sum(model.conversations.values())
+        assert begun <= 4 * SCENARIOS + kills * 12
+
+
+def test_another_worker_goes_on_where_one_was_killed(tmp_path, postgres_url):
+    model = AnsweringModel(better=0.2, delay=0.01)
+    with serving(model) as env:
+        expected, rows = undisturbed(tmp_path / "calm", env)
+        short = {**env, "PROMPTLIFT_LEASE_SECONDS": "1.5"}
+        service = ServiceProcess(
+            tmp_path / "data", port=free_port(), env=short, database=postgres_url, options=["--no-worker"]
+        ).start()
+        workers = [WorkerProcess(postgres_url, tmp_path / f"worker-{n}.log", short).start() for n in range(2)]
+        try:
+            wire = Wire(service)
+            benchmark_id = begin(wire)
+
+            def kill(number):
+                workers[number % 2].kill()
+                workers[number % 2].start(wait=False)
+
+            assert kill_at_random(wire, benchmark_id, kill) >= 3
+            assert finished(wire, benchmark_id)["results"] == expected
+            assert outcomes(wire, benchmark_id) == rows
+        finally:
+            for worker in workers:
+                worker.kill()
+            service.stop()
+
+
+def test_a_stopped_benchmark_begins_nothing_more_and_resumes_to_the_same_results(tmp_path):
+    model = AnsweringModel(better=0.2, delay=0.01)
+    with serving(model) as env:
+        expected, rows = undisturbed(tmp_path / "calm", env)
+        service = ServiceProcess(tmp_path / "stopped", port=free_port(), env=env).start()
+        try:
+            wire = Wire(service)
+            benchmark_id = begin(wire)
+            wait_until(
+                lambda: state(wire, benchmark_id)["progress"]["conversationsDone"] >= 10,
+                what="it makes progress",
+            )
+            status, stopped = wire.send("POST", f"/benchmarks/{benchmark_id}/stop", {"reason": "enough"})
+            assert (status, stopped["status"]) == (200, "stopped")
+            done = stopped["progress"]["conversationsDone"]
+            assert 10 <= done < 4 * SCENARIOS
+            assert not stopped["results"]["final"]
+            asked = model.asked.total()
+            # Another benchmark of its own comes to its end meanwhile, so there was time for more.
+            finished(wire, begin_small(wire))
+            assert state(wire, benchmark_id)["progress"]["conversationsDone"] == done
+            assert model.asked.total() > asked
+            status, resumed = wire.send("POST", f"/benchmarks/{benchmark_id}/resume")
+            assert (status, resumed["status"]) == (200, "queued")
+            assert finished(wire, benchmark_id)["results"] == expected
+            assert outcomes(wire, benchmark_id) == rows
+        finally:
+            service.stop()
+
+
+def begin_small(wire):
+    _, prompts = wire.send("GET", "/prompts")
+    body = {"arms": [{"promptId": prompts["data"][0]["id"]}], "scenarioSet": {"count": 3}, "maxTurns": 1}
+    status, made = wire.send("POST", "/benchmarks", body)
+    assert status == 200, made
+    return made["id"]

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from promptlift.stats.arms import ArmOutcome, compare_arms
+from promptlift.stats.costs import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
+from promptlift.stats.differences import compare_paired
+from promptlift.stats.holm import holm
+from promptlift.stats.intervals import wilson
+
+
+def outcomes(*arms, clusters=None):
+    """Outcomes of each arm in cells 1 and up; ``None`` was lost."""
+    return [
+        ArmOutcome(
+            cell,
+            arm,
+            bool(done),
+            0.5 if done else -0.5,
+            80.0 if done else 30.0,
+            clusters[cell - 1] if clusters else f"p{cell}",
+        )
+        for arm, column in enumerate(arms)
+        for cell, done in enumerate(column, start=1)
+        if done is not None
+    ]
+
+
+def table(n11, n10, n01, n00):
+    """Two columns with this pair table: the second arm against the first."""
+    second = [1] * (n11 + n10) + [0] * (n01 + n00)
+    first = [1] * n11 + [0] * n10 + [1] * n01 + [0] * n00
+    return first, second
+
+
+def test_scores_and_pairs_are_those_of_the_pair_table():
+    found = compare_arms(outcomes(*table(40, 12, 4, 24)), [0, 1])
+    first, second = found.scores
+    assert (first.n, second.n) == (80, 80)
+    assert (first.rate, second.rate) == (44 / 80, 52 / 80)
+    assert (second.rate_low, second.rate_high) == pytest.approx([float(end) for end in wilson(52, 80)])
+    (one,) = found.comparisons
+    assert (one.arm, one.reference, one.n11, one.n10, one.n01, one.n00) == (1, 0, 40, 12, 4, 24)
+    assert one.points == pytest.approx(10.0)
+    assert one.points_low < 10.0 < one.points_high
+    assert one.p == one.p_holm == compare_paired(40, 12, 4, 24).p
+    assert one.verdict == "unclear"
+    assert one.sentiment.difference == pytest.approx(8 / 80)
+
+
+def test_p_values_are_adjusted_over_the_arms():
+    base, better = table(20, 20, 2, 18)
+    _, same = table(10, 6, 6, 38)
+    found = compare_arms(outcomes(base, better, same, better), [0, 1, 2, 3])
+    raw = [one.p for one in found.comparisons]
+    assert [one.p_holm for one in found.comparisons] == pytest.approx(holm(raw).tolist())
+    assert found.comparisons[0].verdict == "better"
+
+
+def test_scores_are_of_the_cells_that_all_arms_have_and_pairs_of_those_that_two_have():
+    found = compare_arms(outcomes([1, 1, 0, 1], [1, None, 0, 0], [0, 1, 1, 1]), [0, 1, 2])
+    assert [one.n for one in found.scores] == [3, 3, 3]
+    assert [one.rate for one in found.scores] == pytest.approx([2 / 3, 1 / 3, 2 / 3])
+    assert [one.n for one in found.comparisons] == [3, 4]
+
+
+def test_an_arm_that_lost_most_takes_no_cells_from_the_others():
+    found = compare_arms(
+        outcomes([1, 1, 0, 1], [1, None, None, None], [None] * 4, [0, 1, 1, 1]), [0, 1, 2, 3]
+    )
+    assert [one.n for one in found.scores] == [4, 1, 0, 4]
+    assert found.scores[2].rate is None
+    assert found.comparisons[1].points is None
+    assert found.comparisons[1].not_worse is False
+
+
+def test_the_reference_can_be_another_arm_or_the_best():
+    columns = table(30, 20, 2, 8)
+    assert compare_arms(outcomes(*columns), [0, 1], reference=1).comparisons[0].points == pytest.approx(-30.0)
+    assert compare_arms(outcomes(*columns), [0, 1], reference="best").reference == 1
+    with pytest.raises(ValueError, match="reference"):
+        compare_arms(outcomes(*columns), [0, 1], reference=2)
+
+
+def test_against_the_best_an_arm_must_be_not_worse_than_every_other_one():
+    base, equal = table(300, 3, 3, 94)
+    worse = [0] * 60 + base[60:]
+    found = compare_arms(outcomes(base, equal, worse), [0, 1, 2], reference="best")
+    assert found.acceptable == (0, 1)
+    # Against the worst one alone all would pass.
+    assert compare_arms(outcomes(base, equal, worse), [0, 1, 2], reference=2).acceptable == (0, 1, 2)
+
+
+def test_a_claim_that_any_arm_is_not_worse_is_wrong_in_at_most_five_percent():
+    """Four arms that all lose exactly the margin: how often any of them passes."""
+    rng = np.random.default_rng(20261122)
+    wrong = 0
+    runs = 200
+    for _ in range(runs):
+        ease = rng.random(150)
+        base = ease < 0.75
+        arms = [np.where(rng.random(150) < 0.8, ease < 0.70, rng.random(150) < 0.70) for _ in range(4)]
+        found = compare_arms(outcomes(base, *arms), range(5), margin_points=5.0)
+        wrong += found.acceptable != (0,)
+    # Three standard errors of 200 runs above 5 %.
+    assert wrong / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
+
+
+def test_the_cheapest_is_found_by_price_and_else_by_tokens():
+    tokens = {0: TokenUse(1000, 100), 1: TokenUse(500, 50), 2: TokenUse(4000, 900)}
+    assert cheapest_arm([0, 1, 2], tokens, {0: 2.0, 1: 3.0, 2: 0.5}) == (2, "price")
+    assert cheapest_arm([0, 1], tokens, {0: 2.0, 1: 3.0, 2: 0.5}) == (0, "price")
+    assert cheapest_arm([0, 1, 2], tokens, {0: 2.0, 1: None, 2: 0.5}) == (1, "tokens")
+    assert cheapest_arm([0], {0: None}, {0: None}) is None
+    assert cost_per_conversation(TokenUse(2_000, 500), {"input": 3.0, "output": 15.0}) == pytest.approx(
+        0.0135
+    )
+    assert cost_per_conversation(None, {"input": 3.0, "output": 15.0}) is None
+    assert cost_per_completed(0.01, 0.5) == pytest.approx(0.02)
+    assert cost_per_completed(0.01, 0.0) is None
