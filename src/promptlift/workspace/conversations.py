@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.prompts import PromptInsightsView
+    from promptlift.schema.prompt_insights import PromptInsightsView
 
 
 class ConversationTables(Session):

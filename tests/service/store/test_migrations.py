@@ -100,6 +100,8 @@ def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_rows(first_re
     test_every_constraint_has_the_name_of_the_code(first_release)
     test_the_newest_migration_is_the_one_with_the_highest_number(first_release)
     after = counted(first_release)
+    # The counts of issues went into those of sets of issues.
+    before.pop("conversation_issues")
     assert {name: after[name] for name in before} == before
     assert not any(rows for name, rows in after.items() if name not in before)
     with first_release.read() as connection:
