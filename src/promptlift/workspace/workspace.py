@@ -10,6 +10,7 @@ from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
 
 
@@ -45,7 +46,9 @@ def connect(
     return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
 
 
-class Workspace(ConversationTables, OptimizationTables, EventTables, Logging, Optimizing, Reviewing):
+class Workspace(
+    ConversationTables, PromptViews, OptimizationTables, EventTables, Logging, Optimizing, Reviewing
+):
     """The tables of one account, and ways to log, optimize and apply.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
