@@ -147,7 +147,7 @@ def _draw(
 
 
 def _issue(row: dict[str, Any]) -> tuple[str, str]:
-    right = [f"{row['n']:,} conversations"]
+    right = [f"{row['n']:,} conversation{'' if row['n'] == 1 else 's'}"]
     if pd.notna(row["impact"]):
         right.append(f"{row['impact']} impact")
     return row["issue"], " · ".join(right)

@@ -289,6 +289,18 @@ conversation_issue_sets = Table(
     sqlite_with_rowid=False,
 )
 
+# The group of each title of an issue, where a model named it. Titles are bytes: they can hold a NUL character.
+issue_names = Table(
+    "issue_names",
+    metadata,
+    _account(),
+    Column("issue", String(32), nullable=False),
+    Column("title", LargeBinary, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "issue"),
+)
+
 # An outbox: written in the transaction of the change that they record.
 events = Table(
     "events",

@@ -13,7 +13,7 @@ from promptlift.service.actions.views.issues import costliest, find_examples, fi
 from promptlift.service.actions.views.percent import percent, points
 from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, aggregates, prompts
+from promptlift.service.store import accounts, aggregates, issue_names, prompts
 from promptlift.stats.differences import newcombe
 
 if TYPE_CHECKING:
@@ -42,11 +42,12 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
         period = _read_period(connection, agent, days)
         counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
         sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
-        names = prompts.names(connection, agent.account_id)
+        agents = prompts.names(connection, agent.account_id)
+        grouped = issue_names.read(connection, agent.account_id)
         first = aggregates.first(connection, agent.account_id, agent.id)
         settings = accounts.settings(connection, agent.account_id)
     view = _insights(agent, period, link="agentId")
-    view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, {}), names)
+    view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, grouped), agents)
     view["businessImpact"] = impact_view(
         period.figures,
         costliest(period.issues, period.figures),
@@ -76,7 +77,8 @@ def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
     ours = prompt.account_id, prompt.id
     figures = aggregates.totals(connection, *ours, since=since)
     sets = aggregates.issue_sets(connection, prompt.account_id, prompt_id=prompt.id, since=since)
-    issues = find_issues(sets, {})
+    names = issue_names.read(connection, prompt.account_id)
+    issues = find_issues(sets, names)
     exclusions = read_exclusions(
         accounts.settings(connection, prompt.account_id)["general"]["excludedDataAndTopics"]
     )

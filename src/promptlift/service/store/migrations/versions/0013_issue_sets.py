@@ -1,4 +1,4 @@
-"""Count conversations by the issues that they have together, and the squares of sentiment scores."""
+"""Count conversations by the issues that they have together, and the squares of sentiment scores; name groups of issues."""
 
 from __future__ import annotations
 
@@ -39,6 +39,19 @@ def upgrade() -> None:
         "conversation_sums",
         sa.Column("sentiment_squares", sa.BigInteger(), nullable=False, server_default=sa.text("0")),
     )
+    op.create_table(
+        "issue_names",
+        sa.Column("account_id", sa.String(length=64), nullable=False),
+        sa.Column("issue", sa.String(length=32), nullable=False),
+        sa.Column("title", sa.LargeBinary(), nullable=False),
+        sa.Column("name", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["accounts.id"], name=op.f("fk_issue_names_account_id_accounts")
+        ),
+        sa.PrimaryKeyConstraint("account_id", "issue", name=op.f("pk_issue_names")),
+    )
+    op.execute("INSERT INTO singleton_jobs (id) VALUES ('name_issues')")
     _count_again()
 
 
