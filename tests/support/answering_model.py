@@ -98,7 +98,7 @@ class AnsweringModel:
             ]
         }
 
-    def _issues(self, messages: list[dict[str, str]]) -> Any:
+    def _issues(self, _messages: list[dict[str, str]]) -> Any:
         return {"groups": []}
 
     def _persona(self, messages: list[dict[str, str]]) -> str:

@@ -63,7 +63,7 @@ _SYNONYMS: Final[dict[str, str]] = {
         "upset": "frustrated frustration frustrating angry anger annoyed dissatisfied unhappy",
         "check": "verify verified verification verifying confirm confirmed confirmation checked",
     }.items()
-    for word in words.split()
+    for word in (name, *words.split())
 }
 _ENDING: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
 

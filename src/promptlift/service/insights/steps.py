@@ -134,7 +134,7 @@ def _steps(turns: Sequence[Turn]) -> list[str]:
     many = sum(turn.speaker == "user" for turn in turns) > 1
     tools = _tools(turns)
     found: list[str] = []
-    step, asked, called = OPENING, False, False
+    step, asked, called, answered = OPENING, False, False, False
     for place, turn in enumerate(turns):
         if turn.speaker == "tool":
             called = True
@@ -143,11 +143,11 @@ def _steps(turns: Sequence[Turn]) -> list[str]:
             step = CLOSING
         elif turn.speaker == "user":
             asked = True
-        elif step != OPENING or called:
+        elif answered or called:
             step = CLARIFICATION if not called and "?" in turn.text else ANSWER
+        else:
+            answered = asked
         found.append(step)
-        if step == OPENING and asked and turn.speaker == "assistant":
-            step = ANSWER
     return found
 
 
