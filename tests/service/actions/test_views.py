@@ -10,6 +10,7 @@ from promptlift.service.actions.views import prompt_insights
 from promptlift.service.actions.views.fleet import fleet_view
 from promptlift.service.actions.views.impact import impact_view
 from promptlift.service.actions.views.issues import (
+    Example,
     costliest,
     effect,
     find_examples,
@@ -32,20 +33,19 @@ def totals(judged=100, done=60, **changes):
     return Totals(**(values | changes))
 
 
-def together(n, failed, *titles, prompt="prm_1", severity="low"):
-    return IssueSet(prompt, dict.fromkeys(titles, severity), n, n, failed)
+def together(n, failed, *titles, prompt="prm_1"):
+    return IssueSet(prompt, titles, n, n, failed)
 
 
 def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
     sets = [
         together(6, 5, "Late delivery", "Slow shipping"),
         together(4, 3, "Delayed delivery"),
-        together(2, 0, "Rude", "Late delivery", severity="high"),
+        together(2, 0, "Rude", "Late delivery"),
     ]
     late, rude = find_issues(sets, {})
     assert (late.name, late.frequency, late.judged, late.failed) == ("Late delivery", 12, 12, 8)
     assert set(late.titles) == {"Late delivery", "Slow shipping", "Delayed delivery"}
-    assert dict(late.severities) == {"low": 10, "high": 2}
     assert (rude.frequency, rude.failed) == (2, 0)
 
 
@@ -75,15 +75,19 @@ def test_impact_is_the_difference_of_completion_with_and_without():
 )
 def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, impact):
     """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
-    issue = find_issues([together(n, failed, "Late delivery", severity="high")], {})[0]
+    issue = find_issues([together(n, failed, "Late delivery")], {})[0]
     figures = totals(judged, n - failed + round(0.66 * (judged - n)))
     assert issue_view(issue, figures, ())["impact"] == impact
 
 
 def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
-    issue = find_issues([together(100, 40, "Late delivery", severity="medium")], {})[0]
-    view = issue_view(issue, totals(), ())
-    assert view["impact"] == "medium"
+    issue = find_issues([together(100, 40, "Late delivery")], {})[0]
+    some = [
+        Example(f"cnv_{place}", True, severity, None) for place, severity in enumerate(("low", "high", "low"))
+    ]
+    view = issue_view(issue, totals(), some)
+    assert view["impact"] == "low"
+    assert issue_view(issue, totals(), ())["impact"] == "medium"
     assert view["impactPoints"] is view["completionWithout"] is None
 
 

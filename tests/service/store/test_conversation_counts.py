@@ -68,17 +68,14 @@ def assert_views_are_plain_queries(database, account, since):
         assert totals.message_count == near_mean([row.message_count for row in mine])
         together = {}
         for row in scored:
-            titles = {one["title"]: one["severity"] for one in json.loads(row.document)["issues"]}
-            issues = frozenset(titles.items())
+            issues = frozenset(one["title"] for one in json.loads(row.document)["issues"])
             if issues:
                 counts = together.setdefault(issues, [0, 0, 0])
                 ended = row.status != "in_progress"
                 for place, one in enumerate((1, ended, ended and not row.task_completed)):
                     counts[place] += one
         assert {
-            frozenset(one.severities.items()): [one.scored, one.judged, one.failed]
-            for one in found
-            if one.scored
+            frozenset(one.titles): [one.scored, one.judged, one.failed] for one in found if one.scored
         } == together
         if len(scored) > 1:
             deviation = statistics.stdev(row.sentiment_score for row in scored)

@@ -94,7 +94,7 @@ class IssueNaming:
             known = issue_names.read(connection, account_id)
         counts = Counter[str]()
         for together in sets:
-            for title in together.severities:
+            for title in together.titles:
                 counts[title] += together.scored
         groups = group_titles(counts, known=known)
         sizes = Counter[str]()

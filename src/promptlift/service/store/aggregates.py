@@ -30,7 +30,7 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
@@ -113,14 +113,14 @@ class IssueSet:
 
     Attributes
     ----------
-    severities
-        Severity by title.
+    titles
+        Of the issues.
     scored, judged, failed
         All of them, those that have ended, and those that ended with the task not completed.
     """
 
     prompt_id: str
-    severities: Mapping[str, str]
+    titles: tuple[str, ...]
     scored: int
     judged: int
     failed: int
@@ -183,7 +183,8 @@ def issue_sets(
         for number, one in enumerate(numbers):
             found[number] += int(one)
     return [
-        IssueSet(prompt, dict(orjson.loads(issues)), *numbers) for (prompt, issues), numbers in counts.items()
+        IssueSet(prompt, tuple(orjson.loads(issues)), *numbers)
+        for (prompt, issues), numbers in counts.items()
     ]
 
 

@@ -113,9 +113,9 @@ def set_key(issues: bytes) -> str:
 
 
 def issue_set(document: str) -> bytes:
-    """Write the issues of an insights document as a set; empty where there are none."""
+    """Write the titles of the issues of an insights document as a set; empty where there are none."""
     found = issues_of(document)
-    return orjson.dumps(sorted(found.items())) if found else b""
+    return orjson.dumps(sorted(found)) if found else b""
 
 
 def issues_of(document: str) -> dict[str, str]:

@@ -275,7 +275,7 @@ conversation_turns = Table(
 )
 
 # Conversations with insights by the issues that they have together, so that titles can be grouped in any way and no
-# conversation is counted twice. The issues are JSON, titles and severities; titles can be long and can hold a NUL
+# conversation is counted twice. The issues are their titles as JSON; titles can be long and can hold a NUL
 # character, so a hash is the key and the JSON is bytes.
 conversation_issue_sets = Table(
     "conversation_issue_sets",

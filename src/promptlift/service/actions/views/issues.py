@@ -37,8 +37,6 @@ class Issue:
         Of the group.
     titles
         How many conversations have each title.
-    severities
-        How many have it as worst severity.
     judged, failed
         Conversations that have ended, and those that ended with the task not completed.
     by_prompt
@@ -47,7 +45,6 @@ class Issue:
 
     name: str
     titles: Counter[str] = field(default_factory=Counter)
-    severities: Counter[str] = field(default_factory=Counter)
     judged: int = 0
     failed: int = 0
     by_prompt: Counter[str] = field(default_factory=Counter)
@@ -65,20 +62,15 @@ def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str]) -> list[Issu
     """
     counts = Counter[str]()
     for together in sets:
-        for title in together.severities:
+        for title in together.titles:
             counts[title] += together.scored
     groups = group_titles(counts, known=known)
     found: dict[str, Issue] = {}
     for together in sets:
-        worst: dict[str, int] = {}
-        for title, severity in together.severities.items():
-            name, grade = groups[title], SEVERITIES.index(severity)
-            issue = found.setdefault(name, Issue(name))
-            issue.titles[title] += together.scored
-            worst[name] = min(grade, worst.get(name, grade))
-        for name, grade in worst.items():
+        for title in together.titles:
+            found.setdefault(groups[title], Issue(groups[title])).titles[title] += together.scored
+        for name in {groups[title] for title in together.titles}:
             issue = found[name]
-            issue.severities[SEVERITIES[grade]] += together.scored
             issue.judged += together.judged
             issue.failed += together.failed
             issue.by_prompt[together.prompt_id] += together.scored
@@ -137,17 +129,18 @@ def costliest(issues: Iterable[Issue], figures: Totals) -> list[tuple[Issue, tup
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A conversation that has an issue, and what was said in it."""
+    """A conversation that has an issue, how grave it is there, and what was said."""
 
     conversation_id: str
     failed: bool
+    severity: str
     quote: str | None
 
 
 def find_examples(
     issues: Sequence[Issue], rows: Iterable[AnyRow], exclusions: Exclusions
 ) -> dict[str, list[Example]]:
-    """Return recent conversations of each issue, those that failed and have a quotation first.
+    """Return the recent conversations of each issue, those that failed and have a quotation first.
 
     Parameters
     ----------
@@ -161,24 +154,26 @@ def find_examples(
     for conversation_id, completed, document in rows:
         if not names.keys() & issues_of(document).keys():
             continue
-        quoted: dict[str, str | None] = {}
+        # The worst of a group stands first.
+        worst: dict[str, dict[str, Any]] = {}
         for one in orjson.loads(document)["issues"]:
             if (name := names.get(one["title"])) is not None:
-                quoted[name] = quoted.get(name) or one.get("evidence")
-        for name, quote in quoted.items():
+                worst.setdefault(name, one)
+        for name, one in worst.items():
+            quote = one.get("evidence")
             said = None if quote is None else exclusions.clean(quote)
-            found.setdefault(name, []).append(Example(conversation_id, not completed, said))
+            found.setdefault(name, []).append(Example(conversation_id, not completed, one["severity"], said))
     for some in found.values():
         some.sort(key=lambda one: (not one.failed, one.quote is None))
-        del some[EXAMPLES:]
     return found
 
 
 def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> dict[str, Any]:
     """Return an issue as the API has it."""
     found = effect(issue, figures)
-    # Where nothing can be compared: the severity that most of its conversations have, the graver of two.
-    severity = max(SEVERITIES, key=lambda name: issue.severities[name])
+    # Where nothing can be compared: the severity that most of its recent conversations have, the graver of two.
+    severities = Counter(one.severity for one in examples)
+    severity = max(SEVERITIES, key=lambda name: severities[name]) if examples else "medium"
     return {
         "issue": issue.name,
         "frequency": issue.frequency,
@@ -193,5 +188,5 @@ def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> di
         "impactPointsLow": found and found.low,
         "impactPointsHigh": found and found.high,
         "quote": next((one.quote for one in examples if one.quote), None),
-        "conversationIds": [one.conversation_id for one in examples],
+        "conversationIds": [one.conversation_id for one in examples[:EXAMPLES]],
     }

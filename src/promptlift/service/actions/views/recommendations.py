@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
-from promptlift.service.actions.views.issues import effect
+from promptlift.service.actions.views.issues import EXAMPLES, effect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def _evidence(examples: Sequence[Example]) -> str:
 
 
 def _read(examples: Sequence[Example]) -> str:
-    names = ", ".join(one.conversation_id for one in examples)
+    names = ", ".join(one.conversation_id for one in examples[:EXAMPLES])
     return f"read {names}" if names else "read conversations that have it"
 
 

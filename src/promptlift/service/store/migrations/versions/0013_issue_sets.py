@@ -66,8 +66,8 @@ def _count_again() -> None:
         )
     )
     for account_id, prompt_id, started_at, status, completed, score, document in rows:
-        found = {issue["title"]: issue["severity"] for issue in json.loads(document).get("issues") or ()}
-        issues = json.dumps(sorted(found.items()), ensure_ascii=False, separators=(",", ":")).encode()
+        found = {issue["title"] for issue in json.loads(document).get("issues") or ()}
+        issues = json.dumps(sorted(found), ensure_ascii=False, separators=(",", ":")).encode()
         ended = int(status != "in_progress")
         for span in _SPANS:
             start = account_id, prompt_id, span, started_at // span * span
