@@ -410,7 +410,7 @@ def test_regenerate_insights_of_a_conversation(wire, client, judged):
 def test_get_settings(wire, client):
     body = wire.get("/settings")
     assert differences(body, shapes.SETTINGS) == []
-    defaults = Settings().model_dump(mode="json", by_alias=True)
+    defaults = Settings().model_dump(mode="json", by_alias=True, exclude_none=True)
     defaults["general"]["name"] = "Agreement"
     assert body == defaults
     assert same(client.settings.get(), body)
