@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
@@ -15,8 +16,6 @@ from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from promptlift.client.reads.read_list import RowsRead
 
     Row = dict[str, Any]
     Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]
@@ -236,6 +235,39 @@ class OptimizationTables(Session):
             return self._table("versions", {"prompt_id": found}, read, frames().versions_table)
 
         return self._names.call(prompt_id, table)
+
+    def production_metrics(self, optimization_id: str | Optimization) -> pd.DataFrame:
+        """Return the production metrics of a deployed variant, before and after, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization that the variant comes from: its id, or what :meth:`~promptlift.Workspace.optimization`
+            returned, which is not read again then.
+
+        Returns
+        -------
+        DataFrame
+            metric (``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time``, ``length``), before,
+            after (means; percent for task completion and abandonment, seconds for response time, messages for
+            length), conversations_before, conversations, regressed. As the service's last look saw them; empty before
+            the first, which is at 30 judged conversations.
+
+        Raises
+        ------
+        NotFound
+            When there is no such optimization.
+        """
+        known = optimization_id if isinstance(optimization_id, Optimization) else None
+        filters = {"optimization_id": known.id if known is not None else optimization_id}
+
+        def read(_: object) -> RowsRead:
+            found = known or self.client.optimizations.get(str(optimization_id))
+            production = found.deployment.production if found.deployment is not None else None
+            rows = [one.to_wire() for one in production.metrics] if production is not None else []
+            return RowsRead(rows, len(rows), requests=0 if known else 1, complete=True)
+
+        return self._table("production_metrics", filters, read, frames().production_metrics_table)
 
     def personas(self) -> pd.DataFrame:
         """Return the personas that simulated conversations can be held with, one row each. Offered by the embedded service.

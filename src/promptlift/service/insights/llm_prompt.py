@@ -59,7 +59,7 @@ def judge_messages(
         Characters of transcript at most.
     """
     lines = transcript_lines(transcript, budget_chars=budget_chars)
-    # Made anew for every call: whoever wrote the transcript cannot know it.
+    # Made anew for every call: the author of the transcript cannot know it.
     block = block_of_lines(lines, seed=secrets.randbits(128))
     rules = [_RULES.format(mark=block.mark)]
     if objective and objective.strip():
