@@ -11,7 +11,10 @@ from promptlift.service.errors import invalid
 from promptlift.service.llm.catalogue import is_known, problem_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.service.actions.conversation_log import ConversationLog
+    from promptlift.service.background.kind import Kind
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
@@ -33,6 +36,8 @@ class AppContext:
     ----------
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
+    kinds
+        The kinds of background work, whose backlog the metrics tell.
     """
 
     settings: ServiceSettings
@@ -43,6 +48,7 @@ class AppContext:
     optimizations: OptimizationJobs
     webhooks: Webhooks
     served: ServedModels | None = None
+    kinds: Sequence[Kind] = ()
 
     async def check_model(self, wanted: str) -> None:
         """Check the name of a prompt's model: in the catalogue, the operator's, or one that the endpoint serves.

@@ -136,6 +136,7 @@ def _run(
             background.optimizations,
             Webhooks(database, background.net, background.secrets),
             background.served,
+            background.kinds,
         )
     )
 
