@@ -95,7 +95,7 @@ class BackgroundWork:
         if self._judge.client is not None:
             client = self._judge.client
             naming = IssueNaming(database, client, client.settings.model)
-            self._kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
+            self.kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
         if self.secrets is not None:
             self.kinds += [
                 Deliveries(database, self.net, self.secrets, worker=self._worker.id, slow=slow)

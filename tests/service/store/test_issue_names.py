@@ -164,7 +164,7 @@ def test_an_upgrade_counts_what_was_judged_before(filled):
         connection.exec_driver_sql("CREATE TABLE conversation_issues (account_id TEXT)")
         connection.exec_driver_sql("ALTER TABLE conversation_sums DROP COLUMN sentiment_squares")
         connection.exec_driver_sql("DELETE FROM singleton_jobs WHERE id = 'name_issues'")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0012'")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0013'")
     filled.database.migrate()
     assert counted() == before
     assert len(before[1]) == 8
