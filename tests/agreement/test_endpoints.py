@@ -264,12 +264,18 @@ def test_step_failures(wire, client, root, judged):
     body = wire.get(f"{root}/{prompt_id}/step-failures")
     assert differences(body, {wire.scheme.link: shapes.text, **shapes.STEP_FAILURES}) == []
     assert body["period"]["days"] == 30
-    assert [(step["step"], step["reached"]) for step in body["steps"]] == [(1, 3), (2, 2)]
+    assert [(one["turn"], one["reached"]) for one in body["turns"]] == [(1, 3), (2, 2)]
+    assert body["conversations"] == body["analysed"] == 3
     failed = sum(not wire.get(f"/conversations/{one}/insights")["taskCompleted"] for one in ids)
-    assert body["totalFailures"] == failed == sum(step["failures"] for step in body["steps"])
+    assert body["totalFailures"] == failed
+    for part in ("steps", "turns"):
+        assert sum(one["failures"] for one in body[part]) == failed
+    reached = [wire.get(f"/conversations/{one}/insights")["steps"] for one in ids]
+    for step in body["steps"]:
+        assert step["reached"] == sum(step["step"] in steps for steps in reached)
     typed = client.agents.step_failures(prompt_id)
     assert typed.prompt_id == prompt_id
-    assert typed.steps == body["steps"]
+    assert typed.to_wire()["steps"] == body["steps"]
 
 
 @covers("POST /conversations")
@@ -404,7 +410,7 @@ def test_regenerate_insights_of_a_conversation(wire, client, judged):
 def test_get_settings(wire, client):
     body = wire.get("/settings")
     assert differences(body, shapes.SETTINGS) == []
-    defaults = Settings().model_dump(mode="json", by_alias=True)
+    defaults = Settings().model_dump(mode="json", by_alias=True, exclude_none=True)
     defaults["general"]["name"] = "Agreement"
     assert body == defaults
     assert same(client.settings.get(), body)

@@ -11,10 +11,17 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.errors import FrameError, NotFound
+from promptlift.schema.prompt_insights import PromptInsightsView
 from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
+SUMMARY = {
+    "totalConversations": 420,
+    "completedConversations": 300,
+    "abandonedConversations": 120,
+    "completionRate": 71.4,
+}
 VIEW = {
     "promptId": "p",
     "period": {"days": 30},
@@ -91,6 +98,18 @@ def test_a_table_is_cut_to_the_prompt():
     assert f"{expected:,}" in words(plots.prompt_overview(table, "a"))
     pl = pytest.importorskip("polars")
     assert f"{expected:,}" in words(plots.prompt_overview(pl.from_pandas(table), "a"))
+
+
+def test_a_trend_without_an_earlier_period_is_none():
+    completion = {"rate": 71.4, "trend": "+0.0%"}
+    for fields, said in (
+        (completion, "Trend as reported: +0.0%"),
+        ({**completion, "trendPoints": 0.0}, "Trend as reported: +0.0%"),
+        ({**completion, "trendPoints": None}, "No earlier period to compare with"),
+    ):
+        data = VIEW | {"metrics": VIEW["metrics"] | {"taskCompletion": fields}, "summary": SUMMARY}
+        for view in (data, PromptInsightsView.from_wire(data)):
+            assert said in words(plots.prompt_overview(Workspace(view=view), "p", rows=False))
 
 
 @pytest.mark.parametrize("view", [VIEW, SimpleNamespace(model_dump=lambda **_: VIEW)])

@@ -7,7 +7,7 @@ import pytest
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.naming import SCHEMES, link_of, scheme_of
 from promptlift.schema.optimizations import Optimization
-from promptlift.schema.prompts import PromptInsightsView, StepFailures
+from promptlift.schema.prompt_insights import PromptInsightsView, StepFailures
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,9 @@ class AnsweringModel:
             ]
         }
 
+    def _issues(self, _messages: list[dict[str, str]]) -> Any:
+        return {"groups": []}
+
     def _persona(self, messages: list[dict[str, str]]) -> str:
         return "Thank you. [END]" if share(messages, "end") < 0.5 else "And when exactly?"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 
@@ -10,7 +11,7 @@ from sqlalchemy import select
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import (
     conversation_blocks,
-    conversation_issues,
+    conversation_issue_sets,
     conversation_sums,
     conversation_turns,
     insights,
@@ -23,7 +24,7 @@ KEYS = {
     conversation_blocks: ("account_id", "prompt_id", "block"),
     conversation_sums: _SPAN,
     conversation_turns: (*_SPAN, "user_turns"),
-    conversation_issues: (*_SPAN, "issue"),
+    conversation_issue_sets: (*_SPAN, "issue_set"),
 }
 
 
@@ -41,7 +42,7 @@ def state(database):
 def kept(database, counts):
     """The rows of a table of counts that are not all zero, by key."""
     keys = KEYS[counts]
-    names = [column.name for column in counts.c if column.name not in (*keys, "title")]
+    names = [column.name for column in counts.c if column.name not in (*keys, "issues")]
     with database.read() as connection:
         rows = connection.execute(select(counts)).mappings().all()
     found = {tuple(row[key] for key in keys): [row[name] for name in names] for row in rows}
@@ -52,7 +53,7 @@ def recount(rows):
     """Blocks, turns and issues counted from the rows, in the form of `kept`; and how many there are in each span."""
     blocks = defaultdict(lambda: [0] * 6)
     totals, turns = defaultdict(int), defaultdict(lambda: [0, 0])
-    issues = defaultdict(lambda: [0] * 4)
+    issues = defaultdict(lambda: [0] * 3)
     for row in rows:
         for prompt in (row.prompt_id, ""):
             key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
@@ -65,12 +66,14 @@ def recount(rows):
             if row.status != "in_progress":
                 turns[*key, row.user_turns][0] += 1
                 turns[*key, row.user_turns][1] += not row.task_completed
-            for title, severity in {
-                one["title"]: one["severity"] for one in json.loads(row.document)["issues"]
-            }.items():
-                values = issues[*key, conversation_counts.issue_key(title)]
-                values[("high", "medium", "low").index(severity)] += 1
-                values[3] += not row.task_completed
+            together = {one["title"] for one in json.loads(row.document)["issues"]}
+            if together:
+                written = json.dumps(sorted(together), ensure_ascii=False, separators=(",", ":"))
+                values = issues[*key, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest()]
+                ended = row.status != "in_progress"
+                values[0] += 1
+                values[1] += ended
+                values[2] += ended and not row.task_completed
     return dict(blocks), dict(totals), dict(turns), dict(issues)
 
 
@@ -81,4 +84,4 @@ def assert_counts_are_a_recount(database):
     sums = kept(database, conversation_sums)
     assert {key: values[0] for key, values in sums.items()} == totals
     assert kept(database, conversation_turns) == turns
-    assert kept(database, conversation_issues) == issues
+    assert kept(database, conversation_issue_sets) == issues

@@ -92,6 +92,19 @@ STATUS_VIEW = {
         "reasons": listed({"reason": text, "count": count}),
     },
 }
+TOP_ISSUE = {
+    "issue": text,
+    "frequency": count,
+    "impact": one_of("high", "medium", "low"),
+    # Beyond the specification:
+    "titles": listed(text),
+    "judged": count,
+    "failed": count,
+    **dict.fromkeys(("share", "completionWith", "completionWithout"), maybe(number)),
+    **dict.fromkeys(("impactPoints", "impactPointsLow", "impactPointsHigh"), maybe(number)),
+    "quote": maybe(text),
+    "conversationIds": listed(text),
+}
 INSIGHTS_VIEW = {
     "period": {"days": count, "from": time, "to": time},
     "summary": {
@@ -101,31 +114,94 @@ INSIGHTS_VIEW = {
         "completionRate": maybe(number),
     },
     "metrics": {
-        "taskCompletion": {"rate": maybe(number), "trend": maybe(text)},
+        "taskCompletion": {
+            "rate": maybe(number),
+            "trend": text,
+            # Beyond the specification:
+            **dict.fromkeys(
+                ("previousRate", "trendPoints", "trendPointsLow", "trendPointsHigh"), maybe(number)
+            ),
+        },
         "sentiment": {
             "average": maybe(number),
             "distribution": {"positive": count, "neutral": count, "negative": count},
+            # Beyond the specification:
+            "trend": text,
+            **dict.fromkeys(
+                ("previousAverage", "trendScore", "trendScoreLow", "trendScoreHigh"), maybe(number)
+            ),
         },
         "avgResponseTime": maybe(number),
         "avgConversationLength": maybe(number),
     },
-    "topIssues": listed({"issue": text, "frequency": count, "impact": one_of("high", "medium", "low")}),
+    "topIssues": listed(TOP_ISSUE),
     "recommendations": listed(text),
 }
 # "includes fleet intelligence, business impact, issues"; their shapes are ours.
 AGENT_EXTRAS = {
-    "fleetIntelligence": {"agents": count, "rank": maybe(count), "taskCompletionRate": maybe(number)},
+    "fleetIntelligence": {
+        "agents": count,
+        **dict.fromkeys(("rank", "rankLow", "rankHigh"), maybe(count)),
+        **dict.fromkeys(("taskCompletionRate", "conversationShare", "failureShare"), maybe(number)),
+        "ranking": listed(
+            {
+                "id": text,
+                "name": text,
+                **dict.fromkeys(("rank", "rankLow", "rankHigh", "conversations", "failed"), count),
+                **dict.fromkeys(("taskCompletionRate", "taskCompletionLow", "taskCompletionHigh"), number),
+            }
+        ),
+        "sharedIssues": listed(
+            {
+                "issue": text,
+                "agents": count,
+                "agentNames": listed(text),
+                "conversations": count,
+                "ownConversations": count,
+            }
+        ),
+    },
     "businessImpact": {
         "failedConversations": count,
         "failedRate": maybe(number),
         "abandonedConversations": count,
+        "failuresPerWeek": number,
+        **dict.fromkeys(("valuePerConversation", "costPerWeek", "cost"), maybe(number)),
+        "currency": maybe(text),
+        "firstIssue": maybe(
+            {
+                "issue": text,
+                "conversations": count,
+                **dict.fromkeys(
+                    ("completionIfGone", "liftPoints", "liftPointsLow", "liftPointsHigh"), number
+                ),
+                "lift": maybe(number),
+                "failuresAvoidedPerWeek": number,
+                "valuePerWeek": maybe(number),
+            }
+        ),
     },
-    "issues": listed({"issue": text, "frequency": count, "impact": text, "failedConversations": count}),
+    "issues": listed({**TOP_ISSUE, "failedConversations": count}),
 }
 STEP_FAILURES = {
     "period": {"days": count, "from": time, "to": time},
+    "conversations": count,
     "totalFailures": count,
-    "steps": listed({"step": count, "reached": count, "failures": count, "failureRate": maybe(number)}),
+    "analysed": count,
+    "steps": listed(
+        {
+            "step": text,
+            "reached": count,
+            "failures": count,
+            **dict.fromkeys(("failureRate", "failureRateLow", "failureRateHigh"), number),
+            "kinds": lambda value: all(map(text, value)) and all(map(count, value.values())),
+            "medianTurn": maybe(number),
+            "quotes": listed(
+                {"conversationId": text, "turn": count, "role": text, "kind": text, "quote": text}
+            ),
+        }
+    ),
+    "turns": listed({"turn": count, "reached": count, "failures": count, "failureRate": number}),
 }
 REGENERATED = {"success": flag, "message": text, "queued": count}
 INSIGHTS = {
@@ -140,6 +216,8 @@ INSIGHTS = {
     # Beyond the specification:
     "quality": number,
     "analyser": text,
+    "steps": listed(text),
+    "failedStep": maybe({"step": text, "kind": text, "turn": count, "role": text, "quote": text}),
 }
 CONVERSATION_CREATED = {"id": text, "status": CONVERSATION_STATUS, "createdAt": time}
 CONVERSATION_LISTED = {

@@ -17,6 +17,7 @@ from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
+from promptlift.analysis.service_views import fleet, step_failures, top_issues
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.usage import usage
 from promptlift.analysis.variants import variant_confidence, variant_lift
@@ -27,6 +28,7 @@ __all__ = [
     "compare",
     "completion",
     "completion_trend",
+    "fleet",
     "issue_changes",
     "issues",
     "judge_agreement",
@@ -36,6 +38,8 @@ __all__ = [
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",
+    "step_failures",
+    "top_issues",
     "topic_changes",
     "topics",
     "usage",

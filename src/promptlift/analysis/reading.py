@@ -60,6 +60,9 @@ _CALLS = {
     "simulations": "lift.simulations(optimization_id)",
     "versions": "lift.versions(prompt_id)",
     "usage": "lift.usage()",
+    "top_issues": "lift.top_issues(prompt_id)",
+    "step_failures": "lift.step_failures(prompt_id)",
+    "fleet": "lift.fleet()",
 }
 
 

@@ -24,6 +24,7 @@ from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
+from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Prompt
 from promptlift.schema.reviews import VariantReview
 from promptlift.schema.simulations import Simulation
@@ -191,6 +192,13 @@ BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
 SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
 SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
 
+_PROMPT_ID: Final = TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it belongs to.")
+TOP_ISSUES: Final = table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",))
+STEP_FAILURES: Final = table_columns(
+    StepFailure, "step_failures", computed=(_PROMPT_ID,), first=("prompt_id",)
+)
+FLEET: Final = table_columns(FleetAgent, "fleet")
+
 # Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
@@ -214,6 +222,9 @@ TABLES: Final[dict[str, Columns]] = {
     "scenario_sets": SCENARIO_SETS,
     "scenarios": SCENARIOS,
     "usage": USAGE,
+    "top_issues": TOP_ISSUES,
+    "step_failures": STEP_FAILURES,
+    "fleet": FLEET,
 }
 
 

@@ -13,10 +13,13 @@ from promptlift.frames.contents import first_times, message_values, source_ids
 from promptlift.frames.layouts import (
     CONTENT,
     CONVERSATIONS,
+    FLEET,
     INSIGHT_VALUES,
     INSIGHTS,
     MESSAGES,
     PROMPTS,
+    STEP_FAILURES,
+    TOP_ISSUES,
     USAGE,
 )
 
@@ -83,6 +86,21 @@ def usage_table(usage: Row) -> tuple[pd.DataFrame, dict[str, int]]:
     names = [name for name in usage if name != "period" and isinstance(usage[name], dict)]
     period = usage.get("period") or {}
     return read_table(USAGE, [period | usage[name] for name in names], resource=names)
+
+
+def top_issues_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of the grouped issues of a prompt, one row a group."""
+    return read_table(TOP_ISSUES, rows, prompt_id=[prompt_id] * len(rows))
+
+
+def step_failures_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of the steps of an agent, one row a step."""
+    return read_table(STEP_FAILURES, rows, prompt_id=[prompt_id] * len(rows))
+
+
+def fleet_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of the agents of an account, one row each."""
+    return read_table(FLEET, rows)
 
 
 def analyser_of(frame: pd.DataFrame) -> str | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from promptlift.plots.prompt_overview import prompt_overview
     from promptlift.plots.prompt_timeline import prompt_timeline
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
+    from promptlift.plots.service_views import fleet, step_failures, top_issues
     from promptlift.plots.simulated_vs_production import simulated_vs_production
     from promptlift.plots.usage import usage
     from promptlift.plots.variants import variant_confidence, variant_lift
@@ -29,6 +30,7 @@ __all__ = [
     "benchmark",
     "compare",
     "completion_trend",
+    "fleet",
     "issue_changes",
     "issues",
     "persona_scenario_heatmap",
@@ -37,6 +39,8 @@ __all__ = [
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",
+    "step_failures",
+    "top_issues",
     "topic_changes",
     "topics",
     "usage",
@@ -46,10 +50,13 @@ __all__ = [
 
 # Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.
 _MODULES = {
+    "fleet": "service_views",
     "issue_changes": "changes",
     "issues": "mentions",
     "sentiment_distribution": "sentiment",
     "sentiment_trend": "sentiment",
+    "step_failures": "service_views",
+    "top_issues": "service_views",
     "topic_changes": "changes",
     "topics": "mentions",
     "variant_confidence": "variants",

@@ -49,7 +49,7 @@ def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
     top
         How many issues to show.
     """
-    data = view.model_dump(by_alias=True) if hasattr(view, "model_dump") else view
+    data = view.model_dump(by_alias=True, exclude_unset=True) if hasattr(view, "model_dump") else view
     rate, sentiment = (
         _number(data, "metrics", "taskCompletion", "rate"),
         _number(data, "metrics", "sentiment", "average"),
@@ -72,7 +72,12 @@ def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:
     )
     trend = _at(data, "metrics", "taskCompletion", "trend")
     axes[1].axis("off")
-    theme.show_empty(axes[1], f"Trend as reported: {theme.plain(trend)}" if trend else "No trend reported")
+    completion = _at(data, "metrics", "taskCompletion") or {}
+    if "trendPoints" in completion and completion["trendPoints"] is None:
+        said = "No earlier period to compare with"
+    else:
+        said = f"Trend as reported: {theme.plain(trend)}" if trend else "No trend reported"
+    theme.show_empty(axes[1], said)
     _draw_sentiment(axes[2], data)
     _draw_issues(axes[3], _at(data, "topIssues") or [], top)
     return [_NOTE]

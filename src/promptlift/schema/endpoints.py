@@ -40,15 +40,13 @@ from promptlift.schema.optimizations import (
 )
 from promptlift.schema.pages import Done, Page
 from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
+from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
 from promptlift.schema.prompts import (
-    AgentInsightsView,
     Prompt,
     PromptChange,
     PromptCreate,
-    PromptInsightsView,
     PromptStatusView,
     PromptUpdate,
-    StepFailures,
 )
 from promptlift.schema.queries import (
     ActionsQuery,

@@ -13,6 +13,18 @@ Sentiment = Literal["positive", "neutral", "negative"]
 SENTIMENTS: tuple[Sentiment, ...] = ("negative", "neutral", "positive")
 
 
+class FailedStep(ApiModel):
+    """The step of a conversation that first went wrong."""
+
+    step: str
+    kind: str
+    """What went wrong, as in the answer of step-failures."""
+    turn: int
+    """Place of the message, from 0."""
+    role: str
+    quote: str
+
+
 class Insights(ApiModel):
     """Insights of one conversation: the view of ``GET /conversations/:id/insights`` and the object inside a conversation."""
 
@@ -32,6 +44,10 @@ class Insights(ApiModel):
     # unspecified: the shape of an issue. Ours has title, severity and evidence; any JSON is kept.
     issues: Annotated[list[Any], Column()] = Field(default_factory=list)
     """What went wrong, one record each."""
+    steps: list[str] = Field(default_factory=list)
+    """The steps that the conversation came to: phases, and ``tool:`` with the name of a tool. Our service gives it."""
+    failed_step: FailedStep | None = None
+    """Where the conversation first went wrong; ``None`` where the task was completed. Our service gives it."""
     analyser: Annotated[str | None, Column()] = None
     """``lexicon`` or ``llm:`` and a model name. Our service gives it, others may not."""
     created_at: Annotated[UtcTime | None, Column(name="insights_at")] = None

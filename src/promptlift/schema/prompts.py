@@ -1,15 +1,15 @@
-"""Prompts (agents in the agent scheme), their status view and their aggregated insights."""
+"""Prompts (agents in the agent scheme) and their status view."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
+from promptlift.schema.model import ApiModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LongText, ModelName, Name, PromptText, Tag
 
 PromptStatus = Literal["active", "draft", "archived"]
@@ -150,114 +150,3 @@ class PromptStatusView(ApiModel):
     insights: InsightCounts | None = None
     """Beyond the specification: our service gives it, others may not."""
     last_optimized: UtcTime | None = None
-
-
-class Period(ApiModel):
-    """Days that a view covers."""
-
-    days: int | str | None = None
-    """Number of days; ``all`` when the view covers everything."""
-    from_: UtcTime | None = Field(default=None, alias="from")
-    to: UtcTime | None = None
-
-
-class ConversationCounts(ApiModel):
-    """Conversations of the period."""
-
-    total_conversations: int
-    completed_conversations: int
-    abandoned_conversations: int
-    completion_rate: float | None
-    """Percent; ``None`` when no conversation ended (unspecified)."""
-
-
-class TaskCompletion(ApiModel):
-    """Task completion of the period."""
-
-    rate: float | None
-    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
-    trend: str | None
-    """Signed percent text, as the service says it."""
-
-
-class SentimentSummary(ApiModel):
-    """Sentiment of the period."""
-
-    average: float | None
-    """Mean sentiment score, -1 to 1; ``None`` when nothing is judged (unspecified)."""
-    distribution: dict[str, float]
-    """Counts of ``positive``, ``neutral`` and ``negative``."""
-
-
-class InsightMetrics(ApiModel):
-    """Metrics of the insights view."""
-
-    task_completion: TaskCompletion
-    sentiment: SentimentSummary
-    avg_response_time: float | None = None
-    """Seconds between a user message and the answer to it; ``None`` when messages have no times (unspecified)."""
-    avg_conversation_length: float | None = None
-    """Messages a conversation; ``None`` when there are no conversations (unspecified)."""
-
-
-class TopIssue(ApiModel):
-    """One issue and how often it came up."""
-
-    issue: str
-    frequency: float
-    """Conversations that had it."""
-    impact: str | None = None
-
-
-class PromptInsightsView(LinkedModel):
-    """Answer of ``GET /prompts/:id/insights``."""
-
-    period: Period
-    summary: ConversationCounts
-    metrics: InsightMetrics
-    top_issues: list[TopIssue] = Field(default_factory=list)
-    recommendations: list[str] = Field(default_factory=list)
-
-
-class FleetIntelligence(ApiModel):
-    """An agent among all agents of the account."""
-
-    agents: int
-    """Agents with judged conversations."""
-    rank: int | None = None
-    """Place by task completion, 1 is the best."""
-    task_completion_rate: float | None = None
-    """Percent, over all agents."""
-
-
-class BusinessImpact(ApiModel):
-    """Failed and abandoned conversations of the period."""
-
-    failed_conversations: int
-    failed_rate: float | None = None
-    """Percent of judged conversations that have ended."""
-    abandoned_conversations: int
-
-
-class AgentIssue(TopIssue):
-    """An issue and how many of its conversations failed."""
-
-    failed_conversations: int
-
-
-class AgentInsightsView(PromptInsightsView):
-    """Answer of ``GET /agents/:id/insights``."""
-
-    # unspecified: the answer beyond these three names.
-    fleet_intelligence: FleetIntelligence | None = None
-    business_impact: BusinessImpact | None = None
-    issues: list[AgentIssue] = Field(default_factory=list)
-
-
-class StepFailures(LinkedModel):
-    """Answer of ``GET /agents/:id/step-failures``."""
-
-    period: Period | None = None
-    total_failures: int | None = None
-    # unspecified: the shape of the answer. One record a turn number at which conversations failed.
-    steps: list[dict[str, Any]] = Field(default_factory=list)

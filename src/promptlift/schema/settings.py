@@ -19,6 +19,8 @@ MAX_ITERATIONS_MAX = 100
 PERSONAS_MAX = 50
 SCENARIOS_MAX = 50
 TURNS_MAX = 50
+VALUE_MAX = 1_000_000_000
+CURRENCY_CHARS = 20
 
 
 class GeneralSettings(ApiModel):
@@ -60,11 +62,22 @@ class OptimizationSettings(ApiModel):
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
 
 
+class BusinessSettings(ApiModel):
+    """What conversations are worth. A group of ours."""
+
+    value_per_conversation: float | None = None
+    """What a conversation that completes its task is worth; the business impact of agents counts with it."""
+    currency: str | None = None
+    """The currency of the value, as its owner writes it."""
+
+
 class Settings(ApiModel):
     """All settings of an account; a new account has the defaults."""
 
     general: GeneralSettings = Field(default_factory=GeneralSettings)
     optimization: OptimizationSettings = Field(default_factory=OptimizationSettings)
+    business: BusinessSettings | None = None
+    """A group of ours; answers have it once something in it was set."""
 
 
 class _Change(RequestModel):
@@ -116,11 +129,19 @@ class OptimizationChange(_Change):
     simulation: SimulationChange | None = None
 
 
+class BusinessChange(_Change):
+    """Part of ``business`` to change. A group of ours."""
+
+    value_per_conversation: Annotated[float, Field(ge=0, le=VALUE_MAX, allow_inf_nan=False)] | None = None
+    currency: Annotated[str, StringConstraints(max_length=CURRENCY_CHARS)] | None = None
+
+
 class SettingsChange(_Change):
     """Body of ``PATCH /settings``: only provided fields change, unknown ones are refused."""
 
     general: GeneralChange | None = None
     optimization: OptimizationChange | None = None
+    business: BusinessChange | None = None
 
 
 class SettingsAnswer(ApiModel):

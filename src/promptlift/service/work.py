@@ -14,6 +14,8 @@ from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
 from promptlift.service.benchmarks.worker import BenchmarkJobs
 from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
+from promptlift.service.insights.issue_naming import EVERY_SECONDS as NAMING_SECONDS
+from promptlift.service.insights.issue_naming import IssueNaming
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.models import Models, choose_judge
 from promptlift.service.net.client import GuardedClient
@@ -93,6 +95,10 @@ class BackgroundWork:
             TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),
             SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
         ]
+        if self._judge.client is not None:
+            client = self._judge.client
+            naming = IssueNaming(database, client, client.settings.model)
+            self.kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
         if self.secrets is not None:
             self.kinds += [
                 Deliveries(database, self.net, self.secrets, worker=self._worker.id, slow=slow)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.prompts import PromptInsightsView
-
 
 class ConversationTables(Session):
     """Tables of prompts, their conversations and what was derived from them."""
@@ -153,18 +151,6 @@ class ConversationTables(Session):
             return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
 
         return self._table("insights", filters, read, frames().insights_table)
-
-    def prompt_insights(self, prompt_id: str, days: str | int = "30") -> PromptInsightsView:
-        """Return the service's own aggregates of a prompt, in one request.
-
-        Parameters
-        ----------
-        prompt_id
-            A prompt's name or id.
-        days
-            7, 30, 90 or ``"all"``.
-        """
-        return self._names.call(prompt_id, lambda found: self.client.prompts.insights(found, days=days))
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.

@@ -11,6 +11,7 @@ from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
 
 
@@ -47,7 +48,14 @@ def connect(
 
 
 class Workspace(
-    ConversationTables, OptimizationTables, EventTables, Logging, Optimizing, Benchmarking, Reviewing
+    ConversationTables,
+    PromptViews,
+    OptimizationTables,
+    EventTables,
+    Logging,
+    Optimizing,
+    Benchmarking,
+    Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.
 

@@ -39,7 +39,9 @@ def test_an_answer_comes_with_its_tokens_and_model(talk):
     assert stub.asked[0].body["messages"][0] == ASK[0]
 
 
-@pytest.mark.parametrize("purpose", ["judge", "scenarios", "persona", "agent", "variants", "context"])
+@pytest.mark.parametrize(
+    "purpose", ["judge", "scenarios", "persona", "agent", "variants", "context", "issues"]
+)
 def test_every_request_says_what_it_is_for(talk, purpose):
     stub, client = talk([completion("x")])
     client.chat(ASK, purpose=purpose)

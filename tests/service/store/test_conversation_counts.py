@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import statistics
 import threading
 from collections import Counter
 
@@ -45,7 +46,7 @@ def assert_views_are_plain_queries(database, account, since):
             expected_fleet[prompt] = (len(judged), sum(row.task_completed for row in judged))
         with database.read() as connection:
             totals = aggregates.totals(connection, account, prompt, since=since)
-            found = aggregates.issues(connection, account, prompt, since=since, limit=3)
+            found = aggregates.issue_sets(connection, account, prompt_id=prompt, since=since)
             steps = aggregates.failures_by_turns(connection, account, prompt, since=since or -(10**14))
             first = aggregates.first(connection, account, prompt)
         assert (totals.total, totals.completed, totals.abandoned) == (
@@ -65,15 +66,20 @@ def assert_views_are_plain_queries(database, account, since):
         waits = [row.response_seconds for row in mine if row.response_seconds is not None]
         assert totals.response_seconds == near_mean(waits, rel=1e-12, abs=1e-9)
         assert totals.message_count == near_mean([row.message_count for row in mine])
-        seen, failed = Counter(), Counter()
+        together = {}
         for row in scored:
-            for title in {one["title"] for one in json.loads(row.document)["issues"]}:
-                seen[title] += 1
-                failed[title] += not row.task_completed
-        most = sorted(seen.items(), key=lambda pair: (-pair[1], pair[0]))[:3]
-        assert [(one.title, one.frequency, one.failed) for one in found] == [
-            (title, count, failed[title]) for title, count in most
-        ]
+            issues = frozenset(one["title"] for one in json.loads(row.document)["issues"])
+            if issues:
+                counts = together.setdefault(issues, [0, 0, 0])
+                ended = row.status != "in_progress"
+                for place, one in enumerate((1, ended, ended and not row.task_completed)):
+                    counts[place] += one
+        assert {
+            frozenset(one.titles): [one.scored, one.judged, one.failed] for one in found if one.scored
+        } == together
+        if len(scored) > 1:
+            deviation = statistics.stdev(row.sentiment_score for row in scored)
+            assert totals.sentiment_sd == pytest.approx(deviation, rel=0, abs=1e-4)
         ended = Counter(row.user_turns for row in judged)
         missed = Counter(row.user_turns for row in judged if not row.task_completed)
         assert steps == [(turns, count, missed[turns]) for turns, count in sorted(ended.items())]

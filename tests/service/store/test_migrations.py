@@ -74,7 +74,7 @@ def test_the_newest_migration_is_the_one_with_the_highest_number(database):
 
 def test_a_new_database_has_the_rows_that_come_with_the_tables(database):
     rows = {name: count for name, count in counted(database).items() if count}
-    assert rows == {"alembic_version": 1, "singleton_jobs": 2}
+    assert rows == {"alembic_version": 1, "singleton_jobs": 3}
 
 
 @pytest.fixture
@@ -101,6 +101,9 @@ def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_rows(first_re
     test_every_constraint_has_the_name_of_the_code(first_release)
     test_the_newest_migration_is_the_one_with_the_highest_number(first_release)
     after = counted(first_release)
+    # The counts of issues went into those of sets of issues.
+    before.pop("conversation_issues")
+    before["singleton_jobs"] += 1
     assert {name: after[name] for name in before} == before
     assert not any(rows for name, rows in after.items() if name not in before)
     with first_release.read() as connection:

@@ -20,10 +20,17 @@ class SettingsGroup(Group):
         return self._send(endpoints.SETTINGS_GET)
 
     def update(
-        self, *, general: dict[str, Any] | None = None, optimization: dict[str, Any] | None = None
+        self,
+        *,
+        general: dict[str, Any] | None = None,
+        optimization: dict[str, Any] | None = None,
+        business: dict[str, Any] | None = None,
     ) -> Settings:
-        """Update the given fields, nested as in the API, and return all settings."""
-        fields = given(general=general, optimization=optimization)
+        """Update the given fields, nested as in the API, and return all settings.
+
+        ``business`` (``valuePerConversation``, ``currency``) is offered by the embedded service.
+        """
+        fields = given(general=general, optimization=optimization, business=business)
         return self._send(endpoints.SETTINGS_UPDATE, **fields).settings
 
 

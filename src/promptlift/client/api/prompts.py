@@ -12,13 +12,11 @@ if TYPE_CHECKING:
 
     from promptlift.schema.insights import RegenerateAnswer
     from promptlift.schema.pages import Done, Page
+    from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
     from promptlift.schema.prompts import (
-        AgentInsightsView,
         Prompt,
         PromptChange,
-        PromptInsightsView,
         PromptStatusView,
-        StepFailures,
     )
     from promptlift.schema.versions import PromptVersion, RestoreAnswer
 

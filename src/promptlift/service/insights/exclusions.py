@@ -16,6 +16,7 @@ from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Issue, Judgement
+    from promptlift.service.insights.steps import Steps
 
 __all__ = ["HIDDEN", "Exclusions", "read_exclusions"]
 
@@ -79,7 +80,13 @@ class Exclusions:
             issues=tuple(
                 self._issue(issue) for issue in judgement.issues if self.clean(issue.title) == issue.title
             ),
+            steps=None if judgement.steps is None else self._steps(judgement.steps),
         )
+
+    def _steps(self, steps: Steps) -> Steps:
+        if steps.failed is None:
+            return steps
+        return replace(steps, failed=replace(steps.failed, quote=self.clean(steps.failed.quote)))
 
     def _issue(self, issue: Issue) -> Issue:
         return replace(issue, evidence=None if issue.evidence is None else self.clean(issue.evidence))

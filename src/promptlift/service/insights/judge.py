@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.steps import Steps
 
 __all__ = [
     "LEXICON",
@@ -116,6 +117,8 @@ class Judgement:
         What went wrong, worst first.
     tokens
         LLM tokens used for the judgement.
+    steps
+        The steps of the conversation and the failed one; ``None`` where they were not looked for.
     """
 
     sentiment: Sentiment
@@ -126,6 +129,7 @@ class Judgement:
     summary: str
     issues: tuple[Issue, ...]
     tokens: int = 0
+    steps: Steps | None = None
 
     def __post_init__(self) -> None:
         if self.sentiment not in SENTIMENTS:

@@ -14,6 +14,8 @@ from promptlift.service.insights.llm_answer import (
     to_text,
 )
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS, judge_messages
+from promptlift.service.insights.steps import find_steps
+from promptlift.service.insights.turns import read_turns
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 
 if TYPE_CHECKING:
@@ -100,5 +102,6 @@ class LlmJudge:
             summary=found.summary[:SUMMARY_CHARS],
             issues=checked_issues(found.issues, said),
             tokens=answer.tokens,
+            steps=find_steps(read_turns(transcript), completed=found.task_completed),
         )
         return read_exclusions(exclusions).applied(judgement)

@@ -53,23 +53,28 @@ class Turn:
         ``" thank you " in turn.words`` finds whole words only.
     vocabulary
         The different words of ``words``.
+    number
+        Place of the message in the transcript, from 0.
     """
 
     speaker: Speaker
     text: str
     words: str
     vocabulary: frozenset[str]
+    number: int = 0
 
 
 def read_turns(transcript: Transcript) -> list[Turn]:
     """Read the turns that hold text, in order, within the caps of this module."""
     messages = [
-        message for message in transcript.messages if message.content and not message.content.isspace()
+        (number, message)
+        for number, message in enumerate(transcript.messages)
+        if message.content and not message.content.isspace()
     ]
     if len(messages) > MESSAGES_READ:
         messages = messages[:FIRST_MESSAGES] + messages[FIRST_MESSAGES - MESSAGES_READ :]
-    allowed = _allowance(messages)
-    return [_turn(message, allowed) for message in messages]
+    allowed = _allowance([message for _, message in messages])
+    return [_turn(message, allowed, number) for number, message in messages]
 
 
 def plain_words(text: str) -> str:
@@ -85,9 +90,9 @@ def _allowance(messages: Sequence[Message]) -> int:
     return TOTAL_CHARS // len(messages)
 
 
-def _turn(message: Message, allowed: int) -> Turn:
+def _turn(message: Message, allowed: int, number: int) -> Turn:
     text = shorten_middle(message.content, allowed).strip()
     machine = message.role == "system" or text.startswith(("[tool call]", "[tool result]"))
     speaker: Speaker = "tool" if machine else "user" if message.role == "user" else "assistant"
     words = plain_words(text[:400] if machine else text)
-    return Turn(speaker, text, words, frozenset(words.split()))
+    return Turn(speaker, text, words, frozenset(words.split()), number)

@@ -86,6 +86,7 @@ class _Judged:
             "topics": list(judgement.topics),
             "summary": judgement.summary,
             "issues": [asdict(issue) for issue in judgement.issues],
+            **_steps_of(judgement),
             "analyser": analyser,
             "createdAt": clock.iso(self.at),
         }
@@ -110,6 +111,16 @@ class _Judged:
             "sentiment": self.judgement.sentiment,
         }
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
+
+
+def _steps_of(judgement: Judgement) -> dict[str, Any]:
+    if judgement.steps is None:
+        return {}
+    failed = judgement.steps.failed
+    return {
+        "steps": list(judgement.steps.reached),
+        "failedStep": None if failed is None else asdict(failed),
+    }
 
 
 @dataclass(slots=True, eq=False)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import endpoints
-from promptlift.service.actions import conversations, prompt_views, prompts
+from promptlift.service.actions import conversations, prompts
+from promptlift.service.actions.views.prompt_insights import agent_insights_view, insights_view
+from promptlift.service.actions.views.prompt_status import status_view
+from promptlift.service.actions.views.steps import step_failures
 
 if TYPE_CHECKING:
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -68,14 +71,14 @@ class _Prompts:
 
     def status(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         row, waits_because = self._row(request), self._context.jobs.waits_because
-        return prompt_views.status_view(self._database, row, waits_because=waits_because)
+        return status_view(self._database, row, waits_because=waits_because)
 
     def insights(self, request: ApiRequest[None, InsightsQuery]) -> dict[str, Any]:
         row, days = self._row(request), request.query.days
-        return prompt_views.insights_view(self._database, row, days, link=request.scheme.link)
+        return insights_view(self._database, row, days, link=request.scheme.link)
 
     def agent_insights(self, request: ApiRequest[None, InsightsQuery]) -> dict[str, Any]:
-        return prompt_views.agent_insights_view(self._database, self._row(request), request.query.days)
+        return agent_insights_view(self._database, self._row(request), request.query.days)
 
     def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         row = self._row(request)
@@ -84,7 +87,7 @@ class _Prompts:
         return {"success": True, "message": message, "queued": count}
 
     def step_failures(self, request: ApiRequest[None, None]) -> dict[str, Any]:
-        return prompt_views.step_failures(self._database, self._row(request), link=request.scheme.link)
+        return step_failures(self._database, self._row(request), link=request.scheme.link)
 
     def _row(self, request: ApiRequest[Any, Any]) -> AnyRow:
         return prompts.get(self._database, request.caller, request.scheme, request.id)

@@ -55,7 +55,7 @@ def create(
 ) -> str:
     """Add an account with default settings and give its id."""
     account_id = new_id("acc")
-    settings = Settings().model_dump(mode="json", by_alias=True)
+    settings = Settings().model_dump(mode="json", by_alias=True, exclude_none=True)
     settings["general"]["name"] = name
     connection.execute(
         insert(accounts).values(

@@ -6,22 +6,22 @@ from the conversations themselves, so a period begins exactly when it says.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, and_, bindparam, case, cast, func, or_, select, union_all
+import orjson
+from sqlalchemy import Integer, and_, bindparam, case, cast, func, select, union_all
 
 from promptlift.service.store.conversation_counts import (
     FRACTION,
-    SEVERITIES,
     SPANS,
-    issue_key,
-    issues_of,
+    issue_set,
 )
 from promptlift.service.store.tables import (
-    conversation_issues,
+    conversation_issue_sets,
     conversation_sums,
     conversation_turns,
     conversations,
@@ -30,10 +30,19 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
+    from promptlift.service.store.tables import AnyRow
+
+# Of the sets of issues, the most frequent are read. Only a model that names everything anew comes near to this.
+ISSUE_SETS = 20_000
+
+_COUNTED = (
+    *("total", "completed", "abandoned", "judged", "task_completed"),
+    *("positive", "neutral", "negative"),
+)
 _ENDED = conversations.c.status != "in_progress"
 _JUDGED_ENDED = case((_ENDED, insights.c.task_completed), else_=None)
 
@@ -48,6 +57,8 @@ class Totals:
         Conversations that have ended and have insights, and those of them with a completed task.
     scored
         Conversations that have insights, ended or not.
+    sentiment, sentiment_sd
+        Mean and standard deviation of their sentiment scores; the latter needs two of them.
     """
 
     total: int
@@ -59,6 +70,7 @@ class Totals:
     neutral: int
     negative: int
     sentiment: float | None
+    sentiment_sd: float | None
     response_seconds: float | None
     message_count: float | None
 
@@ -67,19 +79,51 @@ class Totals:
         """Conversations that have insights."""
         return self.positive + self.neutral + self.negative
 
+    def less(self, part: Totals) -> Totals:
+        """Return the totals without some of the conversations; times and lengths are left out."""
+        counts = {name: getattr(self, name) - getattr(part, name) for name in _COUNTED}
+        scored = self.scored - part.scored
+        mean, deviation = _mean(self, part, scored)
+        return Totals(
+            **counts, sentiment=mean, sentiment_sd=deviation, response_seconds=None, message_count=None
+        )
+
+
+def _mean(whole: Totals, part: Totals, scored: int) -> tuple[float | None, float | None]:
+    """Return mean and deviation of the sentiment of the rest."""
+    if whole.sentiment is None or scored < 1:
+        return None, None
+    sums, squares = [], []
+    for one in (whole, part):
+        mean, deviation = one.sentiment or 0.0, one.sentiment_sd or 0.0
+        sums.append(mean * one.scored)
+        squares.append(deviation**2 * max(0, one.scored - 1) + mean**2 * one.scored)
+    mean = (sums[0] - sums[1]) / scored
+    return mean, _deviation(squares[0] - squares[1], mean, scored)
+
+
+def _deviation(squares: float, mean: float, n: int) -> float | None:
+    """Return the standard deviation of values by the sum of their squares; it needs two of them."""
+    return sqrt(max(0.0, squares - mean**2 * n) / (n - 1)) if n > 1 else None
+
 
 @dataclass(frozen=True, slots=True)
-class IssueCount:
-    """The conversations that have an issue, by severity, and how many of them did not complete their task."""
+class IssueSet:
+    """The conversations of a prompt that have the same issues together.
 
-    title: str
-    severities: Mapping[str, int]
+    Attributes
+    ----------
+    titles
+        Of the issues.
+    scored, judged, failed
+        All of them, those that have ended, and those that ended with the task not completed.
+    """
+
+    prompt_id: str
+    titles: tuple[str, ...]
+    scored: int
+    judged: int
     failed: int
-
-    @property
-    def frequency(self) -> int:
-        """Conversations that have it."""
-        return sum(self.severities.values())
 
 
 def totals(connection: Connection, account_id: str, prompt_id: str, *, since: int | None = None) -> Totals:
@@ -88,18 +132,20 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
     some = connection.execute(_sums(whole=since is None), wanted).mappings().one()
     found = {name: int(value or 0) for name, value in some.items()}
     sentiment = found["sentiment_fractions"] / FRACTION
+    squares = found["sentiment_squares"] / FRACTION
     response = found["response_seconds"] + found["response_fractions"] / FRACTION
     if since is not None:
         part = connection.execute(_PART_OF_TOTALS, wanted).mappings().one()
         for name in found.keys() & part.keys():
             found[name] += int(part[name] or 0)
         sentiment += part["sentiment"] or 0.0
+        squares += part["squares"] or 0.0
         response += part["response"] or 0.0
     scored = found["positive"] + found["neutral"] + found["negative"]
     return Totals(
-        **{name: found[name] for name in ("total", "completed", "abandoned", "judged", "task_completed")},
-        **{name: found[name] for name in ("positive", "neutral", "negative")},
+        **{name: found[name] for name in _COUNTED},
         sentiment=sentiment / scored if scored else None,
+        sentiment_sd=_deviation(squares, sentiment / scored, scored) if scored else None,
         response_seconds=response / found["responses"] if found["responses"] else None,
         message_count=found["messages"] / found["total"] if found["total"] else None,
     )
@@ -111,29 +157,51 @@ def first(connection: Connection, account_id: str, prompt_id: str) -> int | None
     return found
 
 
-def issues(
-    connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
-) -> list[IssueCount]:
-    """Return the most frequent issues of the conversations that started at a time or later."""
-    wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
-    severities: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    failed: Counter[str] = Counter()
+def issue_sets(
+    connection: Connection, account_id: str, *, prompt_id: str | None, since: int | None
+) -> list[IssueSet]:
+    """Count conversations that started at a time or later by the issues that they have together.
+
+    Of one prompt, or of every living prompt of the account where ``prompt_id`` is ``None``.
+    """
+    wanted = {"account": account_id, "limit": ISSUE_SETS, **_bounds(since)}
+    if prompt_id is not None:
+        wanted["prompt"] = prompt_id
+    counts: dict[tuple[str, bytes], list[int]] = {}
     if since is not None:
-        for document, completed in connection.execute(_DOCUMENTS, wanted):
-            for title, severity in issues_of(document).items():
-                severities[title][severity] += 1
-                failed[title] += not completed
-    # Of all other issues only the most frequent can be among the most frequent here: what was added above makes
-    # none of them rarer.
-    keys = [issue_key(title) for title in severities]
-    for row in connection.execute(
-        _issues(whole=since is None), {**wanted, "limit": limit, "keys": keys}
-    ).mappings():
-        title = bytes(row["title"]).decode()
-        severities[title].update({name: int(row[name]) for name in SEVERITIES if row[name]})
-        failed[title] += int(row["failed"])
-    counts = [IssueCount(title, some, failed[title]) for title, some in severities.items()]
-    return sorted(counts, key=lambda issue: (-issue.frequency, issue.title))[:limit]
+        for prompt, document, ended, completed in connection.execute(
+            _documents(of_prompt=prompt_id is not None), wanted
+        ):
+            if issues := issue_set(document):
+                found = counts.setdefault((prompt, issues), [0, 0, 0])
+                for number, one in enumerate((1, ended, ended and not completed)):
+                    found[number] += one
+    for prompt, issues, *numbers in connection.execute(
+        _issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted
+    ):
+        found = counts.setdefault((prompt, bytes(issues)), [0, 0, 0])
+        for number, one in enumerate(numbers):
+            found[number] += int(one)
+    return [
+        IssueSet(prompt, tuple(orjson.loads(issues)), *numbers)
+        for (prompt, issues), numbers in counts.items()
+    ]
+
+
+def newest_judged(
+    connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
+) -> Sequence[AnyRow]:
+    """Return id, whether the task was completed, and insights of the newest conversations that were judged and ended."""
+    started = () if since is None else (conversations.c.started_at >= since,)
+    return connection.execute(
+        select(conversations.c.id, insights.c.task_completed, insights.c.document)
+        .select_from(_WITH_INSIGHTS)
+        .where(
+            conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id, _ENDED, *started
+        )
+        .order_by(conversations.c.started_at.desc())
+        .limit(limit)
+    ).all()
 
 
 def failures_by_turns(
@@ -227,23 +295,19 @@ def _sums(*, whole: bool) -> Select[Any]:
 
 
 @cache
-def _issues(*, whole: bool) -> Select[Any]:
-    columns = ("issue", "title", *SEVERITIES, "failed")
-    some = _counted(conversation_issues, columns, _of_prompt(conversation_issues), whole=whole)
-    frequency = func.sum(some.c.high + some.c.medium + some.c.low)
-    grouped = (
-        select(
-            some.c.issue,
-            some.c.title,
-            *(func.sum(some.c[name]).label(name) for name in (*SEVERITIES, "failed")),
-            frequency.label("frequency"),
-            func.row_number().over(order_by=(frequency.desc(), some.c.title)).label("rank"),
-        )
-        .group_by(some.c.issue, some.c.title)
-        .subquery()
+def _issue_sets(*, whole: bool, of_prompt: bool) -> Select[Any]:
+    table = conversation_issue_sets
+    names = ("scored", "judged", "failed")
+    of = _of_prompt(table) if of_prompt else _of_living(table)
+    some = _counted(table, ("prompt_id", "issue_set", "issues", *names), of, whole=whole)
+    scored = func.sum(some.c.scored)
+    return (
+        select(some.c.prompt_id, some.c.issues, *(func.sum(some.c[name]) for name in names))
+        .group_by(some.c.prompt_id, some.c.issue_set, some.c.issues)
+        .having(scored > 0)
+        .order_by(scored.desc(), some.c.prompt_id, some.c.issue_set)
+        .limit(bindparam("limit"))
     )
-    named = or_(grouped.c.rank <= bindparam("limit"), grouped.c.issue.in_(bindparam("keys", expanding=True)))
-    return select(grouped).where(grouped.c.frequency > 0, named)
 
 
 @cache
@@ -288,15 +352,28 @@ _PART_OF_TOTALS = (
             for name in ("positive", "neutral", "negative")
         ),
         func.sum(insights.c.sentiment_score).label("sentiment"),
+        func.sum(insights.c.sentiment_score * insights.c.sentiment_score).label("squares"),
     )
     .select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
     .where(*_PART, _OF_PROMPT)
 )
-_DOCUMENTS = (
-    select(insights.c.document, insights.c.task_completed)
-    .select_from(_WITH_INSIGHTS)
-    .where(*_PART, _OF_PROMPT)
-)
+
+
+@cache
+def _documents(*, of_prompt: bool) -> Select[Any]:
+    of = _OF_PROMPT if of_prompt else _of_living(conversations)
+    return (
+        select(
+            conversations.c.prompt_id,
+            insights.c.document,
+            _ENDED.label("ended"),
+            insights.c.task_completed,
+        )
+        .select_from(_WITH_INSIGHTS)
+        .where(*_PART, of)
+    )
+
+
 _PART_OF_TURNS = (
     select(
         conversations.c.user_turns,

@@ -26,7 +26,7 @@ from promptlift.service import clock
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
-    conversation_issues,
+    conversation_issue_sets,
     conversation_sums,
     conversation_turns,
     conversations,
@@ -107,9 +107,15 @@ def add(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     changes.write(connection)
 
 
-def issue_key(title: str) -> str:
-    """Return what an issue is found by, whatever its title is."""
-    return hashlib.md5(title.encode(), usedforsecurity=False).hexdigest()
+def set_key(issues: bytes) -> str:
+    """Return what a set of issues is found by, however long it is."""
+    return hashlib.md5(issues, usedforsecurity=False).hexdigest()
+
+
+def issue_set(document: str) -> bytes:
+    """Write the titles of the issues of an insights document as a set; empty where there are none."""
+    found = issues_of(document)
+    return orjson.dumps(sorted(found)) if found else b""
 
 
 def issues_of(document: str) -> dict[str, str]:
@@ -124,7 +130,7 @@ class _Changes:
         self._blocks: dict[tuple[Any, ...], list[int]] = {}
         self._sums: dict[tuple[Any, ...], list[int]] = {}
         self._turns: dict[tuple[Any, ...], list[int]] = {}
-        self._issues: dict[tuple[Any, ...], list[int]] = {}
+        self._issue_sets: dict[tuple[Any, ...], list[int]] = {}
 
     def count(self, rows: Iterable[Any], sign: int) -> None:
         """Add conversations with ``sign`` 1, take them away with -1."""
@@ -138,19 +144,19 @@ class _Changes:
             _add(self._sums, minute, _sums_of(row), sign)
             if row.get("sentiment") is None:
                 continue
-            failed = int(not row["task_completed"])
-            if row["status"] != "in_progress":
+            ended = int(row["status"] != "in_progress")
+            failed = int(ended and not row["task_completed"])
+            if ended:
                 _add(self._turns, (*minute, row["user_turns"]), (1, failed), sign)
-            for title, severity in issues_of(row["document"]).items():
-                counted = (*(int(severity == name) for name in SEVERITIES), failed)
-                _add(self._issues, (*minute, issue_key(title), title.encode()), counted, sign)
+            if issues := issue_set(row["document"]):
+                _add(self._issue_sets, (*minute, set_key(issues), issues), (1, ended, failed), sign)
 
     def write(self, connection: Connection) -> None:
         """Write everything, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
         _write(connection, conversation_sums, _in_all_spans(self._sums))
         _write(connection, conversation_turns, _in_all_spans(self._turns))
-        _write(connection, conversation_issues, _in_all_spans(self._issues))
+        _write(connection, conversation_issue_sets, _in_all_spans(self._issue_sets))
 
 
 def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values: Any, sign: int) -> None:
@@ -188,7 +194,11 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
         int(judged),
         int(judged and row["task_completed"]),
         *(int(sentiment == name) for name in _SENTIMENTS),
-        0 if sentiment is None else round(row["sentiment_score"] * FRACTION),
+        *(
+            (0, 0)
+            if sentiment is None
+            else (round(row["sentiment_score"] ** power * FRACTION) for power in (1, 2))
+        ),
     )
 
 
@@ -205,7 +215,7 @@ def _adding(table: Table, dialect: str) -> str:
     names = [column.name for column in table.c]
     # The row's own columns: a query for them would not see what another process counted meanwhile.
     added = [
-        f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "title")
+        f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "issues")
     ]
     places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
     return (

@@ -31,6 +31,12 @@ def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool 
     return connection.execute(statement.with_for_update() if lock else statement).one_or_none()
 
 
+def names(connection: Connection, account_id: str) -> dict[str, str]:
+    """Return the name of every prompt of the account by its id."""
+    rows = connection.execute(select(prompts.c.id, prompts.c.name).where(*_living(account_id)))
+    return {row.id: row.name for row in rows}
+
+
 def page(
     connection: Connection,
     account_id: str,

@@ -12,7 +12,7 @@ from promptlift.service.store.tables import singleton_jobs
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-NAMES: Final = ("watch_deployments", "clean_up")
+NAMES: Final = ("watch_deployments", "clean_up", "name_issues")
 
 
 def add_all(connection: Connection) -> None:

@@ -258,8 +258,9 @@ conversation_sums = Table(
     *_integers("response_seconds", "response_fractions"),
     # Ended and with insights, and those of them with a completed task.
     *_integers("judged", "task_completed"),
-    # With insights, ended or not. The sum of the scores is in units of FRACTION.
+    # With insights, ended or not. The sums of the scores and of their squares are in units of FRACTION.
     *_integers("positive", "neutral", "negative", "sentiment_fractions"),
+    Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
     sqlite_with_rowid=False,
 )
@@ -275,17 +276,31 @@ conversation_turns = Table(
     sqlite_with_rowid=False,
 )
 
-# Conversations that have an issue. A title can be too long for a key and can hold a NUL character: its hash is the
-# key, and the title is bytes, which both databases order by code point.
-conversation_issues = Table(
-    "conversation_issues",
+# Conversations with insights by the issues that they have together, so that titles can be grouped in any way and no
+# conversation is counted twice. The issues are their titles as JSON; titles can be long and can hold a NUL
+# character, so a hash is the key and the JSON is bytes.
+conversation_issue_sets = Table(
+    "conversation_issue_sets",
     metadata,
     *_span_of_prompt(),
+    Column("issue_set", String(32), nullable=False),
+    Column("issues", LargeBinary, nullable=False),
+    # All of them, those that have ended, and those that ended with the task not completed.
+    *_integers("scored", "judged", "failed"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue_set"),
+    sqlite_with_rowid=False,
+)
+
+# The group of each title of an issue, where a model named it. Titles are bytes: they can hold a NUL character.
+issue_names = Table(
+    "issue_names",
+    metadata,
+    _account(),
     Column("issue", String(32), nullable=False),
     Column("title", LargeBinary, nullable=False),
-    *_integers("high", "medium", "low", "failed"),
-    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue"),
-    sqlite_with_rowid=False,
+    Column("name", LargeBinary, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account_id", "issue"),
 )
 
 # An outbox: written in the transaction of the change that they record.

@@ -13,6 +13,7 @@ from promptlift.service.insights.lexicon.signals import Signals, notice
 from promptlift.service.insights.lexicon.summary import summarize
 from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
+from promptlift.service.insights.steps import find_steps
 from promptlift.service.insights.turns import Turn, read_turns
 
 if TYPE_CHECKING:
@@ -102,10 +103,11 @@ class LexiconJudge:
         excluded = read_exclusions(exclusions)
         issues = find_issues(reading.signals)
         burden = min(1.0, sum(WEIGHTS[issue.severity] for issue in issues))
+        completed = reading.completion_score >= COMPLETED_FROM
         judgement = Judgement(
             sentiment=_label(reading.sentiment_score),
             sentiment_score=round(reading.sentiment_score, 4),
-            task_completed=reading.completion_score >= COMPLETED_FROM,
+            task_completed=completed,
             quality=round(
                 QUALITY_COMPLETION * reading.completion_score
                 + QUALITY_SENTIMENT * (reading.sentiment_score + 1) / 2
@@ -115,6 +117,7 @@ class LexiconJudge:
             topics=find_topics(reading.turns, excluded=excluded.words),
             summary=summarize(reading.turns, reading.signals),
             issues=issues,
+            steps=find_steps(reading.turns, completed=completed),
         )
         return excluded.applied(judgement)
 

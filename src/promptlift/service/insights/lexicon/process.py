@@ -28,6 +28,7 @@ from promptlift.service.insights.judge import (
     OneByOne,
 )
 from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.service.insights.steps import FailedStep, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,6 +144,9 @@ def _outcome(answered: dict[str, Any]) -> Outcome:
         name: tuple(value) if isinstance(value, list) else value for name, value in answered.items()
     }
     fields["issues"] = tuple(Issue(**issue) for issue in answered["issues"])
+    if fields["steps"] is not None:
+        reached, failed = fields["steps"]["reached"], fields["steps"]["failed"]
+        fields["steps"] = Steps(tuple(reached), None if failed is None else FailedStep(**failed))
     return Judgement(**fields)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.turns import Turn
 
-__all__ = ["Signals", "notice"]
+__all__ = ["Signals", "holds", "is_error", "notice", "says_again", "unanswered"]
 
 CLOSING_USER_TURNS: Final = 2
 CLOSING_ASSISTANT_TURNS: Final = 2
@@ -120,9 +120,9 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
         handed_over=_find(assistant, phrases.HANDED_OVER),
         friendly_end=friendly,
         open_question=_open_question(turns, friendly),
-        unanswered=_unanswered(turns),
-        tool_error=next((t.text for t in turns if t.speaker == "tool" and _is_error(t)), None),
-        last_tool_error=next((t.text for t in answers[-1:] if _is_error(t)), None),
+        unanswered=unanswered(turns),
+        tool_error=next((t.text for t in turns if t.speaker == "tool" and is_error(t)), None),
+        last_tool_error=next((t.text for t in answers[-1:] if is_error(t)), None),
         last_sentiment=sentiments[-1] if sentiments else 0.0,
         user_turns=len(user),
         assistant_turns=len(assistant),
@@ -131,10 +131,10 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
 
 def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
     """Quote the latest turn that holds one of the phrases."""
-    return next((turn.text for turn in reversed(turns) if _holds(turn, wanted)), None)
+    return next((turn.text for turn in reversed(turns) if holds(turn, wanted)), None)
 
 
-def _holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
+def holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
     """Whether a turn holds one of the phrases; only those whose longest word it has are searched for."""
     by_word, keys = _phrases_by_word(wanted)
     return any(phrase in turn.words for word in keys & turn.vocabulary for phrase in by_word[word])
@@ -149,16 +149,22 @@ def _phrases_by_word(wanted: tuple[str, ...]) -> tuple[dict[str, list[str]], fro
 
 
 def _said_again(user: Sequence[Turn]) -> str | None:
-    said = [turn.vocabulary for turn in user]
-    for place in range(len(said) - 1, 0, -1):
-        words = said[place]
-        if len(words) < REPEAT_WORDS:
-            continue
-        for earlier in said[max(0, place - REPEAT_DISTANCE) : place]:
-            common = len(words & earlier)
-            if common >= REPEAT_WORDS and common >= SIMILAR * len(words | earlier):
-                return user[place].text
+    for place in range(len(user) - 1, 0, -1):
+        if says_again(user[place], user[:place]):
+            return user[place].text
     return None
+
+
+def says_again(turn: Turn, earlier: Sequence[Turn]) -> bool:
+    """Whether a user's message is much like one of the five before it."""
+    words = turn.vocabulary
+    if len(words) < REPEAT_WORDS:
+        return False
+    for other in earlier[-REPEAT_DISTANCE:]:
+        common = len(words & other.vocabulary)
+        if common >= REPEAT_WORDS and common >= SIMILAR * len(words | other.vocabulary):
+            return True
+    return False
 
 
 def _open_question(turns: Sequence[Turn], friendly: str | None) -> str | None:
@@ -167,14 +173,16 @@ def _open_question(turns: Sequence[Turn], friendly: str | None) -> str | None:
     return turns[-1].text if turns[-1].text.rstrip(" *_\"')").endswith("?") else None
 
 
-def _unanswered(turns: Sequence[Turn]) -> str | None:
+def unanswered(turns: Sequence[Turn]) -> str | None:
+    """Return the user's last message when nobody answered it and it does not close the conversation."""
     spoken = [turn for turn in turns if turn.speaker != "tool"]
     if not spoken or spoken[-1].speaker != "user":
         return None
-    closes = any(_holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS))
+    closes = any(holds(spoken[-1], wanted) for wanted in (phrases.THANKS, phrases.SOLVED, phrases.FAREWELLS))
     return None if closes else spoken[-1].text
 
 
-def _is_error(turn: Turn) -> bool:
+def is_error(turn: Turn) -> bool:
+    """Whether a tool answered with an error."""
     start = turn.words.removeprefix(" tool result ").lstrip()
     return start.startswith(("error ", "exception ", "traceback "))

@@ -1,0 +1,1 @@
+"""What the service says about a prompt from its conversations."""

@@ -1,0 +1,192 @@
+"""Issues of a period, grouped by meaning, with what conversations that have them lose."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.service.actions.views.percent import percent, points
+from promptlift.service.insights.issue_groups import group_titles
+from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
+from promptlift.stats.differences import newcombe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.store.aggregates import IssueSet, Totals
+    from promptlift.service.store.tables import AnyRow
+
+TITLES: Final = 10
+EXAMPLES: Final = 3
+# Points of completion that make an impact high or medium.
+_HIGH: Final = 20.0
+_MEDIUM: Final = 5.0
+
+
+@dataclass(slots=True)
+class Issue:
+    """Issues of one meaning, and the conversations that have any of them.
+
+    Attributes
+    ----------
+    name
+        Of the group.
+    titles
+        How many conversations have each title.
+    judged, failed
+        Conversations that have ended, and those that ended with the task not completed.
+    by_prompt
+        Conversations by prompt.
+    """
+
+    name: str
+    titles: Counter[str] = field(default_factory=Counter)
+    judged: int = 0
+    failed: int = 0
+    by_prompt: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def frequency(self) -> int:
+        """Conversations that have it."""
+        return self.by_prompt.total()
+
+
+def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str]) -> list[Issue]:
+    """Group the issues of conversations by meaning, the most frequent group first.
+
+    A conversation with several issues of one group counts once.
+    """
+    counts = Counter[str]()
+    for together in sets:
+        for title in together.titles:
+            counts[title] += together.scored
+    groups = group_titles(counts, known=known)
+    found: dict[str, Issue] = {}
+    for together in sets:
+        for title in together.titles:
+            found.setdefault(groups[title], Issue(groups[title])).titles[title] += together.scored
+        for name in {groups[title] for title in together.titles}:
+            issue = found[name]
+            issue.judged += together.judged
+            issue.failed += together.failed
+            issue.by_prompt[together.prompt_id] += together.scored
+    return sorted(found.values(), key=lambda issue: (-issue.frequency, issue.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Completion with an issue less completion without it, in percentage points with a 95 % interval.
+
+    An observation: what makes a task hard also makes issues.
+    """
+
+    with_it: float
+    without: float
+    change: float
+    low: float
+    high: float
+
+    @property
+    def impact(self) -> str:
+        """``high``, ``medium`` or ``low``, one less where the interval reaches zero."""
+        # unspecified: values of impact but "high", and what they mean.
+        grade = 0 if self.change <= -_HIGH else 1 if self.change <= -_MEDIUM else 2
+        return SEVERITIES[min(2, grade + (self.high >= 0.0))]
+
+
+def effect(issue: Issue, figures: Totals) -> Effect | None:
+    """Compare conversations with and without an issue; ``None`` where there are none of either."""
+    judged, failed = figures.judged - issue.judged, figures.judged - figures.task_completed - issue.failed
+    if not issue.judged or judged <= 0:
+        return None
+    done, others = issue.judged - issue.failed, judged - failed
+    low, high = newcombe(done, issue.judged, others, judged)
+    rates = done / issue.judged, others / judged
+    return Effect(points(rates[0]), points(rates[1]), points(rates[0] - rates[1]), points(low), points(high))
+
+
+def gain(issue: Issue, figures: Totals) -> tuple[float, float, float] | None:
+    """Return the points of completion over all conversations, were those with the issue to end like the others.
+
+    With the ends of the 95 % interval; ``None`` where the issue goes with no failures.
+    """
+    found = effect(issue, figures)
+    if found is None or found.change >= 0.0:
+        return None
+    share = issue.judged / figures.judged
+    return -share * found.change, -share * found.high, -share * found.low
+
+
+def costliest(issues: Iterable[Issue], figures: Totals) -> list[tuple[Issue, tuple[float, float, float]]]:
+    """Return the issues that go with failures and what each costs, the most points over all conversations first."""
+    found = [(issue, lost) for issue in issues if (lost := gain(issue, figures)) is not None]
+    return sorted(found, key=lambda pair: (-pair[1][0], pair[0].name))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A conversation that has an issue, how grave it is there, and what was said."""
+
+    conversation_id: str
+    failed: bool
+    severity: str
+    quote: str | None
+
+
+def find_examples(
+    issues: Sequence[Issue], rows: Iterable[AnyRow], exclusions: Exclusions
+) -> dict[str, list[Example]]:
+    """Return the recent conversations of each issue, those that failed and have a quotation first.
+
+    Parameters
+    ----------
+    rows
+        The newest judged conversations: id, whether the task was completed, and the insights document.
+    exclusions
+        What must not be quoted.
+    """
+    names = {title: issue.name for issue in issues for title in issue.titles}
+    found: dict[str, list[Example]] = {}
+    for conversation_id, completed, document in rows:
+        if not names.keys() & issues_of(document).keys():
+            continue
+        # The worst of a group stands first.
+        worst: dict[str, dict[str, Any]] = {}
+        for one in orjson.loads(document)["issues"]:
+            if (name := names.get(one["title"])) is not None:
+                worst.setdefault(name, one)
+        for name, one in worst.items():
+            quote = one.get("evidence")
+            said = None if quote is None else exclusions.clean(quote)
+            found.setdefault(name, []).append(Example(conversation_id, not completed, one["severity"], said))
+    for some in found.values():
+        some.sort(key=lambda one: (not one.failed, one.quote is None))
+    return found
+
+
+def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> dict[str, Any]:
+    """Return an issue as the API has it."""
+    found = effect(issue, figures)
+    # Where nothing can be compared: the severity that most of its recent conversations have, the graver of two.
+    severities = Counter(one.severity for one in examples)
+    severity = max(SEVERITIES, key=lambda name: severities[name]) if examples else "medium"
+    return {
+        "issue": issue.name,
+        "frequency": issue.frequency,
+        "impact": severity if found is None else found.impact,
+        "titles": [title for title, _ in issue.titles.most_common(TITLES)],
+        "share": percent(issue.frequency, figures.scored),
+        "judged": issue.judged,
+        "failed": issue.failed,
+        "completionWith": found and found.with_it,
+        "completionWithout": found and found.without,
+        "impactPoints": found and found.change,
+        "impactPointsLow": found and found.low,
+        "impactPointsHigh": found and found.high,
+        "quote": next((one.quote for one in examples if one.quote), None),
+        "conversationIds": [one.conversation_id for one in examples[:EXAMPLES]],
+    }

@@ -1,0 +1,92 @@
+"""Recommendations from what conversations of a prompt lose: each names its evidence and the next step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from promptlift.schema.inert import shorten_middle
+from promptlift.service.actions.views.issues import EXAMPLES, effect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.service.actions.views.issues import Example, Issue
+    from promptlift.service.store.aggregates import Totals
+
+MOST: Final = 3
+QUOTE_CHARS: Final = 120
+# Fewer judged conversations say little about anything.
+FEW: Final = 30
+
+
+def recommendations(
+    issues: Sequence[Issue],
+    costliest: Sequence[tuple[Issue, tuple[float, float, float]]],
+    figures: Totals,
+    examples: Mapping[str, Sequence[Example]],
+) -> list[str]:
+    """Return what to do, the most to gain first.
+
+    Parameters
+    ----------
+    issues
+        By frequency.
+    costliest
+        Those that go with failures, with what each costs.
+    figures
+        Of the period.
+    examples
+        Conversations by the name of the issue.
+    """
+    said = [_mend(issue, lost, figures, examples.get(issue.name, ())) for issue, lost in costliest[:MOST]]
+    if not said:
+        said = [_look(issue, figures, examples.get(issue.name, ())) for issue in issues[:MOST]]
+    waiting = figures.total - figures.scored
+    if figures.total and 2 * waiting > figures.total:
+        said.append(
+            f"{waiting:,} of {figures.total:,} conversations have no insights yet. Next: read why in the prompt's status, "
+            "before anything here is acted on."
+        )
+    elif 0 < figures.judged < FEW and said:
+        said.append(
+            f"All this rests on {figures.judged} judged conversations. Next: log more, {FEW} at least, and look again."
+        )
+    return said
+
+
+def _mend(
+    issue: Issue, lost: tuple[float, float, float], figures: Totals, examples: Sequence[Example]
+) -> str:
+    found = effect(issue, figures)
+    assert found is not None  # noqa: S101 - an issue that costs something can be compared
+    sure = "" if found.high < 0.0 else ", which may be chance"
+    return (
+        f'Address "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, and '
+        f"{found.with_it:.0f}% of those that ended completed their task against {found.without:.0f}% of the others "
+        f"({found.change:+.0f} points, {found.low:+.0f} to {found.high:+.0f}{sure}); without it completion could rise by up "
+        f"to {lost[0]:.1f} points.{_evidence(examples)} Next: {_next(issue, examples)}"
+    )
+
+
+def _look(issue: Issue, figures: Totals, examples: Sequence[Example]) -> str:
+    return (
+        f'Look at "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, but they completed their '
+        f"task no less often than the others as far as can be seen.{_evidence(examples)} Next: {_read(examples)} and decide "
+        "whether it matters."
+    )
+
+
+def _evidence(examples: Sequence[Example]) -> str:
+    quote = next((one.quote for one in examples if one.quote), None)
+    if quote is None:
+        return ""
+    return f" For example: “{shorten_middle(quote, QUOTE_CHARS)}”"
+
+
+def _read(examples: Sequence[Example]) -> str:
+    names = ", ".join(one.conversation_id for one in examples[:EXAMPLES])
+    return f"read {names}" if names else "read conversations that have it"
+
+
+def _next(issue: Issue, examples: Sequence[Example]) -> str:
+    return f'{_read(examples)}, then start an optimization with intent.targetImprovements ["{issue.name}"].'

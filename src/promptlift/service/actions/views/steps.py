@@ -1,0 +1,100 @@
+"""Where the conversations of an agent fail."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.schema.limits import STEP_FAILURE_DAYS
+from promptlift.service import clock
+from promptlift.service.actions.views.percent import percent, percent_interval
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store import accounts, aggregates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+ANALYSED: Final = 5_000
+QUOTES: Final = 3
+
+
+def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, Any]:
+    """Count the steps in which conversations of the last 30 days first went wrong, with quotations."""
+    # unspecified: the response of step-failures.
+    now = clock.now()
+    since = now - STEP_FAILURE_DAYS * clock.DAY
+    with database.read() as connection:
+        by_turns = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
+        rows = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
+        settings = accounts.settings(connection, agent.account_id)
+    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
+    documents = [document for row in rows if "steps" in (document := orjson.loads(row.document))]
+    return {
+        link: agent.id,
+        "period": {"days": STEP_FAILURE_DAYS, "from": clock.iso(since), "to": clock.iso(now)},
+        "conversations": sum(count for _, count, _ in by_turns),
+        "totalFailures": sum(failed for _, _, failed in by_turns),
+        "analysed": len(documents),
+        "steps": _steps(documents, exclusions),
+        "turns": _turns(by_turns),
+    }
+
+
+def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[dict[str, Any]]:
+    reached = Counter(step for document in documents for step in document["steps"])
+    failed: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for document in documents:
+        failure = document.get("failedStep")
+        if failure is not None:
+            failed[failure["step"]].append({"conversationId": document["conversationId"], **failure})
+    steps = []
+    for step, count in reached.items():
+        some = failed[step]
+        low, high = percent_interval(len(some), count)
+        steps.append(
+            {
+                "step": step,
+                "reached": count,
+                "failures": len(some),
+                "failureRate": percent(len(some), count),
+                "failureRateLow": low,
+                "failureRateHigh": high,
+                "kinds": dict(Counter(one["kind"] for one in some).most_common()),
+                "medianTurn": median(one["turn"] for one in some) if some else None,
+                "quotes": [_quote(one, exclusions) for one in _varied(some)],
+            }
+        )
+    return sorted(steps, key=lambda one: (-one["failures"], -one["reached"], one["step"]))
+
+
+def _varied(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a few of the failures, one of each kind before a second one, and those without a sign last."""
+    seen = Counter[str]()
+    ranked: list[tuple[bool, int, int]] = []
+    for one in failures:
+        ranked.append((one["kind"] == "no_sign", seen[one["kind"]], len(ranked)))
+        seen[one["kind"]] += 1
+    return [failures[place] for *_, place in sorted(ranked)[:QUOTES]]
+
+
+def _quote(failure: dict[str, Any], exclusions: Exclusions) -> dict[str, Any]:
+    names = ("conversationId", "turn", "role", "kind")
+    return {name: failure[name] for name in names} | {"quote": exclusions.clean(failure["quote"])}
+
+
+def _turns(rows: Sequence[tuple[int, int, int]]) -> list[dict[str, Any]]:
+    reached = sum(count for _, count, _ in rows)
+    turns = []
+    for turn, count, failed in rows:
+        turns.append(
+            {"turn": turn, "reached": reached, "failures": failed, "failureRate": percent(failed, reached)}
+        )
+        reached -= count
+    return turns

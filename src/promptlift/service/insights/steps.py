@@ -1,0 +1,221 @@
+"""The steps of a conversation, and the one in which it first went wrong.
+
+A step is a call of a tool, named by the tool, or a phase: the *opening* until the assistant first answered, a
+*clarification* where it asks before it has called any tool, every other *answer*, and the *closing* from the user's
+last message on. A user's message belongs to the step that it reacts to.
+
+What went wrong is found by the phrases of the built-in analyser, in whatever conversation the judge says did not complete
+its task. A sign counts as the first failure when nothing made it good: a tool that works when it is called again, or an
+assistant that did report success later, did. Where every sign was made good the last one counts, and where there is none,
+nothing in the text shows the failure (`NO_SIGN`): the end of the conversation stands for it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from promptlift.schema.inert import shorten_middle
+from promptlift.service.insights.lexicon import phrases
+from promptlift.service.insights.lexicon.signals import holds, is_error, says_again, unanswered
+from promptlift.service.insights.turns import plain_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from promptlift.service.insights.turns import Turn
+
+__all__ = ["NO_SIGN", "FailedStep", "Steps", "find_steps"]
+
+OPENING: Final = "opening"
+CLARIFICATION: Final = "clarification"
+ANSWER: Final = "answer"
+CLOSING: Final = "closing"
+TOOL: Final = "tool:"
+NO_SIGN: Final = "no_sign"
+QUOTE_CHARS: Final = 240
+TOOL_CHARS: Final = 60
+
+_CALL: Final = re.compile(r"\[tool call\]\s*([^\s({\[]{1,200})")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|\n")
+_RESULT: Final = "[tool result]"
+_HAND_OVER_TOOL: Final = re.compile(r"transfer_to|hand_?(?:off|over)|escalat|to_human", re.IGNORECASE)
+_Wanted = tuple[tuple[str, tuple[str, ...]], ...]
+# What a user says; the first message is the request, and not a reaction.
+_USER_SIGNS: Final[_Wanted] = (
+    ("gave_up", phrases.GIVES_UP),
+    ("asked_for_person", phrases.WANTS_A_PERSON),
+    ("not_helped", phrases.NOT_SOLVED),
+    ("repeat", phrases.REPEATS),
+)
+_ASSISTANT_SIGNS: Final[_Wanted] = (
+    ("hand_over", phrases.HANDED_OVER),
+    ("reported_failure", phrases.FAILED),
+    ("refusal", phrases.CANNOT),
+)
+# Signs after which an assistant can still make good. A tool that hands over ends what it can do, words may be an offer.
+_MENDABLE: Final = frozenset({"refusal", "reported_failure", "not_helped", "repeat", "hand_over"})
+# Short messages ("yes, that is correct") are alike without being a repetition.
+_REPEATED_WORDS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStep:
+    """Where a conversation first went wrong.
+
+    Attributes
+    ----------
+    step
+        As in `Steps.reached`.
+    kind
+        What went wrong.
+    turn
+        Place of the message in the transcript, from 0.
+    role
+        ``user``, ``assistant`` or ``tool``.
+    quote
+        The message, shortened: hostile text, escaped by whoever shows it.
+    """
+
+    step: str
+    kind: str
+    turn: int
+    role: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps that a conversation came to, in their order, and the failed one where its task was not completed."""
+
+    reached: tuple[str, ...]
+    failed: FailedStep | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    place: int
+    kind: str
+    mended: bool
+    phrases: tuple[str, ...] = ()
+
+
+def find_steps(turns: Sequence[Turn], *, completed: bool) -> Steps:
+    """Find the steps of a conversation, and the failed one unless its task was completed."""
+    if not turns:
+        return Steps(())
+    steps = _steps(turns)
+    reached = tuple(dict.fromkeys(steps))
+    if completed:
+        return Steps(reached)
+    signs = sorted(_signs(turns), key=lambda sign: sign.place)
+    open_signs = [sign for sign in signs if not sign.mended]
+    first = (
+        open_signs[0] if open_signs else signs[-1] if signs else _Sign(len(turns) - 1, NO_SIGN, mended=False)
+    )
+    turn = turns[first.place]
+    quote = _quote(turn, first.phrases)
+    return Steps(reached, FailedStep(steps[first.place], first.kind, turn.number, turn.speaker, quote))
+
+
+def _quote(turn: Turn, wanted: tuple[str, ...]) -> str:
+    """Return the first sentence that holds one of the phrases, or the whole message, shortened."""
+    for sentence in _SENTENCE_END.split(turn.text) if wanted else ():
+        words = plain_words(sentence)
+        if any(phrase in words for phrase in wanted):
+            return shorten_middle(" ".join(sentence.split()), QUOTE_CHARS)
+    return shorten_middle(" ".join(turn.text.split()), QUOTE_CHARS)
+
+
+def _steps(turns: Sequence[Turn]) -> list[str]:
+    """Return the step of each turn."""
+    last_user = max((place for place, turn in enumerate(turns) if turn.speaker == "user"), default=-1)
+    many = sum(turn.speaker == "user" for turn in turns) > 1
+    tools = _tools(turns)
+    found: list[str] = []
+    step, asked, called, answered = OPENING, False, False, False
+    for place, turn in enumerate(turns):
+        if turn.speaker == "tool":
+            called = True
+            step = tools[place]
+        elif many and place >= last_user:
+            step = CLOSING
+        elif turn.speaker == "user":
+            asked = True
+        elif answered or called:
+            step = CLARIFICATION if not called and "?" in turn.text else ANSWER
+        else:
+            answered = asked
+        found.append(step)
+    return found
+
+
+def _tools(turns: Sequence[Turn]) -> dict[int, str]:
+    """Return the step of each call and each result; results come in the order of their calls."""
+    steps: dict[int, str] = {}
+    waiting: list[str] = []
+    last = f"{TOOL}unknown"
+    for place, turn in enumerate(turns):
+        if turn.speaker != "tool":
+            continue
+        call = _CALL.match(turn.text)
+        if call is not None:
+            last = f"{TOOL}{call[1][:TOOL_CHARS]}"
+            waiting.append(last)
+        elif turn.text.startswith(_RESULT) and waiting:
+            last = waiting.pop(0)
+        steps[place] = last
+    return steps
+
+
+def _signs(turns: Sequence[Turn]) -> Iterator[_Sign]:
+    tools = _tools(turns)
+    users: list[Turn] = []
+    last_success = _last_success(turns)
+    for place, turn in enumerate(turns):
+        if turn.speaker == "tool":
+            if _HAND_OVER_TOOL.search(tools[place]) and not turn.text.startswith(_RESULT):
+                yield _Sign(place, "hand_over", mended=False)
+            elif is_error(turn):
+                yield _Sign(place, "tool_error", mended=_works_later(turns, tools, place))
+            continue
+        signs = _ASSISTANT_SIGNS
+        if turn.speaker == "user":
+            signs = _USER_SIGNS if users else _USER_SIGNS[1:2]
+        kind, said = next(((kind, wanted) for kind, wanted in signs if holds(turn, wanted)), (None, ()))
+        if turn.speaker == "user":
+            if kind is None and len(turn.vocabulary) >= _REPEATED_WORDS and says_again(turn, users):
+                kind = "repeat"
+            users.append(turn)
+        if kind is not None:
+            yield _Sign(place, kind, mended=kind in _MENDABLE and place < last_success, phrases=said)
+    if unanswered(turns) is not None:
+        last = max(place for place, turn in enumerate(turns) if turn.speaker == "user")
+        yield _Sign(last, "unanswered", mended=False)
+
+
+def _last_success(turns: Sequence[Turn]) -> int:
+    """Return the place of the last message that tells of a success, -1 without one."""
+    for place in range(len(turns) - 1, -1, -1):
+        turn = turns[place]
+        if (turn.speaker == "assistant" and holds(turn, phrases.DONE)) or (
+            turn.speaker == "user" and holds(turn, phrases.SOLVED)
+        ):
+            return place
+    return -1
+
+
+def _works_later(turns: Sequence[Turn], tools: dict[int, str], place: int) -> bool:
+    return any(
+        later > place
+        and _family(step) == _family(tools[place])
+        and turns[later].text.startswith(_RESULT)
+        and not is_error(turns[later])
+        for later, step in tools.items()
+    )
+
+
+def _family(tool: str) -> str:
+    """Return what tools that do the same by other means have in common: ``find_user`` of ``find_user_by_email``."""
+    return tool.partition("_by_")[0]

@@ -1,0 +1,176 @@
+"""Agents of real conversations: failing steps with quotations, a ranking, shared issues, and what failures cost."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import matplotlib.pyplot as plt
+import pytest
+
+import promptlift
+from promptlift import plots
+from support import shapes
+from support.drawn import words
+from support.shapes import differences
+from support.shared_data import load, needs_shared
+
+AGENTS = ("tau2-airline", "tau2-retail")
+EACH = 60
+
+
+def structured(messages, started):
+    timed = [
+        {
+            "role": one["role"],
+            "content": one["content"],
+            "timestamp": (started + timedelta(seconds=place)).isoformat(),
+        }
+        for place, one in enumerate(messages)
+    ]
+    return json.dumps({"messages": timed})
+
+
+@pytest.fixture(scope="module")
+def real(service):
+    """An account with the conversations of two real agents, half of them in each of two months."""
+    from promptlift.service.store.database import Database
+    from support.wire import open_account
+
+    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+    wire = open_account(service.base_url, database, plan="enterprise", scheme="agent")
+    agents = {}
+    for name in AGENTS:
+        agents[name] = wire.add_prompt(name=name)
+        rows = load(name)
+        # Some of every model that was recorded.
+        for place, row in enumerate(rows[:: len(rows) // EACH][:EACH]):
+            started = datetime.now(UTC) - timedelta(days=2 if place % 2 else 40)
+            wire.log(agents[name], structured(row["messages"], started), status=row["status"])
+    for agent in agents.values():
+        wire.wait_for_insights(agent)
+    yield wire, agents
+    database.close()
+
+
+@needs_shared
+def test_failing_steps_of_two_real_agents_with_what_was_said(real):
+    wire, agents = real
+    for name, agent in agents.items():
+        view = wire.get(f"/agents/{agent}/step-failures")
+        assert differences(view, {"agentId": shapes.text, **shapes.STEP_FAILURES}) == []
+        assert view["conversations"] == view["analysed"] == EACH // 2
+        assert view["totalFailures"] == sum(step["failures"] for step in view["steps"]) > 0
+        tools = {step["step"] for step in view["steps"] if step["step"].startswith("tool:")}
+        assert (
+            "tool:get_reservation_details" if name == "tau2-airline" else "tool:get_order_details"
+        ) in tools
+        for step in view["steps"]:
+            assert step["failures"] == sum(step["kinds"].values())
+            assert len(step["quotes"]) == min(3, step["failures"])
+            for quote in step["quotes"]:
+                content = wire.get(f"/conversations/{quote['conversationId']}")["content"]
+                said = " ".join(json.loads(content)["messages"][quote["turn"]]["content"].split())
+                assert all(part in said for part in quote["quote"].split(" … "))
+
+
+@needs_shared
+def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
+    wire, agents = real
+    views = {name: wire.get(f"/agents/{agent}/insights") for name, agent in agents.items()}
+    for name, view in views.items():
+        shape = {"agentId": shapes.text, **shapes.INSIGHTS_VIEW, **shapes.AGENT_EXTRAS}
+        assert differences(view, shape) == []
+        metrics = view["metrics"]
+        completion = metrics["taskCompletion"]
+        assert completion["trend"] == f"{completion['trendPoints']:+.1f}%"
+        assert completion["trendPointsLow"] <= completion["trendPoints"] <= completion["trendPointsHigh"]
+        assert metrics["sentiment"]["trendScoreLow"] < metrics["sentiment"]["trendScoreHigh"]
+        fleet = view["fleetIntelligence"]
+        assert fleet["agents"] == 2
+        assert fleet["rankLow"] <= fleet["rank"] <= fleet["rankHigh"]
+        assert {one["agents"] for one in fleet["sharedIssues"]} == {2}
+        lost = view["businessImpact"]["firstIssue"]
+        assert lost["completionIfGone"] == pytest.approx(completion["rate"] + lost["liftPoints"])
+        for line in view["recommendations"]:
+            assert "Next: " in line
+            assert "%" in line or "judged conversations" in line
+        for issue in view["topIssues"]:
+            for one in issue["conversationIds"]:
+                titles = {found["title"] for found in wire.get(f"/conversations/{one}/insights")["issues"]}
+                assert titles & set(issue["titles"]), name
+    assert sum(view["fleetIntelligence"]["conversationShare"] for view in views.values()) == pytest.approx(
+        100.0
+    )
+    assert sum(view["fleetIntelligence"]["failureShare"] for view in views.values()) == pytest.approx(100.0)
+    whole = wire.get(f"/agents/{agents['tau2-airline']}/insights?days=all")["metrics"]
+    assert whole["taskCompletion"]["trend"] == "+0.0%"
+    assert whole["sentiment"]["trend"] == "+0.00"
+    assert whole["taskCompletion"]["trendPoints"] is whole["taskCompletion"]["previousRate"] is None
+
+
+@needs_shared
+def test_the_tables_and_plots_of_a_workspace_show_them(real):
+    wire, agents = real
+    agent = agents["tau2-airline"]
+    with promptlift.connect(wire.base_url, wire.key, scheme="agent", progress=False) as lift:
+        view = wire.get(f"/agents/{agent}/insights")
+        issues = lift.top_issues("tau2-airline")
+        assert issues["issue"].tolist() == [one["issue"] for one in view["topIssues"]]
+        assert issues["impact_points"].tolist() == [one["impactPoints"] for one in view["topIssues"]]
+        assert set(issues["prompt_id"]) == {agent}
+        steps = lift.step_failures(agent)
+        assert steps["failed"].sum() == wire.get(f"/agents/{agent}/step-failures")["totalFailures"]
+        fleet = lift.fleet()
+        assert fleet["prompt_id"].tolist() == [one["id"] for one in view["fleetIntelligence"]["ranking"]]
+        assert fleet.attrs["promptlift"]["complete"] is True
+        assert lift.agent_insights("tau2-airline").business_impact.failed_conversations > 0
+        for name, table, row in (
+            ("top_issues", issues, issues["issue"][0]),
+            ("step_failures", steps, "tool get_reservation_details"),
+            ("fleet", fleet, "tau2-retail"),
+        ):
+            ax = getattr(plots, name)(table, top=50)
+            assert row in words(ax)
+            plt.close(ax.figure)
+
+
+def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):
+    wire = new_account(scheme="agent")
+    client = connect(wire)
+    agent = wire.add_prompt()
+    wire.log(agent, "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it.")
+    wire.wait_for_insights(agent)
+    assert "business" not in wire.get("/settings")
+    assert client.agents.insights(agent).business_impact.cost is None
+    settings = client.settings.update(business={"valuePerConversation": 4, "currency": "EUR"})
+    assert (settings.business.value_per_conversation, settings.business.currency) == (4.0, "EUR")
+    impact = client.agents.insights(agent).business_impact
+    assert (impact.failed_conversations, impact.cost, impact.currency) == (1, 4.0, "EUR")
+    # One failure within one day.
+    assert impact.failures_per_week == 7.0
+    assert impact.cost_per_week == 28.0
+    for bad in (
+        {"valuePerConversation": -1},
+        {"valuePerConversation": "4"},
+        {"value": 4},
+        {"currency": None},
+    ):
+        answer = wire.ask("PATCH", "/settings", {"business": bad})
+        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
+        assert set(answer.error["details"]) == {f"business.{next(iter(bad))}"}
+
+
+def test_an_account_without_conversations_has_an_empty_fleet(new_account):
+    wire = new_account()
+    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
+        assert lift.fleet().empty
+        prompt = wire.add_prompt()
+        assert lift.fleet().empty
+        assert lift.top_issues(prompt).empty
+        assert lift.step_failures(prompt).empty
+        view = lift.agent_insights(prompt)
+        assert (view.fleet_intelligence.agents, view.fleet_intelligence.rank) == (0, None)
+        assert view.business_impact.failures_per_week == 0.0
+        assert view.metrics.task_completion.trend == "+0.0%"
+        assert view.recommendations == []

@@ -1,0 +1,216 @@
+"""The numbers of the views of prompts and agents, by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlift.service.actions.views import prompt_insights
+from promptlift.service.actions.views.fleet import fleet_view
+from promptlift.service.actions.views.impact import impact_view
+from promptlift.service.actions.views.issues import (
+    Example,
+    costliest,
+    effect,
+    find_examples,
+    find_issues,
+    gain,
+    issue_view,
+)
+from promptlift.service.actions.views.recommendations import recommendations
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store.aggregates import IssueSet, Totals
+from promptlift.stats.differences import newcombe
+
+
+def totals(judged=100, done=60, **changes):
+    values = {
+        "total": judged, "completed": judged, "abandoned": 0, "judged": judged, "task_completed": done,
+        "positive": judged, "neutral": 0, "negative": 0, "sentiment": 0.5, "sentiment_sd": 0.2,
+        "response_seconds": 1.0, "message_count": 4.0,
+    }  # fmt: skip
+    return Totals(**(values | changes))
+
+
+def together(n, failed, *titles, prompt="prm_1"):
+    return IssueSet(prompt, titles, n, n, failed)
+
+
+def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
+    sets = [
+        together(6, 5, "Late delivery", "Slow shipping"),
+        together(4, 3, "Delayed delivery"),
+        together(2, 0, "Rude", "Late delivery"),
+    ]
+    late, rude = find_issues(sets, {})
+    assert (late.name, late.frequency, late.judged, late.failed) == ("Late delivery", 12, 12, 8)
+    assert set(late.titles) == {"Late delivery", "Slow shipping", "Delayed delivery"}
+    assert (rude.frequency, rude.failed) == (2, 0)
+
+
+def test_impact_is_the_difference_of_completion_with_and_without():
+    issue = find_issues([together(20, 16, "Late delivery")], {})[0]
+    found = effect(issue, totals())
+    # 4 of 20 with it, 56 of 80 without.
+    assert (found.with_it, found.without, found.change) == pytest.approx((20.0, 70.0, -50.0))
+    low, high = newcombe(4, 20, 56, 80)
+    assert (found.low, found.high) == pytest.approx((100 * low, 100 * high))
+    assert found.impact == "high"
+    # A fifth of the conversations, 50 points each.
+    points, ends_low, ends_high = gain(issue, totals())
+    assert points == pytest.approx(10.0)
+    assert (ends_low, ends_high) == pytest.approx((-0.2 * found.high, -0.2 * found.low))
+
+
+@pytest.mark.parametrize(
+    ("n", "failed", "judged", "impact"),
+    [
+        (20, 16, 100, "high"),
+        (1, 1, 100, "medium"),
+        (200, 100, 1000, "medium"),
+        (20, 10, 100, "low"),
+        (20, 2, 100, "low"),
+    ],
+)
+def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, impact):
+    """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
+    issue = find_issues([together(n, failed, "Late delivery")], {})[0]
+    figures = totals(judged, n - failed + round(0.66 * (judged - n)))
+    assert issue_view(issue, figures, ())["impact"] == impact
+
+
+def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
+    issue = find_issues([together(100, 40, "Late delivery")], {})[0]
+    some = [
+        Example(f"cnv_{place}", True, severity, None) for place, severity in enumerate(("low", "high", "low"))
+    ]
+    view = issue_view(issue, totals(), some)
+    assert view["impact"] == "low"
+    assert issue_view(issue, totals(), ())["impact"] == "medium"
+    assert view["impactPoints"] is view["completionWithout"] is None
+
+
+def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
+    sets = [together(40, 12, "Chatty"), together(20, 16, "Late delivery"), together(10, 9, "Wrong price")]
+    issues, figures = find_issues(sets, {}), totals()
+    document = json.dumps(
+        {"issues": [{"title": "Late delivery", "severity": "low", "evidence": "three weeks!"}]}
+    )
+    examples = find_examples(
+        issues, [("cnv_1", True, document), ("cnv_2", False, document)], read_exclusions(None)
+    )
+    said = recommendations(issues, costliest(issues, figures), figures, examples)
+    assert [line.split('"')[1] for line in said] == ["Late delivery", "Wrong price"]
+    first = said[0]
+    for part in (
+        "20 of 100 conversations had it",
+        "20% of those that ended completed their task against 70% of the others",
+        "-50 points",
+        "up to 10.0 points",
+        "“three weeks!”",
+        "Next: read cnv_2, cnv_1, then start an optimization",
+    ):
+        assert part in first
+
+
+def test_excluded_data_is_not_quoted_in_examples():
+    issues = find_issues([together(1, 1, "Late delivery")], {})
+    issue = {"title": "Late delivery", "severity": "low", "evidence": "my name is Anna"}
+    rows = [("cnv_1", False, json.dumps({"issues": [issue]}))]
+    found = find_examples(issues, rows, read_exclusions("Anna"))
+    assert found["Late delivery"][0].quote == "my name is [excluded]"
+
+
+def test_few_conversations_are_said_to_be_few():
+    issues, figures = find_issues([together(4, 4, "Late delivery")], {}), totals(10, 6)
+    said = recommendations(issues, costliest(issues, figures), figures, {})
+    assert "rests on 10 judged conversations" in said[-1]
+    assert recommendations([], [], totals(), {}) == []
+
+
+def test_an_agent_is_ranked_among_all_with_what_the_data_allow():
+    counts = {"a": (100, 90), "b": (100, 85), "c": (50, 10)}
+    shared = find_issues([together(5, 5, "Late", prompt="a"), together(7, 1, "Late", prompt="c")], {})
+    view = fleet_view("a", counts, shared, {"a": "Anna", "b": "Ben", "c": "Cleo"})
+    assert (view["agents"], view["rank"], view["rankLow"], view["rankHigh"]) == (3, 1, 1, 2)
+    assert view["conversationShare"] == pytest.approx(40.0)
+    assert view["failureShare"] == pytest.approx(100 * 10 / 65)
+    assert [one["name"] for one in view["ranking"]] == ["Anna", "Ben", "Cleo"]
+    (late,) = view["sharedIssues"]
+    assert late == {
+        "issue": "Late", "agents": 2, "agentNames": ["Cleo", "Anna"], "conversations": 12, "ownConversations": 5,
+    }  # fmt: skip
+    assert fleet_view("b", counts, shared, {})["sharedIssues"] == []
+    nobody = fleet_view("d", counts, shared, {})
+    assert nobody["rank"] is None
+    assert nobody["conversationShare"] == 0.0
+
+
+def test_a_rank_far_down_is_in_the_list_too():
+    counts = {f"p{number:03}": (100, 100 - number // 3) for number in range(250)}
+    view = fleet_view("p249", counts, [], {})
+    assert len(view["ranking"]) == 101
+    assert view["ranking"][-1]["id"] == "p249"
+    assert view["rankLow"] > 100
+
+
+def test_failures_cost_what_the_owner_says_they_are_worth():
+    figures = totals(abandoned=3)
+    costs = costliest(find_issues([together(20, 16, "Late delivery")], {}), figures)
+    view = impact_view(figures, costs, days=14, business={"valuePerConversation": 5.0, "currency": "EUR"})
+    assert (view["failedConversations"], view["failuresPerWeek"], view["abandonedConversations"]) == (
+        40,
+        20.0,
+        3,
+    )
+    assert (view["costPerWeek"], view["cost"], view["currency"]) == (100.0, 200.0, "EUR")
+    first = view["firstIssue"]
+    assert first["issue"] == "Late delivery"
+    assert (first["liftPoints"], first["completionIfGone"]) == pytest.approx((10.0, 70.0))
+    assert first["lift"] == pytest.approx(100 * 10 / 60)
+    assert (first["failuresAvoidedPerWeek"], first["valuePerWeek"]) == pytest.approx((5.0, 25.0))
+    unknown = impact_view(figures, [], days=14, business={})
+    assert unknown["cost"] is unknown["costPerWeek"] is unknown["firstIssue"] is None
+
+
+def test_a_trend_is_points_with_an_interval_and_zero_without_an_earlier_period():
+    trend = prompt_insights._completion_trend(totals(100, 60), totals(50, 25))
+    assert trend["trend"] == "+10.0%"
+    low, high = newcombe(60, 100, 25, 50)
+    assert (trend["trendPoints"], trend["previousRate"]) == pytest.approx((10.0, 50.0))
+    assert (trend["trendPointsLow"], trend["trendPointsHigh"]) == pytest.approx((100 * low, 100 * high))
+    for before in (None, totals(0, 0)):
+        nothing = prompt_insights._completion_trend(totals(), before)
+        assert nothing.pop("trend") == "+0.0%"
+        assert set(nothing.values()) == {None}
+    # What rounds to zero has no minus.
+    assert prompt_insights._completion_trend(totals(3000, 1499), totals(3000, 1500))["trend"] == "+0.0%"
+
+
+def test_the_trend_of_sentiment_has_welchs_interval():
+    from scipy.stats import ttest_ind_from_stats
+
+    now, before = (
+        totals(100, sentiment=0.4, sentiment_sd=0.3),
+        totals(40, 20, sentiment=0.5, sentiment_sd=0.1),
+    )
+    trend = prompt_insights._sentiment_trend(now, before)
+    assert trend["trend"] == "-0.10"
+    # The p-value of Welch's test at the end of the interval is 5 %.
+    assert ttest_ind_from_stats(
+        trend["trendScoreHigh"] + 0.1, 0.3, 100, 0.0, 0.1, 40, equal_var=False
+    ).pvalue == pytest.approx(0.05, abs=1e-9)
+    assert trend["trendScoreHigh"] + trend["trendScoreLow"] == pytest.approx(-0.2)
+    assert prompt_insights._sentiment_trend(now, None)["trend"] == "+0.00"
+
+
+def test_totals_of_the_rest_are_those_of_the_rest():
+    whole = totals(5, 3, sentiment=0.2, sentiment_sd=0.4)
+    part = totals(2, 1, sentiment=0.1, sentiment_sd=0.1)
+    rest = whole.less(part)
+    assert (rest.total, rest.judged, rest.task_completed, rest.scored) == (3, 3, 2, 3)
+    assert rest.sentiment == pytest.approx((5 * 0.2 - 2 * 0.1) / 3)
+    squares = (4 * 0.16 + 5 * 0.04) - (0.01 + 2 * 0.01)
+    assert rest.sentiment_sd == pytest.approx(((squares - 3 * rest.sentiment**2) / 2) ** 0.5)
+    assert whole.less(whole).sentiment is None

@@ -1,0 +1,145 @@
+"""The step in which a conversation first went wrong, in written conversations and in those of real agents."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.service.insights.steps import NO_SIGN, find_steps
+from promptlift.service.insights.turns import read_turns
+from support.shared_data import load, needs_shared
+
+
+def steps_of(*messages, completed=False):
+    content = json.dumps({"messages": [{"role": role, "content": text} for role, text in messages]})
+    return find_steps(read_turns(parse_content(content)), completed=completed)
+
+
+ASKS = ("user", "Please cancel my order 4711.")
+CALL = ("assistant", '[tool call] cancel_order({"id": 4711})')
+ERROR = ("system", "[tool result] Error: order already shipped")
+DONE = ("system", '[tool result] {"status": "cancelled"}')
+END = ("user", "Okay then, that is all.")
+
+# What was said, and step, kind and place of the first failure.
+FAILURES = {
+    "a tool that fails": ([ASKS, CALL, ERROR, ("assistant", "Hm."), END], "tool:cancel_order", "tool_error", 2),
+    "a tool that hands over": (
+        [ASKS, ("assistant", "One moment."), ("assistant", "[tool call] transfer_to_human_agents({})"), END],
+        "tool:transfer_to_human_agents",
+        "hand_over",
+        2,
+    ),
+    "a refusal at once": (
+        [ASKS, ("assistant", "Hello. I'm unable to cancel orders. Bye."), END],
+        "opening",
+        "refusal",
+        1,
+    ),
+    "a refusal after a tool": (
+        [ASKS, CALL, DONE, ("assistant", "I cannot refund it."), ("user", "Why?"), ("assistant", "Rules."), END],
+        "answer",
+        "refusal",
+        3,
+    ),
+    "a question that cannot be answered": (
+        [ASKS, ("assistant", "Sure."), ("user", "And?"), ("assistant", "I don't know, do you?"), END],
+        "clarification",
+        "refusal",
+        3,
+    ),
+    "a user who gives up": (
+        [ASKS, ("assistant", "Why?"), ("user", "Forget it."), ("assistant", "Fine."), END],
+        "opening",
+        "gave_up",
+        2,
+    ),
+    "a request for a person": ([("user", "I want to talk to a human agent."), ("assistant", "No.")], "opening", "asked_for_person", 0),
+    "a repeated request": (
+        [ASKS, ("assistant", "Hi."), ("user", "Please cancel my order 4711 now."), ("assistant", "Yes."), END],
+        "opening",
+        "repeat",
+        2,
+    ),
+    "nobody answers": ([ASKS, ("assistant", "Yes?"), ("user", "Did you hear me?")], "closing", "unanswered", 2),
+    "nothing to be seen": ([ASKS, ("assistant", "It is done."), END], "closing", NO_SIGN, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_the_first_failure_is_found(name):
+    said, step, kind, turn = FAILURES[name]
+    failed = steps_of(*said).failed
+    assert (failed.step, failed.kind, failed.turn) == (step, kind, turn)
+    assert failed.quote in said[turn][1]
+    assert steps_of(*said, completed=True).failed is None
+
+
+def test_a_tool_that_works_later_did_not_break_the_conversation():
+    lookup = ("assistant", '[tool call] find_user_by_email({"email": "a"})')
+    again = ("assistant", '[tool call] find_user_by_name({"name": "a"})')
+    said = [ASKS, lookup, ERROR, again, DONE, ("assistant", "I'm unable to cancel it."), END]
+    failed = steps_of(*said).failed
+    assert (failed.kind, failed.turn) == ("refusal", 5)
+    assert steps_of(*said[:3], END).failed.kind == "tool_error"
+
+
+def test_a_refusal_that_was_made_good_is_not_the_failure():
+    said = [ASKS, ("assistant", "I couldn't find it."), ("user", "Look again, it is 4711."),
+            ("assistant", "I have found it, it has been cancelled."), ("user", "And the money?"),
+            ("assistant", "The refund failed to go through."), END]  # fmt: skip
+    failed = steps_of(*said).failed
+    assert (failed.kind, failed.turn) == ("reported_failure", 5)
+
+
+def test_results_belong_to_their_calls_in_order():
+    other = ("assistant", "[tool call] get_order({})")
+    failed = steps_of(ASKS, CALL, other, DONE, ERROR, END).failed
+    assert failed.step == "tool:get_order"
+
+
+def test_the_quotation_is_the_sentence_that_shows_it():
+    text = "Thank you for waiting. I am afraid that I cannot cancel it. Have a seat."
+    assert steps_of(ASKS, ("assistant", text), END).failed.quote == "I am afraid that I cannot cancel it."
+
+
+def test_places_count_empty_messages_as_the_table_of_messages_does():
+    assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END).failed.turn == 2
+
+
+def test_excluded_data_is_not_quoted():
+    content = "User: cancel it\nAssistant: I cannot, write to anna@example.com instead.\nUser: no"
+    judged = LexiconJudge().judge(parse_content(content), exclusions="e-mail addresses, email")
+    assert "anna@example.com" not in judged.steps.failed.quote
+    assert "[excluded]" in judged.steps.failed.quote
+    assert read_exclusions(None).applied(judged) == judged
+
+
+def test_a_conversation_without_text_has_no_steps():
+    assert find_steps([], completed=False).reached == ()
+
+
+@needs_shared
+@pytest.mark.parametrize("agent", ["tau2-airline", "tau2-retail", "taubench-airline"])
+def test_failures_of_real_agents_are_quoted_literally_and_mostly_explained(agent):
+    """Conversations that the benchmark says failed: tools, refusals and hand-overs by the names of the agent."""
+    kinds, steps = Counter(), Counter()
+    rows = [row for row in load(agent) if row["truth"]["taskCompleted"] is False]
+    for row in rows:
+        messages = row["messages"]
+        failed = steps_of(*((one["role"], one["content"]) for one in messages)).failed
+        said = " ".join(messages[failed.turn]["content"].split())
+        assert all(part in said for part in failed.quote.split(" … "))
+        kinds[failed.kind] += 1
+        steps[failed.step] += 1
+        if failed.kind == "tool_error":
+            assert failed.step.startswith("tool:")
+            assert failed.step.removeprefix("tool:") in str(messages)
+    assert kinds[NO_SIGN] < 0.6 * len(rows)
+    assert {"tool_error", "refusal", "hand_over"} <= set(kinds)
+    assert sum(step.startswith("tool:") for step in steps) >= 3

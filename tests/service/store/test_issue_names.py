@@ -1,0 +1,171 @@
+"""The model groups titles of issues: once each, by numbers only, account by account."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import insert, select
+
+from promptlift.service import clock
+from promptlift.service.insights.issue_naming import GroupsAnswer, IssueNaming, merge
+from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
+from promptlift.service.llm.port import ChatAnswer
+from promptlift.service.store import accounts, conversation_counts, events, issue_names, usage
+from promptlift.service.store.tables import conversations as table
+from promptlift.service.store.tables import insights
+
+
+class Model:
+    """Answers with the groups that were set, and keeps what it was asked."""
+
+    def __init__(self):
+        self.groups = []
+        self.asked = []
+        self.failure = None
+
+    def chat(self, messages, **wanted):
+        assert wanted["purpose"] == "issues"
+        lines = messages[1]["content"].splitlines()
+        self.asked.append([json.loads(line)["title"] for line in lines if line.startswith("{")])
+        if self.failure is not None:
+            raise self.failure
+        parsed = GroupsAnswer(groups=[{"members": group} for group in self.groups])
+        return ChatAnswer("", parsed, 30, 12, "m")
+
+
+@pytest.fixture
+def model():
+    return Model()
+
+
+def judge(filled, conversation_id, *titles):
+    """A conversation that a judge found these issues in."""
+    filled.add_conversations(conversation_id, started_at=clock.now(), created_at=clock.now())
+    issues = [{"title": title, "severity": "low", "evidence": None} for title in titles]
+    with filled.database.write() as connection:
+        with conversation_counts.following(connection, [conversation_id]):
+            connection.execute(
+                insert(insights).values(
+                    conversation_id=conversation_id,
+                    account_id=filled.account,
+                    id=f"ins_{conversation_id}",
+                    generation=1,
+                    sentiment="neutral",
+                    sentiment_score=0.25,
+                    task_completed=False,
+                    document=json.dumps({"issues": issues}),
+                    created_at=clock.now(),
+                )
+            )
+            connection.execute(table.update().filter_by(id=conversation_id).values(has_insights=True))
+        data = {"conversationId": conversation_id}
+        row = events.row("insights.generated", filled.account, conversation_id, data, now=clock.now())
+        events.write(connection, [row])
+
+
+def names_of(filled, account=None):
+    with filled.database.read() as connection:
+        return issue_names.read(connection, account or filled.account)
+
+
+def test_titles_that_the_model_joins_get_one_name_and_are_not_asked_again(filled, model):
+    naming = IssueNaming(filled.database, model, "m")
+    judge(filled, "c1", "Parcel never came", "Rude tone")
+    judge(filled, "c2", "Parcel never came")
+    judge(filled, "c3", "Delivery \x00 lost")
+    model.groups = [[0, 1]]
+    naming.step()
+    assert model.asked == [["Parcel never came", "Delivery lost", "Rude tone"]]
+    expected = {
+        "Parcel never came": "Parcel never came",
+        "Delivery \x00 lost": "Parcel never came",
+        "Rude tone": "Rude tone",
+    }
+    assert names_of(filled) == expected
+    naming.step()
+    IssueNaming(filled.database, model, "m").step()
+    assert len(model.asked) == 1
+    judge(filled, "c4", "Shipment vanished")
+    model.groups = [[2, 0]]
+    naming.step()
+    assert model.asked[1] == ["Parcel never came", "Rude tone", "Shipment vanished"]
+    assert names_of(filled) == {**expected, "Shipment vanished": "Parcel never came"}
+    with filled.database.read() as connection:
+        assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 84
+
+
+def test_a_model_that_does_not_answer_leaves_the_titles_for_the_next_time(filled, model):
+    naming = IssueNaming(filled.database, model, "m")
+    judge(filled, "c1", "Parcel never came", "Rude tone")
+    for failure in (LlmUnavailable("away", tokens=3), LlmBadAnswer("nonsense", tokens=4)):
+        model.failure = failure
+        naming.step()
+        assert names_of(filled) == {}
+        judge(filled, f"after {failure}", "Rude tone")
+    model.failure = None
+    naming.step()
+    assert set(names_of(filled)) == {"Parcel never came", "Rude tone"}
+    with filled.database.read() as connection:
+        assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 49
+
+
+def test_no_title_of_another_account_is_asked_about_or_named(filled, model):
+    with filled.database.write() as connection:
+        other = accounts.create(connection, name="Two", email="two@example.test", plan="free")
+    judge(filled, "c1", "Parcel never came", "Rude tone")
+    IssueNaming(filled.database, model, "m").step()
+    assert names_of(filled, other) == {}
+    assert len(model.asked) == 1
+
+
+def test_one_title_alone_is_not_worth_a_question(filled, model):
+    judge(filled, "c1", "Parcel never came")
+    IssueNaming(filled.database, model, "m").step()
+    assert model.asked == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([[0, 2], [1, 3]], {"c": "a", "d": "b"}),
+        # Groups that there are stay apart; the new one goes to the first of them.
+        ([[0, 1, 2]], {"c": "a", "d": "d"}),
+        ([[3, 2]], {"c": "c", "d": "c"}),
+        # Numbers of nothing, twice the same, and a title in two groups.
+        ([[2, 2, 99, -1], [2, 3]], {"c": "c", "d": "d"}),
+        ([], {"c": "c", "d": "d"}),
+    ],
+)
+def test_whatever_the_model_answers_only_new_titles_get_names_of_titles(groups, expected):
+    assert merge(["a", "b"], ["c", "d"], groups) == expected
+
+
+def test_an_upgrade_counts_what_was_judged_before(filled):
+    """A database of the version before, with insights in it, has the counts of a new one."""
+    from promptlift.service.store.tables import conversation_issue_sets, conversation_sums
+    from support.conversation_recount import assert_counts_are_a_recount
+
+    judge(filled, "c1", "Late", 'quote " ünï \x00')
+    judge(filled, "c2", "Late")
+    judge(filled, "c3")
+
+    def counted():
+        with filled.database.read() as connection:
+            squares = connection.execute(select(conversation_sums)).all()
+            return sorted(map(repr, squares)), sorted(
+                map(repr, connection.execute(select(conversation_issue_sets)).all())
+            )
+
+    before = counted()
+    with filled.database.write() as connection:
+        connection.exec_driver_sql("DROP TABLE conversation_issue_sets")
+        connection.exec_driver_sql("DROP TABLE issue_names")
+        connection.exec_driver_sql("CREATE TABLE conversation_issues (account_id TEXT)")
+        connection.exec_driver_sql("ALTER TABLE conversation_sums DROP COLUMN sentiment_squares")
+        connection.exec_driver_sql("DELETE FROM singleton_jobs WHERE id = 'name_issues'")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0013'")
+    filled.database.migrate()
+    assert counted() == before
+    assert len(before[1]) == 8
+    assert_counts_are_a_recount(filled.database)
