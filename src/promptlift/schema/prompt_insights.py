@@ -31,14 +31,14 @@ class ConversationCounts(ApiModel):
     completed_conversations: int
     abandoned_conversations: int
     completion_rate: float | None
-    """Percent; ``None`` when no conversation ended."""
+    """Percent; ``None`` when no conversation ended (unspecified)."""
 
 
 class TaskCompletion(ApiModel):
     """Task completion of the period."""
 
     rate: float | None
-    """Percent of judged conversations that have ended."""
+    """Percent of judged conversations that have ended; ``None`` when there are none (unspecified)."""
     trend: str | None
     """Signed percent text, as the service says it. Ours is the change in percentage points against as many days before,
     and ``+0.0%`` where there is nothing to compare with."""
@@ -56,6 +56,7 @@ class SentimentSummary(ApiModel):
     """Sentiment of the period."""
 
     average: float | None
+    """Mean sentiment score, -1 to 1; ``None`` when nothing is judged (unspecified)."""
     distribution: dict[str, float]
     """Counts of ``positive``, ``neutral`` and ``negative``."""
     trend: str | None = None
@@ -76,9 +77,9 @@ class InsightMetrics(ApiModel):
     task_completion: TaskCompletion
     sentiment: SentimentSummary
     avg_response_time: float | None = None
-    """Seconds between a user message and the answer to it."""
+    """Seconds between a user message and the answer to it; ``None`` when messages have no times (unspecified)."""
     avg_conversation_length: float | None = None
-    """Messages a conversation."""
+    """Messages a conversation; ``None`` when there are no conversations (unspecified)."""
 
 
 class TopIssue(ApiModel):
