@@ -30,6 +30,7 @@ SPECIFICATION = (
     "POST /optimizations/{id}/stop",
     "GET /settings",
     "PATCH /settings",
+    "POST /settings/sync-context",
     "GET /account",
     "GET /usage",
     "GET /webhooks",
@@ -38,7 +39,6 @@ SPECIFICATION = (
 )
 # In the specification, and not built yet.
 MISSING = (
-    "POST /settings/sync-context",
     "GET /benchmarks",
     "POST /benchmarks",
     "GET /benchmarks/{id}",

@@ -14,6 +14,7 @@ CASES = (
     "test_optimizations",
     "test_personas",
     "test_reviews",
+    "test_sync_context",
     "test_versions",
     "test_webhooks",
 )

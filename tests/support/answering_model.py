@@ -98,6 +98,13 @@ class AnsweringModel:
             ]
         }
 
+    def _context(self, _messages: list[dict[str, str]]) -> Any:
+        return {
+            "industry": "Parcel delivery",
+            "objectives": "Make shipping simple for small shops.",
+            "kpis": "Parcels that are delivered on time.",
+        }
+
     def _persona(self, messages: list[dict[str, str]]) -> str:
         return "Thank you. [END]" if share(messages, "end") < 0.5 else "And when exactly?"
 

@@ -56,7 +56,13 @@ from promptlift.schema.queries import (
     VersionsQuery,
 )
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
-from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
+from promptlift.schema.settings import (
+    Settings,
+    SettingsAnswer,
+    SettingsChange,
+    SyncContextAnswer,
+    SyncContextRequest,
+)
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
@@ -321,6 +327,13 @@ PERSONAS_DELETE: Final = Endpoint(
 SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", Settings, "All settings")
 SETTINGS_UPDATE: Final = Endpoint(
     "settings.update", "PATCH /settings", SettingsAnswer, "Change settings", body=SettingsChange
+)
+SETTINGS_SYNC_CONTEXT: Final = Endpoint(
+    "settings.sync_context",
+    "POST /settings/sync-context",
+    SyncContextAnswer,
+    "Fill industry, objectives and KPIs from a company's website",
+    body=SyncContextRequest,
 )
 ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
 USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")

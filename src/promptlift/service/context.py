@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.webhooks.endpoints import Webhooks
+    from promptlift.service.websites.read import Websites
 
 # Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
 # the threads that every other request needs.
@@ -42,6 +43,7 @@ class AppContext:
     models: Models
     optimizations: OptimizationJobs
     webhooks: Webhooks
+    websites: Websites
     served: ServedModels | None = None
 
     async def check_model(self, wanted: str) -> None:
