@@ -132,6 +132,8 @@ PROMPTS_CREATE: Final = Endpoint(
     Prompt,
     "Create {a_noun}",
     body=PromptCreate,
+    # unspecified: whether the model is required where the account has a default. It is not.
+    from_settings=(("llmModel", "preferredLLM"),),
     status=201,
     errors=("LIMIT_EXCEEDED",),
 )

@@ -6,11 +6,13 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.concurrency import run_in_threadpool
+
 from promptlift.schema import endpoints
 from promptlift.service.actions import account, settings
 
 if TYPE_CHECKING:
-    from promptlift.schema.settings import SyncContextRequest
+    from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Actions, ApiRequest
 
@@ -30,10 +32,16 @@ def actions(context: AppContext) -> Actions:
             _WEBSITES, settings.sync_context, database, context.websites, request.caller, request.body
         )
 
+    async def update(request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
+        general = request.body.general
+        if general is not None and general.preferred_llm:
+            await context.check_model(general.preferred_llm, field="general.preferredLLM")
+        return await run_in_threadpool(settings.update, database, request.caller, request.body)
+
     return {
         endpoints.ACCOUNT_GET: lambda request: account.view(database, request.caller),
         endpoints.USAGE_GET: lambda request: account.usage_view(database, request.caller),
         endpoints.SETTINGS_GET: lambda request: settings.view(database, request.caller),
-        endpoints.SETTINGS_UPDATE: lambda request: settings.update(database, request.caller, request.body),
+        endpoints.SETTINGS_UPDATE: update,
         endpoints.SETTINGS_SYNC_CONTEXT: sync_context,
     }
