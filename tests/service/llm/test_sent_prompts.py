@@ -13,8 +13,7 @@ from promptlift.service.optimizations.tasks import Failure, RejectedDraft, Varia
 from promptlift.service.optimizations.variants.strategies import STRATEGIES
 from promptlift.service.simulations.personas import Persona
 from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.scenarios import Scenario
-from promptlift.service.simulations.tasks import ScenariosRequest
+from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
 PROMPT = PromptText(

@@ -11,8 +11,7 @@ from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConversation
-from promptlift.service.simulations.scenarios import Scenario
-from promptlift.service.simulations.tasks import PersonaMessage
+from promptlift.service.simulations.tasks import PersonaMessage, Scenario
 from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
 from support.deployed import World

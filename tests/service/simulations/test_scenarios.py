@@ -19,13 +19,13 @@ from promptlift.service.simulations.scenarios import (
     OPENING_CHARS,
     POOR_ANSWERS,
     TITLE_CHARS,
-    Scenario,
     ScenariosFailed,
     from_conversation,
     opening_key,
     weighted_order,
     write_scenarios,
 )
+from promptlift.service.simulations.tasks import Scenario
 from support.data_blocks import read_records
 from support.hostile import PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks

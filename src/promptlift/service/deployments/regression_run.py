@@ -25,7 +25,6 @@ from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import (
-    Scenario,
     ScenariosFailed,
     opening_key,
     weighted_order,
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.pool import SimulationPool
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.run import Simulator
+    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
@@ -57,7 +56,7 @@ class RegressionRun(Run):
     def __init__(
         self,
         database: Database,
-        pool: SimulationPool,
+        pool: Simulator,
         tasks: SimulationTasks,
         optimization: AnyRow,
         *,

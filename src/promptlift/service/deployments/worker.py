@@ -17,7 +17,7 @@ from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from promptlift.service.models import Models
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
 
 __all__ = ["ProductionWatch", "RegressionTests"]
@@ -36,7 +36,7 @@ class RegressionTests(SimulationRuns):
     name = "regression test"
     threads = TESTS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
         super().__init__(deployments.LEASES, database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> RegressionRun:

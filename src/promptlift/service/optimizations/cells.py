@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import Run
-    from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
@@ -56,7 +56,7 @@ class OptimizationRun(Run):
     def __init__(
         self,
         database: Database,
-        pool: SimulationPool,
+        pool: Simulator,
         tasks: OptimizationTasks,
         row: AnyRow,
         *,

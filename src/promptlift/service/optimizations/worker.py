@@ -12,7 +12,7 @@ from promptlift.service.store import accounts, optimizations
 
 if TYPE_CHECKING:
     from promptlift.service.models import Models
-    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
 
 __all__ = ["OptimizationJobs"]
@@ -27,7 +27,7 @@ class OptimizationJobs(SimulationRuns):
     name = "optimization"
     threads = RUNS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
         super().__init__(optimizations.LEASES, database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> OptimizationRun:

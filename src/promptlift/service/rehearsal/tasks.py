@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import VariantsRequest
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import PersonaMessage, ScenarioDraft, ScenariosRequest
+    from promptlift.service.simulations.tasks import PersonaMessage, Scenario, ScenarioDraft, ScenariosRequest
 
 __all__ = ["Rehearsal"]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.scenarios import Scenario, from_conversation, opening_key
+from promptlift.service.simulations.scenarios import from_conversation, opening_key
+from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import conversations
 
 if TYPE_CHECKING:

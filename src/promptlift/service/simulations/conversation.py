@@ -15,8 +15,7 @@ from promptlift.service.simulations.tasks import PersonaMessage
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
 
 __all__ = ["Ending", "Simulated", "simulate"]
 

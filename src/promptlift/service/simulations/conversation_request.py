@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.scenarios import Scenario
+    from promptlift.service.simulations.tasks import Scenario
 
 __all__ = [
     "END",

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
-    from promptlift.service.simulations.tasks import ScenariosRequest
+    from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
 
 __all__ = ["ModelSimulationTasks"]
 

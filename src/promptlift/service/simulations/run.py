@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
-    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
@@ -51,6 +50,13 @@ class SimulatedConversation(NamedTuple):
     content: str
 
 
+class Simulator(Protocol):
+    """Simulates conversations of many runs side by side."""
+
+    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+        """Simulate conversations of a run and keep them as they end."""
+
+
 class Run(ABC):
     """A run that one worker has leased, continued from where its rows left it.
 
@@ -74,7 +80,7 @@ class Run(ABC):
     def __init__(
         self,
         database: Database,
-        pool: SimulationPool,
+        pool: Simulator,
         tasks: SimulationTasks,
         *,
         optimization: AnyRow,
@@ -209,7 +215,7 @@ class SimulationRuns(Runs):
     """
 
     def __init__(
-        self, leases: Leases, database: Database, models: Models, pool: SimulationPool, *, worker: str
+        self, leases: Leases, database: Database, models: Models, pool: Simulator, *, worker: str
     ) -> None:
         super().__init__()
         self.leases = leases

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
@@ -16,7 +15,7 @@ from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.simulations.scenarios_request import BATCH
-from promptlift.service.simulations.tasks import ScenariosRequest
+from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
 
 if TYPE_CHECKING:
     import random
@@ -31,7 +30,6 @@ __all__ = [
     "GOAL_CHARS",
     "OPENING_CHARS",
     "TITLE_CHARS",
-    "Scenario",
     "ScenariosFailed",
     "from_conversation",
     "opening_key",
@@ -54,8 +52,6 @@ POOR_ANSWERS: Final = 3
 
 _SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
 
-Source = Literal["conversation", "model"]
-
 
 class ScenariosFailed(PromptliftError):
     """The model did not write as many scenarios as are needed. The message is the reason.
@@ -69,28 +65,6 @@ class ScenariosFailed(PromptliftError):
     def __init__(self, message: str, *, scenarios: list[Scenario]) -> None:
         super().__init__(message)
         self.scenarios = scenarios
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """A situation in which a person comes to the assistant. All texts are hostile.
-
-    Attributes
-    ----------
-    title
-        A few words for people.
-    opening
-        The first user message, verbatim when ``source`` is ``conversation``.
-    goal
-        What the person wants, for the model that plays them.
-    source
-        ``conversation`` or ``model``.
-    """
-
-    title: str
-    opening: str
-    goal: str
-    source: Source
 
 
 def from_conversation(

@@ -7,7 +7,7 @@ which a language model is asked, so those can be changed without anything else t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,9 +16,30 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.scenarios import Scenario
 
-__all__ = ["PersonaMessage", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
+__all__ = ["PersonaMessage", "Scenario", "ScenarioDraft", "ScenariosRequest", "SimulationTasks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A situation in which a person comes to the assistant. All texts are hostile.
+
+    Attributes
+    ----------
+    title
+        A few words for people.
+    opening
+        The first user message, verbatim when ``source`` is ``conversation``.
+    goal
+        What the person wants, for the model that plays them.
+    source
+        ``conversation`` or ``model``.
+    """
+
+    title: str
+    opening: str
+    goal: str
+    source: Literal["conversation", "model"]
 
 
 @dataclass(frozen=True, slots=True)
