@@ -62,6 +62,39 @@ class GuardrailResult(ApiModel):
     """``harmed`` (the winner is withheld), ``ok`` or ``unknown``."""
 
 
+class TargetResult(ApiModel):
+    """One of the targets of an optimization, on the pairs of the confirmation."""
+
+    target: str
+    """The target as its owner wrote it."""
+    change: str | None = None
+    """``improved`` or ``worse`` where the interval excludes zero, ``unchanged`` where it excludes an improvement of more
+    than a point, else ``unclear``."""
+    original: float | None = None
+    """Percent of the original's conversations that met it."""
+    variant: float | None = None
+    """Percent of the finalist's conversations that met it, on the same pairs."""
+    points: float | None = None
+    """Difference in percentage points."""
+    points_low: float | None = None
+    points_high: float | None = None
+    interval_level: float | None = None
+    """Level of the interval as a fraction; with several targets so high that all of them hold together."""
+    n: int | None = None
+    """Pairs."""
+
+
+class HypothesisResult(ApiModel):
+    """Whether the hypothesis of an optimization held."""
+
+    text: str
+    """The hypothesis as its owner wrote it."""
+    held: bool | None = None
+    """``True`` where every target improved, ``False`` where one did not or got worse, ``None`` where it is unclear."""
+    measured_by: str | None = None
+    """``targets``, or ``taskCompletion`` where no target was named."""
+
+
 class Effect(ApiModel):
     """A lift with its interval, in percent and in percentage points."""
 
@@ -129,5 +162,9 @@ class OptimizationResults(Effect):
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)
+    targets: list[TargetResult] | None = None
+    """What became of the targets of the intent; ``None`` without targets."""
+    hypothesis: HypothesisResult | None = None
+    """What became of the hypothesis of the intent; ``None`` without one."""
     variants_tested: int | None = None
     progress: OptimizationProgress | None = None

@@ -68,6 +68,10 @@ class Exclusions:
             text = pattern.sub(HIDDEN, text)
         return text
 
+    def found_in(self, text: str) -> bool:
+        """Whether a text holds anything that must not appear."""
+        return any(pattern.search(text) for pattern in self.patterns)
+
     def applied(self, judgement: Judgement) -> Judgement:
         """Return the judgement without what must not appear; a topic or title that holds it is left out."""
         if not self.patterns:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.organization import Organization
 
 __all__ = [
     "LEXICON",
@@ -116,6 +117,8 @@ class Judgement:
         What went wrong, worst first.
     tokens
         LLM tokens used for the judgement.
+    criteria
+        Whether the conversation met each of the targets that the judge was given, in their order.
     """
 
     sentiment: Sentiment
@@ -126,6 +129,7 @@ class Judgement:
     summary: str
     issues: tuple[Issue, ...]
     tokens: int = 0
+    criteria: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sentiment not in SENTIMENTS:
@@ -149,7 +153,13 @@ class Judge(Protocol):
         """``lexicon``, or ``llm:`` and the model's name; stored with every insight."""
 
     def judge(
-        self, transcript: Transcript, *, objective: str | None = None, exclusions: str | None = None
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None = None,
+        exclusions: str | None = None,
+        organization: Organization | None = None,
+        targets: Sequence[str] = (),
     ) -> Judgement:
         """Judge one conversation.
 
@@ -161,6 +171,11 @@ class Judge(Protocol):
             What the prompt is for, as its owner wrote it.
         exclusions
             Data or topics that must not appear in the judgement, as the account's owner wrote them.
+        organization
+            What the owner says of the organization, and which insights matter.
+        targets
+            What a variant is to improve, as its owner wrote it; see ``Judgement.criteria``. A judge that cannot tell
+            leaves the criteria empty.
 
         Raises
         ------
@@ -181,7 +196,7 @@ class JudgeRequest:
         Names it in the log.
     content
         The transcript in either form of the API.
-    objective, exclusions
+    objective, exclusions, organization
         See ``Judge.judge``.
     """
 
@@ -189,6 +204,7 @@ class JudgeRequest:
     content: str
     objective: str | None
     exclusions: str | None
+    organization: Organization | None = None
 
 
 Outcome = Judgement | JudgeUnavailable | JudgeFailed | TranscriptError
@@ -223,7 +239,10 @@ class OneByOne:
     def _outcome(self, request: JudgeRequest) -> Outcome:
         try:
             return self._judge.judge(
-                parse_content(request.content), objective=request.objective, exclusions=request.exclusions
+                parse_content(request.content),
+                objective=request.objective,
+                exclusions=request.exclusions,
+                organization=request.organization,
             )
         except (JudgeUnavailable, JudgeFailed, TranscriptError) as error:
             return error

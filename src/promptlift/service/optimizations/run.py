@@ -14,6 +14,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.requests import experiment_of
+from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
@@ -64,6 +65,7 @@ class OptimizationRun(Run):
     ) -> None:
         prompt = PromptText(**orjson.loads(row.prompt))
         super().__init__(database, pool, tasks, optimization=row, prompt=prompt, worker=worker)
+        self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
         self._notes: list[str] = []
 
     def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
