@@ -19,7 +19,6 @@ from pydantic.alias_generators import to_camel
 
 from promptlift.schema.insights import Sentiment
 from promptlift.service.insights.judge import SEVERITIES, Issue, Severity
-from promptlift.service.llm.answers import DROP_MISFITS
 from promptlift.service.llm.hostile_text import storable_line
 
 if TYPE_CHECKING:
@@ -122,6 +121,16 @@ class JudgeAnswer(BaseModel):
     issues: list[Annotated[IssueAnswer, BeforeValidator(_issue)]]
 
 
+def _criteria(value: Any) -> Any:
+    """Leave out what does not say whether a target was met: it must not cost the other fields."""
+    items = value if isinstance(value, list) else []
+    return [
+        one
+        for one in items
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("met"), bool)
+    ]
+
+
 class CriterionAnswer(BaseModel):
     """Whether a conversation met one of the owner's targets."""
 
@@ -132,7 +141,7 @@ class CriterionAnswer(BaseModel):
 class TargetsJudgeAnswer(JudgeAnswer):
     """The fields that a judge answers who was given targets."""
 
-    criteria: Annotated[list[CriterionAnswer], DROP_MISFITS] = []
+    criteria: Annotated[list[CriterionAnswer], BeforeValidator(_criteria)] = []
 
 
 def checked_criteria(answer: JudgeAnswer, count: int) -> tuple[bool, ...]:
