@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import clock
-from promptlift.service.store import aggregates, judging, optimizations
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.organization import Organization
+from promptlift.service.insights.priorities import what_matters_first
+from promptlift.service.store import accounts, aggregates, judging, optimizations
 from promptlift.service.store.conversation_counts import SEVERITIES
 
 if TYPE_CHECKING:
@@ -110,6 +113,7 @@ class _Period:
     now: int
     figures: Totals
     issues: list[IssueCount]
+    organization: Organization
     trend: str | None
 
 
@@ -117,13 +121,24 @@ def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
     now = clock.now()
     since = None if days == "all" else now - int(days) * clock.DAY
     figures = aggregates.totals(connection, prompt.account_id, prompt.id, since=since)
-    issues = aggregates.issues(connection, prompt.account_id, prompt.id, since=since, limit=TOP_ISSUES)
+    general = accounts.settings(connection, prompt.account_id)["general"]
+    organization, exclusions = Organization.of(general), read_exclusions(general["excludedDataAndTopics"])
+    # Insights that are older than the setting may name what is excluded now.
+    issues = [
+        issue
+        for issue in aggregates.issues(
+            connection, prompt.account_id, prompt.id, since=since, limit=TOP_ISSUES
+        )
+        if not exclusions.found_in(issue.title)
+    ]
     if since is None:
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
         first = aggregates.first(connection, prompt.account_id, prompt.id)
-        return _Period(None, prompt.created_at if first is None else first, now, figures, issues, None)
+        return _Period(
+            None, prompt.created_at if first is None else first, now, figures, issues, organization, None
+        )
     longer = aggregates.totals(connection, prompt.account_id, prompt.id, since=2 * since - now)
-    return _Period(since, since, now, figures, issues, _trend(figures, longer))
+    return _Period(since, since, now, figures, issues, organization, _trend(figures, longer))
 
 
 def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
@@ -158,7 +173,7 @@ def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
             "avgConversationLength": figures.message_count,
         },
         "topIssues": [_issue(issue) for issue in period.issues],
-        "recommendations": _recommendations(period.issues, figures.scored),
+        "recommendations": _recommendations(period.issues, figures.scored, period.organization),
     }
 
 
@@ -219,9 +234,12 @@ def _issue(issue: IssueCount) -> dict[str, Any]:
     }
 
 
-def _recommendations(issues: list[IssueCount], judged: int) -> list[str]:
+def _recommendations(issues: list[IssueCount], judged: int, organization: Organization) -> list[str]:
+    """Say what to look at: first what the owner wants to know about, then what is frequent."""
+    ordered = what_matters_first(issues, lambda issue: issue.title, organization)
     return [
         f'Look at "{issue.title}": {issue.frequency} of {judged} conversations had it, '
         f"and {issue.failed} of these did not complete their task."
-        for issue in issues[:RECOMMENDATIONS]
+        + (f" It concerns {concern}." if concern is not None else "")
+        for issue, concern in ordered[:RECOMMENDATIONS]
     ]
