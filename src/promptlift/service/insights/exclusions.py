@@ -103,9 +103,20 @@ def read_exclusions(text: str | None) -> Exclusions:
         if f" {name}" in f" {phrase}"
         for shape in shapes
     )
-    words = {form for phrase in phrases if " " not in phrase for form in (phrase, phrase.removesuffix("s"))}
-    said = "|".join(
-        r"[\W_]+".join(re.escape(word.removesuffix("s")) for word in phrase.split()) + "s?"
-        for phrase in phrases
-    )
+    words = {form for phrase in phrases if " " not in phrase for form in (phrase, *_singular(phrase))}
+    said = "|".join(_either_number(phrase.split()) for phrase in phrases)
     return Exclusions(frozenset(words), (*kinds, re.compile(rf"\b(?:{said})\b", re.IGNORECASE)))
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    return (f"{word[:-3]}y",) if word.endswith("ies") else (word.removesuffix("s"),)
+
+
+def _either_number(words: list[str]) -> str:
+    """Return a pattern of a phrase, with its last word in the singular and the plural."""
+    *before, last = words
+    stem, ending = last.removesuffix("s"), "s?"
+    if last.endswith(("ies", "y")):
+        stem, ending = last.removesuffix("ies").removesuffix("y"), "(?:y|ies|ys)"
+    parts = [*(re.escape(word.removesuffix("s")) for word in before), re.escape(stem) + ending]
+    return r"[\W_]+".join(parts)
