@@ -72,6 +72,11 @@ class Exclusions:
         """Whether a text holds anything that must not appear."""
         return any(pattern.search(text) for pattern in self.patterns)
 
+    def new_in(self, text: str, known: str) -> list[str]:
+        """Return what a text holds that must not appear, without what another text holds as well."""
+        found = {hit.group() for pattern in self.patterns for hit in pattern.finditer(text)}
+        return sorted(hit for hit in found if hit.casefold() not in known.casefold())
+
     def applied(self, judgement: Judgement) -> Judgement:
         """Return the judgement without what must not appear; a topic or title that holds it is left out."""
         if not self.patterns:
