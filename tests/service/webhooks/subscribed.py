@@ -93,7 +93,7 @@ class Subscribed:
             ids = self.leases.claim(connection, WORKER, limit=100, now=self.now)
         for webhook_id in ids:
             try:
-                self.sender.send_due(webhook_id, WORKER, is_ending=lambda: False)
+                self.sender.send_due(webhook_id, WORKER, slow=False, is_ending=lambda: False)
             except LeaseLost:
                 continue
             with self.database.write() as connection:

@@ -51,10 +51,13 @@ def log_while_killing(wire, kill):
 
     with ThreadPoolExecutor(4) as writers:
         acknowledged = [writers.submit(write, number) for number in range(KILLS * EVENTS_A_KILL)]
-        for number in range(KILLS):
-            allowed.release(EVENTS_A_KILL)
-            time.sleep(moments.uniform(0.0, 0.6))
-            kill(number)
+        try:
+            for number in range(KILLS):
+                allowed.release(EVENTS_A_KILL)
+                time.sleep(moments.uniform(0.0, 0.6))
+                kill(number)
+        finally:  # a failure must not leave the writers waiting
+            allowed.release(KILLS * EVENTS_A_KILL)
         return [future.result() for future in acknowledged]
 
 

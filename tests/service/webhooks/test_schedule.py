@@ -8,7 +8,7 @@ from promptlift.service.errors import ApiException
 from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
 from promptlift.service.webhooks.endpoints import Webhooks
-from service.webhooks.subscribed import START, Subscribed
+from service.webhooks.subscribed import START, WORKER, Subscribed
 
 # Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
 MOMENTS = (0, 60, 360, 2_160, 9_360)
@@ -216,3 +216,21 @@ def test_a_process_with_another_key_sends_nothing(world):
     assert world.work() == []
     world.leases = own
     assert world.work() == [event]
+
+
+def test_a_receiver_that_turned_slow_is_served_by_the_slow_threads_of_the_same_worker_only(world):
+    webhook_id = world.subscribe()
+    world.record(count=3)
+
+    def hand_over(_request):
+        with world.database.write() as connection:
+            webhooks.set_slow(connection, webhook_id, slow=True)
+            webhooks.leases(key_id=world.secrets.key_id, slow=True).claim(
+                connection, WORKER, limit=1, now=world.now
+            )
+        return 204
+
+    world.net.answer = hand_over
+    assert len(world.work()) == 1
+    assert {one.status for one in world.rows("deliveries")} == {"pending"}
+    assert world.rows("webhooks")[0].worker == WORKER

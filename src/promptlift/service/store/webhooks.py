@@ -164,16 +164,23 @@ def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Seq
     ).all()
 
 
-def of_worker(connection: Connection, webhook_id: str, worker: str, *, keep: bool = False) -> AnyRow | None:
+def of_worker(
+    connection: Connection, webhook_id: str, worker: str, *, slow: bool, keep: bool = False
+) -> AnyRow | None:
     """Return a webhook if this worker still delivers to it.
 
     Parameters
     ----------
+    slow
+        Whether it delivers among the slow receivers: each worker has threads for these and for the others.
     keep
-        Whether to keep it so for this transaction.
+        Whether to lock the webhook for this transaction.
     """
     found = select(webhooks).where(
-        webhooks.c.id == webhook_id, webhooks.c.worker == worker, webhooks.c.status == "active"
+        webhooks.c.id == webhook_id,
+        webhooks.c.worker == worker,
+        webhooks.c.slow.is_(slow),
+        webhooks.c.status == "active",
     )
     return connection.execute(found.with_for_update() if keep else found).one_or_none()
 

@@ -100,7 +100,7 @@ class Sender:
             problem = f"The receiver answered {status}: redirects are not followed"
         return Attempt(status, problem, time.monotonic() - begun)
 
-    def send_due(self, webhook_id: str, worker: str, *, is_ending: Callable[[], bool]) -> None:
+    def send_due(self, webhook_id: str, worker: str, *, slow: bool, is_ending: Callable[[], bool]) -> None:
         """Send what is due to a webhook that this worker has, until nothing is or others have their turn.
 
         Raises
@@ -111,7 +111,7 @@ class Sender:
         turn_ends = time.monotonic() + _TURN_SECONDS
         while not is_ending() and time.monotonic() < turn_ends:
             with self._database.read() as connection:
-                webhook = webhooks.of_worker(connection, webhook_id, worker)
+                webhook = webhooks.of_worker(connection, webhook_id, worker, slow=slow)
                 rows = webhooks.due(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
             if webhook is None:
                 raise LeaseLost
@@ -130,18 +130,18 @@ class Sender:
             attempts.append((row, attempt, self._now()))
             if attempt.problem is not None or time.monotonic() > keep_at or is_ending():
                 break
-            if not self._is_mine(webhook.id, worker):
+            if not self._is_mine(webhook, worker):
                 break
         with self._database.write() as connection:
-            if webhooks.of_worker(connection, webhook.id, worker, keep=True) is None:
+            if webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow, keep=True) is None:
                 # Nobody may write over what another worker does; the receiver knows the events by their ids.
                 raise LeaseLost
             for row, attempt, ended_at in attempts:
                 self._record(connection, webhook, row, attempt, now=ended_at)
 
-    def _is_mine(self, webhook_id: str, worker: str) -> bool:
+    def _is_mine(self, webhook: AnyRow, worker: str) -> bool:
         with self._database.read() as connection:
-            return webhooks.of_worker(connection, webhook_id, worker) is not None
+            return webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow) is not None
 
     @staticmethod
     def _record(connection: Connection, webhook: AnyRow, row: AnyRow, attempt: Attempt, *, now: int) -> None:

@@ -56,12 +56,13 @@ class Deliveries(Kind):
         self._database = database
         self._sender = Sender(database, net, secrets)
         self._worker = worker
+        self._slow = slow
         self._ending = threading.Event()
 
     def work(self, ids: Sequence[str]) -> None:
         """Deliver what is due to these webhooks, and release them."""
         for webhook_id in ids:
-            self._sender.send_due(webhook_id, self._worker, is_ending=self._ending.is_set)
+            self._sender.send_due(webhook_id, self._worker, slow=self._slow, is_ending=self._ending.is_set)
         with self._database.write() as connection:
             self.leases.release(connection, self._worker, ids)
 
