@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import promptlift
 from support.answering_model import PROMPT
 from support.optimizing import ended, start
 
@@ -32,6 +33,13 @@ def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
     typed = connect(wire).optimizations.get(made["id"]).results
     assert [one.to_wire() for one in typed.targets] == results["targets"]
     assert typed.hypothesis.held is None
+    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
+        table = lift.targets(made["id"])
+        assert list(table["change"]) == ["improved", "unclear"]
+        assert table["points"][0] == pytest.approx(results["liftPoints"])
+        assert set(table["optimization_id"]) == {made["id"]}
+        assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
+        assert lift.targets(lift.optimization(made["id"])).equals(table)
 
 
 def test_a_judge_that_says_nothing_of_targets_costs_no_conversation(answering):
@@ -65,3 +73,40 @@ def test_a_rehearsal_measures_targets_too(new_account):
     assert [one["target"] for one in results["targets"]] == INTENT["targetImprovements"]
     if results["pairs"]["n"]:
         assert results["targets"][0]["n"] == results["pairs"]["n"]
+
+
+def test_settings_reach_the_judge_and_the_recommendations(answering):
+    seen = []
+
+    def note(asked):
+        if asked.body is not None and asked.headers["x-promptlift-purpose"] == "judge":
+            seen.append(asked.body["messages"])
+
+    wire = answering.account()
+    wire.ask(
+        "PATCH",
+        "/settings",
+        {
+            "general": {
+                "industry": "Parcels",
+                "insightRequirements": "Where no answer is given",
+                "kpis": "on time",
+            }
+        },
+    )
+    answering.model.fault = note
+    try:
+        prompt_id = wire.add_prompt()
+        wire.log(prompt_id)
+        wire.wait_for_insights(prompt_id)
+    finally:
+        answering.model.fault = None
+    (system, user) = seen[-1]
+    assert "Where no answer is given" in system["content"]
+    assert '"industry": "Parcels"' in user["content"]
+    view = wire.get(f"/prompts/{prompt_id}/insights")
+    assert [one["issue"] for one in view["topIssues"]] == ["No answer"]
+    assert "It concerns what you want to learn." in view["recommendations"][0]
+    # Insights that are there already are not shown with what is excluded from now on.
+    wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": "answers"}})
+    assert wire.get(f"/prompts/{prompt_id}/insights")["topIssues"] == []

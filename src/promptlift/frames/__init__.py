@@ -27,6 +27,7 @@ from promptlift.frames.optimizations import (
     personas_table,
     review_table,
     simulations_table,
+    targets_table,
     versions_table,
 )
 from promptlift.frames.records import records_from
@@ -73,6 +74,7 @@ __all__ = [
     "records_from",
     "review_table",
     "simulations_table",
+    "targets_table",
     "usage_table",
     "variants_table",
     "versions_table",

@@ -16,6 +16,7 @@ from promptlift.schema.events import EventRecord
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompts import Prompt
+from promptlift.schema.results import TargetResult
 from promptlift.schema.reviews import VariantReview
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.transcript import Message
@@ -139,6 +140,12 @@ EVENTS: Final = table_columns(
     ),
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
 )
+TARGETS: Final = table_columns(
+    TargetResult,
+    "targets",
+    computed=(TableColumn("optimization_id", "text", meaning="The optimization that was to improve it."),),
+    first=("optimization_id", "target", "change"),
+)
 REVIEW: Final = table_columns(VariantReview, "review")
 
 # Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
@@ -150,6 +157,7 @@ TABLES: Final[dict[str, Columns]] = {
     "optimizations": OPTIMIZATIONS,
     "variants": VARIANTS,
     "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
+    "targets": TARGETS,
     "personas": PERSONAS,
     "versions": VERSIONS,
     "actions": ACTIONS,

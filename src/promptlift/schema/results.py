@@ -14,6 +14,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 VARIANT_STAGES: Final = ("screen", "confirm")
+TARGET_CHANGES: Final = ("improved", "worse", "unchanged", "unclear")
 LIFT_UNIT: Final = "percent of the original's task completion"
 
 
@@ -65,23 +66,31 @@ class GuardrailResult(ApiModel):
 class TargetResult(ApiModel):
     """One of the targets of an optimization, on the pairs of the confirmation."""
 
-    target: str
+    target: Annotated[str, Column()]
     """The target as its owner wrote it."""
-    change: str | None = None
+    change: Annotated[
+        str | None,
+        Column(
+            categories=TARGET_CHANGES,
+            meaning="``improved`` or ``worse`` where the interval excludes zero; ``unchanged`` where it excludes an improvement of more than a point; else ``unclear``.",
+        ),
+    ] = None
     """``improved`` or ``worse`` where the interval excludes zero, ``unchanged`` where it excludes an improvement of more
     than a point, else ``unclear``."""
-    original: float | None = None
+    original: Annotated[float | None, Column(name="original_met", unit="percent")] = None
     """Percent of the original's conversations that met it."""
-    variant: float | None = None
+    variant: Annotated[float | None, Column(name="variant_met", unit="percent")] = None
     """Percent of the finalist's conversations that met it, on the same pairs."""
-    points: float | None = None
+    points: Annotated[float | None, Column(unit="percentage points")] = None
     """Difference in percentage points."""
-    points_low: float | None = None
-    points_high: float | None = None
-    interval_level: float | None = None
+    points_low: Annotated[float | None, Column(unit="percentage points")] = None
+    """Lower end of its interval."""
+    points_high: Annotated[float | None, Column(unit="percentage points")] = None
+    """Upper end of its interval."""
+    interval_level: Annotated[float | None, Column()] = None
     """Level of the interval as a fraction; with several targets so high that all of them hold together."""
-    n: int | None = None
-    """Pairs."""
+    n: Annotated[int | None, Column(name="n_pairs")] = None
+    """Pairs in which the judge said of both conversations whether they met it."""
 
 
 class HypothesisResult(ApiModel):

@@ -120,15 +120,22 @@ _EVERYWHERE: Final = frozenset(
 def concern_of(text: str, organization: Organization) -> str | None:
     """Return what of the owner's settings a text is about, the most pressing first; ``None`` where it is nothing.
 
-    A text is about a setting where they share a word, whatever its ending.
+    A text is about a setting where they share a word, whatever its ending, or where the setting has the text as it stands.
     """
-    said = _stems(text)
+    said, whole = _stems(text), plain_words(text)
     settings = {
         "what you want to learn": organization.insight_requirements,
         "a KPI of yours": organization.kpis,
         "an objective of yours": organization.objectives,
     }
-    return next((name for name, wish in settings.items() if said & _stems(wish)), None)
+    return next(
+        (
+            name
+            for name, wish in settings.items()
+            if said & _stems(wish) or (whole.strip() and whole in plain_words(wish))
+        ),
+        None,
+    )
 
 
 def what_matters_first(
