@@ -11,6 +11,7 @@ from agreement.covered import covers
 from promptlift.errors import ValidationError
 from support import shapes
 from support.private_addresses import FORMS
+from support.service_process import wait_until
 from support.shapes import differences
 from support.stub_endpoint import Say, completion
 from support.website import COMPANY_PAGE, a_website, redirect_to
@@ -130,8 +131,9 @@ def test_without_a_model_the_page_says_it_in_its_own_words(start_service, websit
     assert "robots.txt" in answer.error["details"]["url"]
     del website.pages["/robots.txt"]
 
-    # A site that hangs holds up nobody else.
+    # A site that hangs holds up nobody else, and is read once at a time.
     website.pages["/"] = website.hang
+    website.asked.clear()
     slow = [
         threading.Thread(target=wire.ask, args=("POST", "/settings/sync-context", {"url": website.url}))
         for _ in range(50)
@@ -139,6 +141,10 @@ def test_without_a_model_the_page_says_it_in_its_own_words(start_service, websit
     for thread in slow:
         thread.start()
     assert wire.get("/settings")
+    wait_until(lambda: sum(not thread.is_alive() for thread in slow) == len(slow) - 1, what="49 are refused")
+    assert website.paths == ["/robots.txt", "/"]
+    refused = wire.ask("POST", "/settings/sync-context", {"url": website.url})
+    assert (refused.status, refused.error["code"]) == (409, "INVALID_STATE")
     website.ending.set()
     for thread in slow:
         thread.join()

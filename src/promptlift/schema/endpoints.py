@@ -336,6 +336,7 @@ SETTINGS_SYNC_CONTEXT: Final = Endpoint(
     SyncContextAnswer,
     "Fill industry, objectives and KPIs from a company's website",
     body=SyncContextRequest,
+    errors=("INVALID_STATE",),
 )
 ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
 USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import endpoints
 from promptlift.service.actions import account, settings
+from promptlift.service.errors import ApiException
 
 if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
@@ -23,14 +24,24 @@ _WEBSITES: Final = ThreadPoolExecutor(max_workers=8, thread_name_prefix="website
 def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
     database = context.database
+    reading: set[str] = set()
 
     async def sync_context(request: ApiRequest[SyncContextRequest, None]) -> dict[str, Any]:
         # unspecified: when the model is asked. At once, because the answer has what it found: this is the one request
         # that waits for a model, for a bounded time.
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            _WEBSITES, settings.sync_context, database, context.websites, request.caller, request.body
-        )
+        account_id = request.caller.account_id
+        if account_id in reading:
+            # One account cannot hold up the others with websites that take their time.
+            raise ApiException(
+                "INVALID_STATE", "A website is being read for this account; ask again when that has ended"
+            )
+        reading.add(account_id)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                _WEBSITES, settings.sync_context, database, context.websites, request.caller, request.body
+            )
+        finally:
+            reading.discard(account_id)
 
     async def update(request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
         general = request.body.general
