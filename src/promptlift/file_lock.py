@@ -34,7 +34,7 @@ def try_acquire(lock: FileLock, *, timeout: float = 0.0) -> bool:
         When the file cannot be made or locked.
     """
     folder = Path(lock.lock_file).parent
-    if not folder.is_dir():  # filelock would make it, and so bring back what somebody removed
+    if not folder.is_dir():  # filelock would create it again after it was removed
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     try:
         lock.acquire(timeout=timeout)

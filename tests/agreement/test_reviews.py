@@ -166,11 +166,11 @@ def test_what_cannot_be_undone_is_refused_with_the_reason(wire, world, done):
     root = f"/{wire.scheme.segment}/{world.prompt_id}"
     assert wire.ask("PATCH", root, {"content": "Somebody else."}).status == 200
     live = wire.get(f"{root}/versions")["data"][0]
-    assert refused(applied["actionId"], "changed by somebody else")["liveVersionId"] == live["id"]
+    assert refused(applied["actionId"], "changed by someone else")["liveVersionId"] == live["id"]
     assert world.text == "Somebody else."
     # The same text again is another version: what became live since decides, not how it reads.
     assert wire.ask("PATCH", root, {"content": TEXTS[1]}).status == 200
-    refused(applied["actionId"], "changed by somebody else")
+    refused(applied["actionId"], "changed by someone else")
     back = wire.ask("POST", f"{path}/apply", {"variantId": original}).body
     assert wire.ask("POST", f"/actions/{back['actionId']}/undo").status == 200
     assert refused(back["actionId"], "undone already")["undoneBy"]

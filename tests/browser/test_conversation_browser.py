@@ -150,9 +150,10 @@ def test_keys_of_the_notebook_are_not_set_off(lab):
         ".plw-list",
         ".plw-shown",
         ".plw-bar button",
+        ".plw-pages button:enabled",
+        # Keys change the filters of these two, and then there may be no second page.
         ".plw-bar select",
         ".plw-bar input",
-        ".plw-pages button:enabled",
     ):
         page.locator(".jp-Notebook .jp-InputPrompt").first.click()
         page.keyboard.press("Escape")

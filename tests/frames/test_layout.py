@@ -21,6 +21,7 @@ TABLES = {
     "simulations": lambda: frames.simulations_table([], content=True)[0],
     "personas": lambda: frames.personas_table([])[0],
     "versions": lambda: frames.versions_table([])[0],
+    "production_metrics": lambda: frames.production_metrics_table([])[0],
     "variants": lambda: frames.variants_table([])[0],
     "actions": lambda: frames.actions_table([])[0],
     "reviews": lambda: frames.review_table([])[0],
@@ -142,6 +143,14 @@ LAYOUT = {
         "description: str",
         "built_in: boolean",
         "created_at: datetime64[us, UTC]",
+    ],
+    "production_metrics": [
+        "metric: task_completion|sentiment|quality|abandonment|response_time|length",
+        "before: float64",
+        "after: float64",
+        "conversations_before: Int64",
+        "conversations: Int64",
+        "regressed: boolean",
     ],
     "versions": [
         "version_id: str",

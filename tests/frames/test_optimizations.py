@@ -40,6 +40,7 @@ MAKERS = {
     "simulations": (frames.simulations_table, frames.SIMULATIONS),
     "personas": (frames.personas_table, frames.PERSONAS),
     "versions": (frames.versions_table, frames.VERSIONS),
+    "production_metrics": (frames.production_metrics_table, frames.PRODUCTION_METRICS),
 }
 
 
@@ -54,6 +55,7 @@ def test_dtypes_are_fixed_also_when_empty_or_hostile(name):
         "persona": "Ada",
         "pass": "1",
         "turns": 2.5,
+        "before": "lots",
     }
     for rows in ([], [{"id": "a"}], [odd]):
         frame, doubts = make(rows)

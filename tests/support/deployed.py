@@ -13,11 +13,13 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversations, optimizations, prompts
+from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
 from promptlift.service.store.tables import events, insights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.service.store.database import Database
 
 PROMPT = SCHEMES["prompt"]
@@ -27,6 +29,20 @@ MANUAL = {"deploymentMode": "manual", "autoDeploy": {"enabled": False, "requireR
 STAGED = {**MANUAL, "deploymentMode": "semi-automatic"}
 TESTED = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": True}}
 AT_ONCE = {"deploymentMode": "manual", "autoDeploy": {"enabled": True, "requireRegressionPass": False}}
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One judged conversation."""
+
+    completed: bool
+    sentiment: float = 0.5
+    quality: float | None = None
+    status: str = "completed"
+    response_seconds: float | None = None
+    messages: int = 2
+    issue: str | None = "No answer"
+    answer: str = "answer"
 
 
 @dataclass
@@ -185,6 +201,12 @@ class World:
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra
+            if row.type.startswith("deployment."):
+                # A number in all kinds but one, which has none.
+                percent = told["data"].get("reductionPercent", "none")
+                assert (
+                    (percent == "none") if row.type == "deployment.confounded" else isinstance(percent, float)
+                )
         return [(row.type, json.loads(row.data)) for row in found]
 
     def kinds(self) -> list[str]:
@@ -201,9 +223,34 @@ class World:
         status: str = "completed",
         prompt_id: str | None = None,
         answer: str = "answer",
+        quality: float | None = None,
+        response_seconds: float | None = None,
+        messages: int = 2,
     ) -> None:
         """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
-        ids = [new_id("cnv") for _ in range(count)]
+        self.log_each(
+            [
+                Logged(
+                    completed=n >= failed,
+                    sentiment=sentiment + 0.001 * (n % 7),
+                    quality=quality,
+                    status=status,
+                    response_seconds=response_seconds,
+                    messages=messages,
+                    issue=issue,
+                    answer=f"{answer} {n}",
+                )
+                for n in range(count)
+            ],
+            at=at,
+            prompt_id=prompt_id,
+        )
+
+    def log_each(
+        self, logged: Sequence[Logged], *, at: int, apart: int = 1, prompt_id: str | None = None
+    ) -> None:
+        """Log judged conversations that started at a time, ``apart`` milliseconds apart."""
+        ids = [new_id("cnv") for _ in logged]
         with self.database.write() as connection:
             conversations.add(
                 connection,
@@ -212,51 +259,54 @@ class World:
                         "id": one,
                         "account_id": self.account,
                         "prompt_id": prompt_id or self.prompt_id,
-                        "status": status,
+                        "status": each.status,
                         "llm_model": None,
                         "company_name": None,
                         "idempotency_key": None,
                         "created_at": clock.now(),
-                        "started_at": at + n,
-                        "ended_at": at + n,
-                        "message_count": 2,
+                        "started_at": at + n * apart,
+                        "ended_at": at + n * apart,
+                        "message_count": each.messages,
                         "user_turns": 1,
-                        "response_seconds": None,
+                        "response_seconds": each.response_seconds,
                         "has_insights": True,
                         "judging": "done",
                         "generation": 1,
                         "judge_after": 0,
                         "judge_attempts": 0,
                     }
-                    for n, one in enumerate(ids)
+                    for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
                 [
                     {
                         "conversation_id": one,
-                        "content": f"User: question {n}\nAssistant: {answer} {n}".encode(),
+                        "content": f"User: question {n}\nAssistant: {each.answer}".encode(),
                     }
-                    for n, one in enumerate(ids)
+                    for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
             )
-            connection.execute(
-                insights.insert(),
-                [
-                    {
-                        "conversation_id": one,
-                        "account_id": self.account,
-                        "id": new_id("ins"),
-                        "generation": 1,
-                        "sentiment": "positive",
-                        "sentiment_score": sentiment + 0.001 * (n % 7),
-                        "task_completed": n >= failed,
-                        "document": json.dumps(_document(failed=n < failed, issue=issue)),
-                        "created_at": clock.now(),
-                    }
-                    for n, one in enumerate(ids)
-                ],
-            )
+            with conversation_counts.following(connection, ids):
+                connection.execute(
+                    insights.insert(),
+                    [
+                        {
+                            "conversation_id": one,
+                            "account_id": self.account,
+                            "id": new_id("ins"),
+                            "generation": 1,
+                            "sentiment": "positive",
+                            "sentiment_score": each.sentiment,
+                            "task_completed": each.completed,
+                            "document": json.dumps(_document(each)),
+                            "created_at": clock.now(),
+                        }
+                        for one, each in zip(ids, logged, strict=True)
+                    ],
+                )
 
 
-def _document(*, failed: bool, issue: str | None) -> dict[str, Any]:
-    issues = [{"title": issue, "severity": "high", "evidence": None}] if failed and issue else []
-    return {"issues": issues, "summary": "s", "topics": []}
+def _document(logged: Logged) -> dict[str, Any]:
+    issues = []
+    if logged.issue and not logged.completed:
+        issues.append({"title": logged.issue, "severity": "high", "evidence": None})
+    return {"issues": issues, "summary": "s", "topics": [], "quality": logged.quality}

@@ -333,6 +333,16 @@ DEPLOYMENT = {
             "completedRate": maybe(number),
             "conversationsBefore": count,
             "completedRateBefore": maybe(number),
+            "metrics": listed(
+                {
+                    "metric": one_of(
+                        "task_completion", "sentiment", "quality", "abandonment", "response_time", "length"
+                    ),
+                    **dict.fromkeys(("before", "after"), maybe(number)),
+                    **dict.fromkeys(("conversationsBefore", "conversations"), count),
+                    "regressed": flag,
+                }
+            ),
         }
     ),
     "verification": maybe(one_of("pending", "verified", "not_fixed", "regressed", "confounded")),

@@ -131,6 +131,44 @@ def test_an_optimization_that_is_not_there_says_so(lift):
         lift.variants("o9")
 
 
+def test_production_metrics_are_a_row_each_and_read_once(service, lift):
+    seen = {
+        "metric": "abandonment",
+        "before": 5.0,
+        "after": 25.0,
+        "conversationsBefore": 200,
+        "conversations": 60,
+        "regressed": True,
+    }
+    production = {"conversations": 60, "metrics": [{**seen, "metric": "quality", "regressed": False}, seen]}
+    service.add(1, deployment={"id": "d", "state": "rolled_back", "production": production})
+    frame = lift.production_metrics("o00001")
+    assert frame["metric"].tolist() == ["quality", "abandonment"]
+    assert frame.iloc[1].to_dict() == {
+        "metric": "abandonment",
+        "before": 5.0,
+        "after": 25.0,
+        "conversations_before": 200,
+        "conversations": 60,
+        "regressed": True,
+    }
+    assert frame.attrs["promptlift"]["requests"] == 1
+    again = lift.production_metrics(lift.optimization("o00001"))
+    assert again.attrs["promptlift"]["requests"] == 0
+    assert again.equals(frame)
+
+
+def test_without_a_look_at_production_there_are_no_metrics(service, lift):
+    service.add(1)
+    service.add(1, deployment={"id": "d", "state": "staged"})
+    for optimization_id in ("o00001", "o00002"):
+        frame = lift.production_metrics(optimization_id)
+        assert len(frame) == 0
+        assert list(frame.columns)[:3] == ["metric", "before", "after"]
+    with pytest.raises(NotFound, match="Optimization"):
+        lift.production_metrics("o9")
+
+
 @pytest.mark.parametrize(
     ("read", "name"),
     [

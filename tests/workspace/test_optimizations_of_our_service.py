@@ -126,7 +126,7 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     assert versions["is_live"].tolist() == [True, False]
     assert versions["optimization_id"].iloc[0] == optimization.id
     assert pd.isna(versions["variant_id"].iloc[1])
-    with pytest.raises(InvalidState, match="changed by somebody else"):
+    with pytest.raises(InvalidState, match="changed by someone else"):
         lift.restore(prompt.id, first["version_id"].iloc[0], if_version_id=first["version_id"].iloc[0])
     lift.restore(prompt.id, first["version_id"].iloc[0], if_version_id=applied.version_id)
     assert lift.client.prompts.get(prompt.id).content == PROMPT["content"]

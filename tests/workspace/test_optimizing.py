@@ -355,7 +355,7 @@ def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service,
     if answers == "never":
         service.fault = lambda *_: lambda _handler: time.sleep(20)
     out = interrupted(service, "lift.wait('o00001')")
-    assert "interrupted: Waiting was interrupted. The optimization goes on: lift.wait('o00001')" in out
+    assert "interrupted: Waiting was interrupted. The optimization continues: lift.wait('o00001')" in out
     assert "lift.stop('o00001') stops it" in out
     assert not any(method == "POST" for method, _, _ in service.seen)
 

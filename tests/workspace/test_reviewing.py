@@ -124,7 +124,7 @@ def test_actions_with_a_foreign_service_are_kept_beside_the_notebook_and_undone(
 def test_a_foreign_text_that_was_changed_meanwhile_is_not_written_over(foreign, abroad):
     applied = abroad.apply("o00001")
     foreign.texts["p1"] = "somebody else"
-    with pytest.raises(InvalidState, match="changed by somebody else"):
+    with pytest.raises(InvalidState, match="changed by someone else"):
         abroad.undo(applied.action_id)
     assert foreign.texts["p1"] == "somebody else"
     assert abroad.actions()["kind"].tolist() == ["apply"]

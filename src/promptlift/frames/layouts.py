@@ -12,6 +12,7 @@ from promptlift.schema.account import BillingPeriod, OptimizationsUsed
 from promptlift.schema.action_log import Action
 from promptlift.schema.columns import TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
+from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
@@ -100,6 +101,7 @@ _SIMULATION: Final = table_columns(Simulation, "simulations")
 SIMULATION_CONTENT: Final[Columns] = tuple(column for column in _SIMULATION if column.name == "content")
 SIMULATIONS: Final[Columns] = tuple(column for column in _SIMULATION if column not in SIMULATION_CONTENT)
 PERSONAS: Final = table_columns(Persona, "personas", first=("persona_id",))
+PRODUCTION_METRICS: Final = table_columns(ProductionMetric, "production_metrics", first=("metric",))
 VERSIONS: Final = table_columns(PromptVersion, "versions", first=("version_id",))
 ACTIONS: Final = table_columns(
     Action,
@@ -160,6 +162,7 @@ TABLES: Final[dict[str, Columns]] = {
     "targets": TARGETS,
     "personas": PERSONAS,
     "versions": VERSIONS,
+    "production_metrics": PRODUCTION_METRICS,
     "actions": ACTIONS,
     "review": REVIEW,
     "events": EVENTS,

@@ -9,6 +9,7 @@ from promptlift.frames.layouts import (
     ACTIONS,
     OPTIMIZATIONS,
     PERSONAS,
+    PRODUCTION_METRICS,
     REVIEW,
     SIMULATION_CONTENT,
     SIMULATIONS,
@@ -58,6 +59,11 @@ def simulations_table(rows: Sequence[Row], *, content: bool = False) -> Table:
 def personas_table(rows: Sequence[Row]) -> Table:
     """Make the table of personas, one row each."""
     return read_table(PERSONAS, rows)
+
+
+def production_metrics_table(rows: Sequence[Row]) -> Table:
+    """Make the table of the production metrics of a deployed variant, one row each."""
+    return read_table(PRODUCTION_METRICS, rows)
 
 
 def versions_table(rows: Sequence[Row]) -> Table:

@@ -3,7 +3,7 @@
 The service is a process of its own on loopback, with its database in a folder of the user. All
 notebooks and commands that name the same folder share one service process: the first starts it, the
 others join it, and it ends when the last of them has closed its workspace or has ended, in whatever
-way. Work that is unfinished then, such as insights still to be derived, goes on with the next start.
+way. Work that is unfinished then, such as insights still to be derived, continues at the next start.
 """
 
 from __future__ import annotations

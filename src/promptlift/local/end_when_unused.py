@@ -36,7 +36,7 @@ def _watch(folder: DataFolder) -> None:
         if _unused(folder):
             os.kill(os.getpid(), signal.SIGTERM)
             pause.wait(_SHUTDOWN_SECONDS)
-            # What is unfinished is in the database and goes on with the next start.
+            # What is unfinished is in the database and continues at the next start.
             os._exit(1)
 
 
@@ -48,11 +48,11 @@ def _unused(folder: DataFolder) -> bool:
         try:
             if folder.in_use():
                 return False
-            # Removed under the lock, so that nobody joins a service that is about to end.
+            # Removed under the lock, so that no process joins a service that is about to end.
             folder.remove_record()
             return True
         finally:
             lock.release()
     except OSError:
-        # The folder itself was removed: nobody can use it any more.
+        # The folder itself was removed: it cannot be used any more.
         return not folder.path.exists()

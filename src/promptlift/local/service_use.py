@@ -87,7 +87,7 @@ class ServiceUse:
         )
 
     def end(self, *, wait: bool = True) -> None:
-        """Stop using the service; it ends when nobody else uses it.
+        """Stop using the service; it ends when it has no other user.
 
         Parameters
         ----------

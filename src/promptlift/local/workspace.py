@@ -46,7 +46,7 @@ class LocalWorkspace(Workspace):
         self._ledger_file = folder.path / FILE_NAME
 
     def close(self) -> None:
-        """Close all connections and release the service; it ends when nobody else uses it."""
+        """Close all connections and release the service; it ends when it has no other user."""
         super().close()
         with _threads:
             others = _open.get(self._folder_path, weakref.WeakSet())

@@ -40,6 +40,26 @@ class RegressionTest(ApiModel):
     """How sure it is that the new text is worse over all scenarios, 0 to 1."""
 
 
+METRIC_NAMES: Final = ("task_completion", "sentiment", "quality", "abandonment", "response_time", "length")
+
+
+class ProductionMetric(ApiModel):
+    """One production metric before the change and after it, as the last look saw it."""
+
+    metric: Annotated[str, Column(categories=METRIC_NAMES)]
+    """``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time`` or ``length``."""
+    before: Annotated[float | None, Column()] = None
+    """Mean before: percent for task completion and abandonment, seconds for response time, messages for length."""
+    after: Annotated[float | None, Column()] = None
+    """The same, of the latest conversations that differ most from the earlier ones."""
+    conversations_before: Annotated[int, Column()] = 0
+    """Conversations behind ``before``."""
+    conversations: Annotated[int, Column()] = 0
+    """Conversations behind ``after``."""
+    regressed: Annotated[bool, Column()] = False
+    """Whether it became worse than chance explains, over all looks at the six metrics."""
+
+
 class ProductionCheck(ApiModel):
     """Logged conversations before and after the change."""
 
@@ -49,6 +69,8 @@ class ProductionCheck(ApiModel):
     completed_rate: float | None = None
     conversations_before: int | None = None
     completed_rate_before: float | None = None
+    metrics: list[ProductionMetric] = Field(default_factory=list)
+    """Every production metric at the last look; empty before the first."""
 
 
 class VariantDeployment(ApiModel):

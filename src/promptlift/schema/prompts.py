@@ -65,32 +65,41 @@ def _past(time: datetime) -> datetime:
 PastTime = Annotated[UtcTime, AfterValidator(_past)]
 
 
-class _PromptInput(RequestModel):
-    description: LongText | None = None
-    tags: Annotated[list[Tag], Field(max_length=limits.TAGS)] | None = None
-    temperature: Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)] | None = None
-    objective: LongText | None = None
-    live_from: PastTime | None = None
-    """Since when this text is in use, not before the one that it follows; now when it is left out. A field of ours."""
+Tags = Annotated[list[Tag], Field(max_length=limits.TAGS)]
+Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)]
+MaxTokens = Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)]
 
 
-class PromptCreate(_PromptInput):
+class PromptCreate(RequestModel):
     """Body of ``POST /prompts``."""
 
     name: Name
     content: PromptText
     content_known: bool | None = None
     """``False`` where ``content`` is a placeholder for a text that is not known yet. A field of ours."""
+    live_from: PastTime | None = None
+    """Since when this text is in use; now when it is left out. A field of ours."""
     llm_model: ModelName
+    description: LongText | None = None
+    tags: Tags | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    objective: LongText | None = None
 
 
-class PromptUpdate(_PromptInput):
+class PromptUpdate(RequestModel):
     """Body of ``PATCH /prompts/:id``: any subset of the prompt input fields, and ``status``."""
 
     name: Name | None = None
     content: PromptText | None = None
+    live_from: PastTime | None = None
+    """Since when this text is in use, not before the one that it follows; now when it is left out. A field of ours."""
     llm_model: ModelName | None = None
+    description: LongText | None = None
+    tags: Tags | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    objective: LongText | None = None
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
 

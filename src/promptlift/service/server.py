@@ -58,7 +58,7 @@ class Ready:
 def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
     """Run the service until it is interrupted or terminated.
 
-    SQLite takes one service process a data folder; whoever starts one sees to that.
+    SQLite takes one service process a data folder; its starter makes sure of that.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
         try:
             if database.is_sqlite and not settings.work:
                 raise ServiceStartError(
-                    "On SQLite nobody else can do the background work: start serve without --no-worker, or set "
+                    "On SQLite no other process can do the background work: start serve without --no-worker, or set "
                     "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
                 )
             database.migrate()
@@ -95,7 +95,7 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
 
 
 def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
-    """Make sure that the first account has a key; gives a key that was made here and nobody has seen."""
+    """Make sure that the first account has a key; return a key that was made here and never shown."""
     with database.write() as connection:
         account_id = first_account(connection, settings)
         if settings.api_key is not None:

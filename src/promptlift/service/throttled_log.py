@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 1.0
 
-# What makes lines alike: who says it, what is said before values are filled in, and where an exception was raised.
+# Lines are alike when logger, message template and the place where an exception was raised are the same.
 _Kind = tuple[str, str, str, int]
 
 

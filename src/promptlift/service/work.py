@@ -104,7 +104,7 @@ class BackgroundWork:
         self._others.start()
 
     def stop(self) -> None:
-        """End in order; what is under way goes on elsewhere, or at the next start."""
+        """End in order; unfinished work continues in another process, or at the next start."""
         if self._others is None:
             self._worker.stop()
         else:

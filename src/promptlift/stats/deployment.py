@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ __all__ = [
     "IssueCounts",
     "IssueResult",
     "Reduction",
+    "check_number",
     "checkpoint",
     "deployment_verdict",
     "failure_reduction",
@@ -99,6 +101,18 @@ def checkpoint(after_n: int) -> int | None:
     return due or None
 
 
+def check_number(after_n: int) -> int:
+    """Return how many checks of a fix were due by ``after_n`` conversations: 30, 60, 120, and every doubling after it.
+
+    Examples
+    --------
+    >>> [check_number(n) for n in (29, 30, 60, 120, 239, 240, 1000)]
+    [0, 1, 2, 3, 3, 4, 6]
+    """
+    last = CHECKPOINTS[-1]
+    return (checkpoint(after_n) or 0) + (math.floor(math.log2(after_n / last)) if after_n >= last else 0)
+
+
 def failure_reduction(
     before_fail: int, before_n: int, after_fail: int, after_n: int, *, check: int = 1
 ) -> Reduction:
@@ -159,21 +173,25 @@ def deployment_verdict(
     issues: Sequence[IssueCounts],
     *,
     previously_verified: bool = False,
+    worse_level: float = _WORSE_P,
     deadline_passed: bool = False,
 ) -> DeploymentVerdict:
     """Judge a deployed fix at one of its checks.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
-    above 0. Not fixed: the upper end is below 50 %, or the deadline passed. Regressed, for a fix that was
-    verified: an issue has become more frequent, p below 0.05 after Holm. Otherwise no event yet.
+    above 0. Not fixed: the upper end is below 50 %, or the deadline passed and they did not fall by more than
+    50 %. Regressed, for a fix that was verified: an issue has become more frequent, p below ``worse_level`` after
+    Holm. Otherwise no event yet.
 
     Parameters
     ----------
     issues
-        Counts of every issue. For a fix that was verified give the conversations on which it was verified as
-        "before" and the later ones as "after".
+        Counts of every issue. For a fix that was verified give earlier conversations with it as "before" and later
+        ones as "after".
     previously_verified
         Ask whether a verified fix is regressing.
+    worse_level
+        What p must be below for "regressed". Whoever asks again and again divides 0.05 among the times.
     deadline_passed
         No more conversations are waited for.
 
@@ -199,19 +217,27 @@ def deployment_verdict(
         worst=float(adjusted.min()),
         due=check is not None,
         previously_verified=previously_verified,
+        worse_level=worse_level,
         deadline_passed=deadline_passed,
     )
     return DeploymentVerdict(status, pooled, results, check)
 
 
 def _status(
-    pooled: Reduction, *, worst: float, due: bool, previously_verified: bool, deadline_passed: bool
+    pooled: Reduction,
+    *,
+    worst: float,
+    due: bool,
+    previously_verified: bool,
+    worse_level: float,
+    deadline_passed: bool,
 ) -> DeploymentStatus:
     if previously_verified:
-        return "regressed" if due and worst < _WORSE_P else "verified"
+        return "regressed" if due and worst < worse_level else "verified"
     fell = pooled.estimate is not None and pooled.estimate > _WANTED
     if due and fell and pooled.low is not None and pooled.low > 0.0:
         return "verified"
-    if deadline_passed or (due and pooled.high is not None and pooled.high < _WANTED):
+    # Failures that fell by half, too few to be sure, are no issue that persists.
+    if (deadline_passed and not fell) or (due and pooled.high is not None and pooled.high < _WANTED):
         return "not_fixed"
     return "pending"

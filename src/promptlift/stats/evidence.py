@@ -116,7 +116,7 @@ def mcnemar_e_value(n10: int, n01: int) -> float:
 
 
 def log_e_values(n10: NDArray[np.float64], n01: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute many logarithms of e-values at once; minus infinity where the variant is hopelessly behind.
+    """Compute many logarithms of e-values at once; minus infinity where the variant is far behind.
 
     Made for boundaries, which lie on the winning side: there it is `mcnemar_log_e_value`.
     """

@@ -29,7 +29,7 @@ def power_of_pairs(
     Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
     Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
     summed over all numbers of discordant pairs. Looks before the last one find a little more, stopping early
-    when it is hopeless finds a little less.
+    when it can no longer win finds a little less.
 
     Parameters
     ----------

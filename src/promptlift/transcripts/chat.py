@@ -62,7 +62,7 @@ def kind_of(role: Any, where: str) -> Kind:
     Raises
     ------
     Unreadable
-        When nobody knows the role.
+        When the role is unknown.
     """
     kind = _KINDS.get(role.strip().lower()) if isinstance(role, str) else None
     if kind is None:

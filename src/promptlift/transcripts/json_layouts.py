@@ -31,8 +31,8 @@ _LOST: Final = "nothing after it can be read"
 def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record]:
     """Read the records of JSON Lines, of a JSON array, or of one or several JSON objects, one at a time.
 
-    A line that is not JSON is a fault and the next line goes on; inside an array nothing after a fault can be
-    found. A record longer than ``most`` characters is a fault, is never held, and the next one goes on.
+    A line that is not JSON is a fault, and reading continues at the next line; inside an array nothing after a fault can be
+    found. A record longer than ``most`` characters is a fault, is never held, and reading continues at the next one.
     """
     lines = Lines(stream, most)
     filled = (line for line in lines if not line.whole or line.text.strip(" \t\r\n"))
@@ -43,7 +43,7 @@ def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record
     if opening not in ("{", "["):
         yield Record(first.number, fault="not JSON: it starts with neither { nor [")
         return
-    # A first line that is not complete goes on, so there is no second one to look at.
+    # An incomplete first line continues beyond the part, so there is no second one to look at.
     second = next(filled, None) if first.whole else None
     follows = second is not None and second.text.lstrip().startswith(opening)
     if not first.whole:
@@ -151,7 +151,7 @@ class _Window:
             else:
                 if end - self.at > self._most:
                     break
-                # A number may go on behind the part: 1 may be 10, and of 1e+5 a part that ends with 1e+ gives 1.
+                # A number may continue after the part: 1 may be 10, and of 1e+5 a part that ends with 1e+ gives 1.
                 if self._ended or not isinstance(value, int | float) or end + _CUT <= len(self.text):
                     self.advance(end)
                     return Record(line, value)

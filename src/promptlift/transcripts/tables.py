@@ -39,7 +39,7 @@ def csv_header(head: str, separator: str) -> list[str]:
 def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> Iterator[Record]:
     """Read the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written.
 
-    A quote that is not closed, or a row longer than ``most`` characters, costs that row alone: reading goes on
+    A quote that is not closed, or a row longer than ``most`` characters, costs that row alone: reading continues
     at the next line that is a row by itself.
     """
     feed = _Feed(stream, most)

@@ -33,8 +33,8 @@ def front_end(suffix: str, *names: str) -> str:
 def is_unattended() -> bool:
     """Whether a program runs the notebook: nbconvert, papermill, nbclient, a documentation build.
 
-    Such programs tell the kernel that nobody can answer a question. An interactive view would be blank in what they
-    write (it needs a script from the network), and nobody could click in it.
+    Such programs tell the kernel that no question can be answered. An interactive view would be blank in what they
+    write (it needs a script from the network), and it could not be clicked.
     """
     interactive = sys.modules.get("IPython")
     shell = None if interactive is None else interactive.get_ipython()
@@ -63,7 +63,7 @@ class WidgetWithFallback(anywidget.AnyWidget):
         """Return one line for terminals, without any text from outside."""
 
     def open(self) -> None:
-        """Announce the widget to the front end, unless nobody is there."""
+        """Announce the widget to the front end, if there is one."""
         if not is_unattended():
             super().open()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileReviewStore"]
 
-# After these nobody knows whether the service did what it was asked to do.
+# After these it is unknown whether the service did what it was asked to do.
 _OUTCOME_UNKNOWN: Final = (ConnectionFailed, ServerError, UnexpectedResponse, KeyboardInterrupt)
 
 
@@ -221,7 +221,7 @@ def _check_undoable(row: Row) -> None:
 def _check_unchanged(current: str | None, done: Row) -> None:
     if current != done["toContent"]:
         raise InvalidState(
-            "The text was changed by somebody else in the meantime; read the current version and try again",
+            "The text was changed by someone else in the meantime; read the current version and try again",
             details={"liveVersionId": _digest(current)},
         )
 

@@ -265,6 +265,39 @@ class OptimizationTables(Session):
 
         return self._names.call(prompt_id, table)
 
+    def production_metrics(self, optimization_id: str | Optimization) -> pd.DataFrame:
+        """Return the production metrics of a deployed variant, before and after, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        optimization_id
+            The optimization that the variant comes from: its id, or what :meth:`~promptlift.Workspace.optimization`
+            returned, which is not read again then.
+
+        Returns
+        -------
+        DataFrame
+            metric (``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time``, ``length``), before,
+            after (means; percent for task completion and abandonment, seconds for response time, messages for
+            length), conversations_before, conversations, regressed. As the service's last look saw them; empty before
+            the first, which is at 30 judged conversations.
+
+        Raises
+        ------
+        NotFound
+            When there is no such optimization.
+        """
+        known = optimization_id if isinstance(optimization_id, Optimization) else None
+        filters = {"optimization_id": known.id if known is not None else optimization_id}
+
+        def read(_: object) -> RowsRead:
+            found = known or self.client.optimizations.get(str(optimization_id))
+            production = found.deployment.production if found.deployment is not None else None
+            rows = [one.to_wire() for one in production.metrics] if production is not None else []
+            return RowsRead(rows, len(rows), requests=0 if known else 1, complete=True)
+
+        return self._table("production_metrics", filters, read, frames().production_metrics_table)
+
     def personas(self) -> pd.DataFrame:
         """Return the personas that simulated conversations can be held with, one row each. Offered by the embedded service.
 

@@ -74,14 +74,14 @@ class Optimizing(Session):
         Returns
         -------
         Optimization
-            Completed, or stopped by somebody (then a warning says why).
+            Completed, or stopped (then a warning says why).
 
         Raises
         ------
         OptimizationFailed
             When it failed; the message says why.
         StillRunning
-            When ``timeout`` is over. It goes on.
+            When ``timeout`` is over. The optimization continues.
         LimitExceeded
             When the quota of the month is used up.
         InvalidState
@@ -119,14 +119,14 @@ class Optimizing(Session):
         Returns
         -------
         Optimization
-            Completed, or stopped by somebody (then a warning says why).
+            Completed, or stopped (then a warning says why).
 
         Raises
         ------
         OptimizationFailed
             When it failed; the message says why.
         StillRunning
-            When ``timeout`` is over. It goes on.
+            When ``timeout`` is over. The optimization continues.
         """
         _check_timeout(timeout)
         return self._wait(optimization_id, timeout, known=False)
@@ -161,7 +161,7 @@ class Optimizing(Session):
         version_id
             A version of :meth:`versions`.
         if_version_id
-            Only while this version is the current one, so that nobody's change is overwritten unseen.
+            Only while this version is the current one, so that no change is overwritten unseen.
         note
             Why, in words; kept with the action.
 

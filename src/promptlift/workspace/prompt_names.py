@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-# Ids of the embedded service, which nobody gives as a name.
+# Ids of the embedded service, which are never names.
 _OUR_IDS: Final = re.compile(r"prm_[0-9a-f]{24}")
 # Ids of any service. Names may look like this too.
 _MAY_BE_ID: Final = re.compile(r"(?=\S*\d)\S+")
-# Seconds for which the list of prompts is reused: somebody may give a second prompt the same name.
+# Seconds for which the list of prompts is reused: a second prompt may be given the same name.
 _FRESH: Final = 30.0
 _MOST_NEAR: Final = 3
 _PART_CHARS: Final = 3
@@ -87,7 +87,7 @@ class PromptNames:
         return self._find_listed(given)
 
     def note_id(self, prompt_id: str) -> None:
-        """Remember an id that the service itself named, so that nobody asks whether it is one."""
+        """Remember an id that the service itself named, so that it is not looked up."""
         self._ids.add(prompt_id)
 
     def id_of_filter(self, given: str | None) -> str | None:

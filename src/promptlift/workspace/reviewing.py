@@ -56,7 +56,7 @@ class Reviewing(Session):
         variant_id
             The variant; the winner when it is left out.
         if_version_id
-            Only while this version of :meth:`versions` is the current one, so that nobody's change is overwritten
+            Only while this version of :meth:`versions` is the current one, so that no change is overwritten
             unseen. Offered by the embedded service.
         note
             Why, in words; kept with the action.

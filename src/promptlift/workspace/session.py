@@ -118,7 +118,7 @@ def _frozen_heap() -> Iterator[None]:
     Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that
     pandas and the notebook hold: a tenth of the whole read. What the block makes is collected as always.
     """
-    if gc.get_freeze_count():  # frozen by somebody else
+    if gc.get_freeze_count():  # frozen by other code
         yield
         return
     gc.freeze()

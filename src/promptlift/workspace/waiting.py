@@ -29,7 +29,7 @@ _SHORTEST: Final = 0.5
 _LONGEST: Final = 10.0
 # Waiting uses at most this share of the requests that the plan allows.
 _SHARE_OF_PACE: Final = 0.25
-# Seconds without any answer until waiting gives up. The optimization itself goes on.
+# Seconds without any answer until waiting gives up. The optimization itself continues.
 _GIVE_UP_SECONDS: Final = 600.0
 
 
@@ -50,7 +50,7 @@ class OptimizationFailed(_WaitingEnded):
 
 
 class StillRunning(_WaitingEnded, TimeoutError):
-    """The time limit of waiting is over; the optimization goes on.
+    """The time limit of waiting is over; the optimization continues.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def pause_before_next_request(elapsed: float, per_minute: int | None) -> float:
 def how_to_go_on(optimization_id: str) -> str:
     """Return a sentence that says how to wait again, and how to stop the optimization."""
     return (
-        f"The optimization goes on: lift.wait({optimization_id!r}) waits for it again, "
+        f"The optimization continues: lift.wait({optimization_id!r}) waits for it again, "
         f"lift.stop({optimization_id!r}) stops it."
     )
 
@@ -126,9 +126,9 @@ class Wait:
         StillRunning
             When the time is over.
         ApiError
-            When the service cannot be reached any more; the message says how to go on.
+            When the service cannot be reached any more; the message says how to continue.
         KeyboardInterrupt
-            At once; the message says how to go on.
+            At once; the message says how to continue.
         """
         try:
             return self._run()

@@ -222,7 +222,7 @@ APPLIES = [
         {"variantId": VARIANT_ID, "ifVersionId": "ver_0"},
         409,
         STATE,
-        "The text was changed by somebody else in the meantime; read the current version and try again",
+        "The text was changed by someone else in the meantime; read the current version and try again",
         {
             "ifVersionId": "is not the current version",
             "liveVersionId": re.compile(r"ver_\d+"),

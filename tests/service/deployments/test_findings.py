@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact, mannwhitneyu
 
 from promptlift.service.deployments.findings import (
     OTHER,
@@ -12,8 +11,8 @@ from promptlift.service.deployments.findings import (
     count_issues,
     issue_id,
     judge,
-    metric_drops,
 )
+from promptlift.stats.production import look_number
 
 
 def conversations(n, failed, *, issue="No answer", sentiment=0.2):
@@ -23,36 +22,9 @@ def conversations(n, failed, *, issue="No answer", sentiment=0.2):
     ]
 
 
-@pytest.mark.parametrize(
-    ("n0", "failed0", "n1", "failed1"), [(200, 40, 60, 30), (30, 3, 40, 3), (1000, 0, 30, 1), (5, 5, 120, 0)]
-)
-def test_the_p_values_are_those_of_scipy(n0, failed0, n1, failed1):
-    before = conversations(n0, failed0)
-    after = conversations(n1, failed1, sentiment=0.19)
-    drops = metric_drops(before, after, check=1)
-    table = [[n1 - failed1, failed1], [n0 - failed0, failed0]]
-    completion = fisher_exact(table, alternative="less").pvalue
-    sentiment = mannwhitneyu(
-        [one.sentiment for one in after], [one.sentiment for one in before], alternative="less"
-    ).pvalue
-    smaller, larger = sorted((completion, sentiment))
-    adjusted = {smaller: min(1.0, 2 * smaller), larger: min(1.0, max(2 * smaller, larger))}
-    found = {drop.name: drop.p for drop in drops}
-    assert found["task completion"] == pytest.approx(adjusted[completion], rel=1e-9)
-    # The two-sided test that ours is half of takes its correction for continuity on the other side.
-    assert found["sentiment"] == pytest.approx(adjusted[sentiment], abs=0.02)
-
-
-def test_the_level_of_each_look_spends_five_percent_in_all():
-    levels = [
-        metric_drops(conversations(30, 3), conversations(30, 3), check=look)[0].level for look in (1, 2, 3)
-    ]
-    assert levels == pytest.approx([0.0228, 0.0233, 0.0240], abs=0.001)
-
-
 @pytest.mark.slow
 def test_a_text_that_harms_nothing_is_rarely_taken_back():
-    """Over three looks at both metrics; 5 % are allowed, with the tolerance of 2,000 runs."""
+    """Over the first looks; 4 % over all are allowed, with the tolerance of 2,000 runs."""
     random = np.random.default_rng(20261)
     runs, alarms = 2_000, 0
 
@@ -66,15 +38,15 @@ def test_a_text_that_harms_nothing_is_rarely_taken_back():
 
     for _ in range(runs):
         before, after = some(150), some(120)
-        alarms += any(judge(before, after[:n], verified=False).harmed for n in (30, 60, 120))
-    assert alarms / runs <= 0.05 + 2 * (0.05 * 0.95 / runs) ** 0.5
+        alarms += any(judge(before, after[:n]).harmed for n in (30, 60, 120))
+    assert alarms / runs <= 0.04 + 2 * (0.04 * 0.96 / runs) ** 0.5
 
 
 def test_a_real_harm_is_found():
     random = np.random.default_rng(7)
     found = 0
     for _ in range(200):
-        sides = [random.random(n) < rate for n, rate in ((200, 0.8), (120, 0.55))]
+        sides = [random.random(n) < rate for n, rate in ((200, 0.8), (180, 0.55))]
         before, after = (
             [
                 Judged("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
@@ -82,18 +54,16 @@ def test_a_real_harm_is_found():
             ]
             for side in sides
         )
-        found += any(judge(before, after[:n], verified=False).harmed for n in (30, 60, 120))
+        found += any(judge(before, after[:n]).harmed for n in (30, 60, 120, 180))
     assert found >= 190
 
 
 def test_a_tiny_drop_of_sentiment_is_no_harm():
     before, after = conversations(1000, 0, sentiment=0.50), conversations(1000, 0, sentiment=0.44)
-    drop = metric_drops(before, after, check=3)[1]
-    assert drop.p < drop.level
-    assert not drop.is_harm
-    assert judge(before, after, verified=False).status == "pending"
+    assert not judge(before, after).harmed
+    assert judge(before, after).status == "pending"
     worse = conversations(1000, 0, sentiment=0.39)
-    assert judge(before, worse, verified=False).harmed
+    assert [change.metric for change in judge(before, worse).harmed] == ["sentiment"]
 
 
 def test_the_issues_are_all_failures_whatever_they_are_called():
@@ -123,8 +93,8 @@ def test_a_judge_that_says_other_failures_itself_adds_up_too():
 
 
 def test_before_the_first_check_nothing_is_said():
-    assert judge(conversations(50, 20), conversations(29, 29), verified=False).status == "pending"
-    assert judge([], conversations(60, 60), verified=False).status == "pending"
+    assert judge(conversations(50, 20), conversations(29, 29)).status == "pending"
+    assert judge([], conversations(60, 60)).status == "pending"
 
 
 @pytest.mark.parametrize(
@@ -134,19 +104,90 @@ def test_before_the_first_check_nothing_is_said():
         (30, 9, "pending"),
         (60, 24, "not_fixed"),
         (120, 30, "not_fixed"),
-        (30, 25, "regressed"),
     ],
 )
 def test_failures_decide_the_verdict(after, failed, status):
-    finding = judge(conversations(200, 80), conversations(after, failed), verified=False)
+    finding = judge(conversations(200, 80), conversations(after, failed))
     assert finding.status == status
     assert (finding.reason is None) == (status == "pending")
-    assert finding.harmed == (status == "regressed")
+    assert not finding.harmed
     assert finding.reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
 
 
+def test_what_two_judges_say_is_not_compared():
+    """An operator connects a stricter judge: that is no harm of the text. What no judge says is compared on."""
+    before = [one._replace(analyser="lexicon", messages=4) for one in conversations(200, 20)]
+    after = [one._replace(analyser="lexicon", messages=4) for one in conversations(60, 6)]
+    stricter = [
+        one._replace(analyser="llm:strict", messages=4) for one in conversations(60, 50, sentiment=-0.5)
+    ]
+    finding = judge(before, [*after, *stricter])
+    assert (finding.harmed, finding.status) == ((), "pending")
+    longer = [one._replace(messages=12) for one in stricter]
+    assert [change.metric for change in judge(before, [*after, *longer]).harmed] == ["length"]
+    same = [one._replace(analyser="lexicon") for one in stricter]
+    assert {change.metric for change in judge(before, [*after, *same]).harmed} == {
+        "task_completion",
+        "sentiment",
+    }
+
+
+def test_only_a_fix_that_was_verified_can_regress():
+    before, after = conversations(200, 80), conversations(60, 55)
+    for verification, status in (
+        ("verified", "regressed"),
+        ("not_fixed", "not_fixed"),
+        ("regressed", "regressed"),
+    ):
+        finding = judge(before, after, verification=verification, verified_at=30, last_count=30)
+        assert (finding.status, bool(finding.harmed)) == (status, True)
+        assert finding.reason.startswith("Worse in production than before the change: task completion fell")
+    never = judge(before, after)
+    assert never.harmed
+    assert never.status != "regressed"
+
+
+@pytest.mark.parametrize(
+    ("failed_before", "failed", "percent"), [(0, 0, 0.0), (0, 30, -5900.0), (30, 0, 100.0)]
+)
+def test_the_reduction_is_always_a_number(failed_before, failed, percent):
+    finding = judge(conversations(60, failed_before), conversations(60, failed))
+    assert finding.reduction_percent == pytest.approx(percent)
+    assert judge([], conversations(60, failed)).reduction_percent == 0.0
+
+
+@pytest.mark.slow
+def test_a_verified_fix_that_keeps_working_is_rarely_called_regressing():
+    """Over 100 days after fixes that halve failures and a little more, so that verification itself was lucky."""
+    random = np.random.default_rng(41)
+    verified = regressed = 0
+    for _ in range(150):
+        before = some_with(random, 200, 0.4)
+        after, status, verified_at, last = [], "pending", 0, 0
+        for count in range(30, 1_501, 30):
+            after += some_with(random, 30, 0.17)
+            if look_number(count) == look_number(last):
+                continue
+            finding = judge(before, after, verification=status, verified_at=verified_at, last_count=last)
+            if status == "pending" and finding.status == "verified":
+                verified, verified_at = verified + 1, count
+            regressed += finding.status == "regressed"
+            status, last = finding.status, count
+            if status in ("regressed", "not_fixed"):
+                break
+    assert verified >= 100
+    assert regressed / verified <= 0.05
+
+
+def some_with(random, count, rate):
+    return [
+        Judged("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
+        for at, ok in enumerate(random.random(count) >= rate)
+    ]
+
+
 def test_no_failures_after_a_fix_are_a_reduction_of_one_hundred_percent():
-    finding = judge(conversations(100, 30), conversations(60, 0), verified=False)
+    finding = judge(conversations(100, 30), conversations(60, 0))
     assert (finding.status, finding.reduction_percent) == ("verified", 100.0)
 
 

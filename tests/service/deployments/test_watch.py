@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -108,21 +109,65 @@ def test_a_fix_that_holds_is_verified_once(world, live):
     assert verdicts(world) == ["deployment.verified"]
 
 
-def test_a_verified_fix_that_gets_worse_again_is_told_and_stays_live(world, auto):
+def verified(world):
+    """Verify the live fix: 40 % failed before, about 6 % do with it."""
     world.log(60, failed=4, at=later())
-    look(world)
-    world.log(40, failed=2, at=later(10))
     assert look(world) == 1
-    assert world.deployment(auto)["verification"] == "verified"
-    world.log(40, failed=30, at=later(20))
+    world.log(60, failed=3, at=later(10))
+    assert look(world) == 1
+    assert verdicts(world) == ["deployment.verified"]
+
+
+def test_a_verified_fix_that_fails_again_is_told_and_stays_live_while_the_text_before_was_no_better(
+    world, auto
+):
+    verified(world)
+    world.log(60, failed=18, at=later(20))
     assert look(world) == 1
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("live", "regressed")
-    assert found["reason"].startswith("Failures are rising again: 4 of 60")
+    assert found["reason"] == (
+        "Failures are rising again: 7 of 120 earlier conversations failed, 18 of 60 of the latest"
+    )
     assert world.text == TEXTS[1]
     assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
-    assert world.events()[-1][1]["verificationStatus"] == "regressed"
+    payload = world.events()[-1][1]
+    assert payload["verificationStatus"] == "regressed"
+    assert payload["postFixConversationCount"] == 180
+    # Against the text before the fix, of which 80 of 200 failed.
+    assert payload["reductionPercent"] == pytest.approx(100 * (1 - 0.3 / 0.4))
+    assert [(one["beforeFailCount"], one["afterFailCount"]) for one in payload["issues"]] == [(80, 18)]
     assert look(world) == 0
+    world.log(60, failed=18, at=later(30))
+    assert look(world) == 1
+    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
+
+
+def test_a_verified_fix_that_becomes_worse_than_the_text_before_is_told_and_rolled_back(world, auto):
+    verified(world)
+    world.log(60, failed=45, at=later(20))
+    assert look(world) == 1
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("rolled_back", "regressed")
+    assert found["reason"].startswith(
+        "Rolled back. Worse in production than before the change: task completion fell from 60.0 % to "
+    )
+    assert world.text == ORIGINAL
+    kinds = [kind for kind in world.kinds() if kind.startswith(("deployment", "prompt"))]
+    assert kinds == ["prompt.updated", "deployment.verified", "prompt.updated", "deployment.regressed"]
+    assert world.events()[-2][1]["updateType"] == "rollback"
+    assert world.events()[-1][1]["reductionPercent"] < 0
+    assert look(world) == 0
+
+
+def test_a_fix_that_regressed_and_stayed_live_is_rolled_back_once_it_does_harm(world, auto):
+    verified(world)
+    world.log(60, failed=18, at=later(20))
+    look(world)
+    world.log(60, failed=50, at=later(30))
+    look(world)
+    assert world.deployment(auto)["state"] == "rolled_back"
+    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
 
 
 def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
@@ -133,7 +178,47 @@ def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
     assert (found["state"], found["verification"]) == ("live", "not_fixed")
     assert verdicts(world) == ["deployment.not_fixed"]
     world.log(200, at=later(10))
-    assert look(world) == 0
+    look(world)
+    assert verdicts(world) == ["deployment.not_fixed"]
+
+
+@pytest.mark.parametrize("quiet", [120, 1_200])
+def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
+    """Half of the conversations completed their task before and for a long time after; then 22 % do."""
+    world.log(200, failed=100, at=world.started)
+    optimization_id = world.optimization(AT_ONCE)
+    for number in range(quiet // 60):
+        # Failed ones come first in a log: one short log after another keeps the rate even.
+        for part in range(10):
+            world.log(6, failed=3, at=later(10 * number) + 10 * part)
+        look(world)
+    assert world.deployment(optimization_id)["verification"] == "not_fixed"
+    assert world.deployment(optimization_id)["state"] == "live"
+    for number in range(2):
+        for part in range(10):
+            world.log(9, failed=7, at=later(1_000 + number) + 10 * part)
+        look(world)
+    found = world.deployment(optimization_id)
+    assert (found["state"], found["verification"]) == ("rolled_back", "not_fixed")
+    assert found["reason"].startswith(
+        "Rolled back. Worse in production than before the change: task completion fell from 50.0 % to 2"
+    )
+    assert world.text == ORIGINAL
+    assert verdicts(world) == ["deployment.not_fixed"]
+    assert world.events()[-1][1]["updateType"] == "rollback"
+
+
+def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen(world):
+    world.log(100, failed=2, at=world.started)
+    optimization_id = world.optimization(AT_ONCE)
+    world.log(120, at=later())
+    look(world)
+    assert world.deployment(optimization_id)["verification"] == "pending"
+    for number in range(1, 16):
+        world.log(120, at=later(10 * number))
+        look(world)
+    assert world.deployment(optimization_id)["verification"] == "verified"
+    assert verdicts(world) == ["deployment.verified"]
 
 
 def test_without_failures_before_there_is_nothing_to_verify(world):
@@ -159,7 +244,7 @@ def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, aut
     world.log(40, failed=30, at=later())
     assert look(world) == 1
     found = world.deployment(auto)
-    assert (found["state"], found["verification"]) == ("rolled_back", "regressed")
+    assert (found["state"], found["verification"]) == ("rolled_back", "pending")
     assert "task completion fell from 60.0 % to 25.0 %" in found["reason"]
     assert "(200 conversations before, 40 after, p = " in found["reason"]
     assert found["rolledBackAt"] is not None
@@ -170,30 +255,53 @@ def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, aut
         ("auto_deployed", TEXTS[1]),
         ("rolled_back", ORIGINAL),
     ]
-    assert world.kinds() == ["prompt.updated", "prompt.updated", "deployment.regressed"]
-    back, regressed = (payload for _, payload in world.events()[1:])
-    assert (back["updateType"], back["variantId"]) == ("rolled_back", world.variant(auto, 1))
-    assert regressed["reductionPercent"] == pytest.approx(100 * (1 - 0.75 / 0.4))
+    # It was never verified, so nothing regressed.
+    assert world.kinds() == ["prompt.updated", "prompt.updated"]
+    back = world.events()[1][1]
+    assert (back["updateType"], back["variantId"]) == ("rollback", world.variant(auto, 1))
     assert look(world) == 0
 
 
-def test_an_automatic_deployment_that_upsets_people_is_rolled_back(world, auto):
-    world.log(40, failed=10, at=later(), sentiment=-0.4)
+GOOD = {"quality": 80.0, "response_seconds": 2.0, "messages": 6}
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ({"sentiment": -0.4}, "sentiment fell from +0.50 to -0.40"),
+        ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
+        ({"status": "abandoned"}, "abandonment rose from 0.0 % to 100.0 %"),
+        ({"response_seconds": 4.0}, "response time rose from 2.0 s to 4.0 s"),
+        ({"messages": 12}, "length rose from 6.0 messages to 12.0 messages"),
+    ],
+)
+def test_any_production_metric_that_regresses_takes_an_automatic_deployment_back(world, harm, said):
+    world.log(200, failed=80, at=world.started, **GOOD)
+    optimization_id = world.optimization(AT_ONCE)
+    world.log(40, failed=10, at=later(), **{**GOOD, **harm})
     look(world)
-    found = world.deployment(auto)
+    found = world.deployment(optimization_id)
     assert found["state"] == "rolled_back"
-    assert "sentiment fell from +0.50 to -0.40" in found["reason"]
+    assert said in found["reason"]
     assert world.text == ORIGINAL
+    metrics = {one["metric"]: one for one in found["production"]["metrics"]}
+    assert len(metrics) == 6
+    assert sum(one["regressed"] for one in metrics.values()) == 1
+    assert metrics["task_completion"]["before"] == pytest.approx(60.0)
+    assert verdicts(world) == []
 
 
 def test_what_a_person_applied_is_told_and_not_rolled_back(world, live):
     world.log(40, failed=30, at=later())
     look(world)
     found = world.deployment(live)
-    assert (found["state"], found["verification"]) == ("live", "regressed")
+    assert (found["state"], found["verification"]) == ("live", "not_fixed")
     assert "task completion fell" in found["reason"]
+    assert [one["metric"] for one in found["production"]["metrics"] if one["regressed"]] == [
+        "task_completion"
+    ]
     assert world.text == TEXTS[1]
-    assert verdicts(world) == ["deployment.regressed"]
+    assert verdicts(world) == ["deployment.not_fixed"]
 
 
 def test_when_a_conversation_started_decides(world, auto):
@@ -252,11 +360,12 @@ def test_the_original_is_not_watched(world, live):
 
 
 def test_two_watchers_say_it_once(world, auto):
-    world.log(40, failed=30, at=later())
+    verified(world)
+    world.log(60, failed=45, at=later(20))
     rows = watch.due(world.database) * 6
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda row: watch.check(world.database, row), rows))
-    assert verdicts(world) == ["deployment.regressed"]
+    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
     assert [origin for origin, _ in world.versions()] == ["created", "auto_deployed", "rolled_back"]
 
 
@@ -271,15 +380,79 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     assert verdicts(world) == ["deployment.confounded"]
 
 
+def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
+    world.log(120, failed=48, at=later())
+    look(world)
+    assert world.deployment(auto)["verification"] == "not_fixed"
+    second = world.optimization(AT_ONCE, texts=(TEXTS[1], "Third."))
+    with world.database.write() as connection:
+        # The logs of the test are a little ahead of the clock.
+        connection.exec_driver_sql(
+            f"UPDATE deployments SET applied_at = {later(100)} WHERE optimization_id = '{second}'"
+        )
+    assert world.deployment(auto)["state"] == "superseded"
+    world.log(60, failed=55, at=later(101))
+    look(world)
+    assert world.deployment(second)["state"] == "rolled_back"
+    assert world.text == TEXTS[1]
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("live", "not_fixed")
+    assert found["reason"] == "Live again, because the version after it was rolled back"
+    # What was said with the text in between, and before it, is not held against it.
+    with world.database.write() as connection:
+        production = json.dumps({"liveSince": later(200)})
+        connection.exec_driver_sql(
+            f"UPDATE deployments SET production = '{production}' WHERE optimization_id = '{auto}'"
+        )
+    assert look(world) == 0
+    world.log(60, failed=55, at=later(201))
+    look(world)
+    found = world.deployment(auto)
+    assert found["state"] == "rolled_back"
+    assert found["production"]["conversations"] == 60
+    assert world.text == ORIGINAL
+
+
+@pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5}, {"maxTokens": 90}])
+def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto, change):
+    body = PromptUpdate.model_validate(change)
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("live", "confounded")
+    assert verdicts(world) == ["deployment.confounded"]
+    payload = world.events()[-1][1]
+    assert payload["verificationStatus"] == "confounded"
+    assert "reductionPercent" not in payload
+    world.log(60, failed=4, at=later())
+    look(world)
+    assert world.deployment(auto)["verification"] == "confounded"
+    world.log(60, failed=55, at=later(10))
+    look(world)
+    found = world.deployment(auto)
+    assert (found["state"], found["verification"]) == ("rolled_back", "confounded")
+    assert verdicts(world) == ["deployment.confounded"]
+
+
+def test_an_edit_of_other_fields_confounds_nothing(world, auto):
+    body = PromptUpdate.model_validate(
+        {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
+    )
+    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    assert world.deployment(auto)["verification"] == "pending"
+    assert verdicts(world) == []
+
+
 @pytest.mark.parametrize("kind", ["deployment.regressed", "prompt.updated"])
 def test_a_roll_back_that_cannot_be_told_does_not_happen(world, auto, kind):
-    world.log(40, failed=30, at=later())
+    verified(world)
+    world.log(60, failed=45, at=later(20))
     refuse_events(world.database, kind)
     with pytest.raises(DBAPIError):
         look(world)
     assert world.text == TEXTS[1]
     assert world.row(auto).state == "live"
-    assert world.row(auto).verification == "pending"
+    assert world.row(auto).verification == "verified"
 
 
 def test_a_deleted_prompt_is_not_watched(world, auto):

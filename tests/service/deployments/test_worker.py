@@ -378,4 +378,5 @@ def test_the_watcher_takes_a_harmful_text_back(world, start):
     world.log(40, failed=35, at=clock.now())
     wait_until(lambda: world.row(optimization_id).state == "rolled_back", what="the text is taken back")
     assert world.text == ORIGINAL
-    assert world.kinds() == ["prompt.updated", "prompt.updated", "deployment.regressed"]
+    assert world.kinds() == ["prompt.updated", "prompt.updated"]
+    assert [told["updateType"] for _, told in world.events()] == ["auto_deployed", "rollback"]

@@ -92,7 +92,7 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     log(caller, prompt_id, 40, solved=False, at=old + timedelta(hours=2))
     log(caller, prompt_id, 40, solved=False, at=datetime.now(UTC))
     back = reach(caller, made["id"], "rolled_back")
-    assert (back["verification"], back["versionId"]) == ("regressed", live["versionId"])
+    assert (back["verification"], back["versionId"]) == ("pending", live["versionId"])
     assert "task completion fell from 45.0 % to 0.0 %" in back["reason"]
     assert text(caller, prompt_id) == PROMPT
     versions = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
@@ -107,16 +107,52 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
         "regression_test.completed",
         "prompt.updated",
         "prompt.updated",
-        "deployment.regressed",
     ]
     updates = [data["updateType"] for kind, data in outbox(caller) if kind == "prompt.updated"]
-    assert updates == ["auto_deployed", "rolled_back"]
-    regressed = outbox(caller)[-1][1]
-    assert (regressed["agentId"], regressed["postFixConversationCount"]) == (
-        prompt_id,
-        back["production"]["conversations"],
+    assert updates == ["auto_deployed", "rollback"]
+    harmed = [one["metric"] for one in back["production"]["metrics"] if one["regressed"]]
+    assert "task_completion" in harmed
+
+
+def test_a_verified_text_is_still_watched_and_taken_back_when_it_begins_to_do_harm(begin):
+    caller = begin(AnsweringModel(better=ALWAYS))
+    caller.settings(**QUICK, autoDeploy={"enabled": True, "requireRegressionPass": False})
+    prompt_id = caller.prompt()
+    old = datetime.now(UTC) - timedelta(days=3)
+    log(caller, prompt_id, 40, solved=True, at=old)
+    log(caller, prompt_id, 40, solved=False, at=old + timedelta(hours=1))
+    made = caller.start(prompt_id, mode="exploratory", variantCount=1)
+    caller.ended(made["id"])
+    live = reach(caller, made["id"], "live")
+    now = datetime.now(UTC)
+    log(caller, prompt_id, 60, solved=True, at=now)
+    wait_until(
+        lambda: deployment(caller, made["id"])["verification"] == "verified", what="the fix is verified"
     )
-    assert regressed["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
+    # The last check of a fix was long ago.
+    log(caller, prompt_id, 120, solved=True, at=now + timedelta(hours=1))
+    log(caller, prompt_id, 60, solved=False, at=now + timedelta(days=60))
+    back = reach(caller, made["id"], "rolled_back")
+    assert (back["verification"], back["versionId"]) == ("regressed", live["versionId"])
+    assert "task completion fell from 50.0 % to " in back["reason"]
+    metrics = {one["metric"]: one for one in back["production"]["metrics"]}
+    assert metrics["task_completion"]["regressed"] is True
+    assert text(caller, prompt_id) == PROMPT
+    told = [(kind, data) for kind, data in outbox(caller) if kind.startswith(("prompt", "deployment"))]
+    assert [kind for kind, _ in told] == [
+        "prompt.updated",
+        "deployment.verified",
+        "prompt.updated",
+        "deployment.regressed",
+    ]
+    assert [data["updateType"] for kind, data in told if kind == "prompt.updated"] == [
+        "auto_deployed",
+        "rollback",
+    ]
+    reductions = [data["reductionPercent"] for kind, data in told if kind.startswith("deployment")]
+    assert reductions[0] == 100.0
+    assert reductions[1] < 0.0
+    assert told[-1][1]["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
 
 
 def test_a_staged_winner_waits_and_its_apply_can_be_undone(begin):

@@ -2,7 +2,7 @@
 
 The service forgets an idempotency key after 24 hours; an analyst imports the same file again next week. The ledger remembers
 hashes and ids, never content. What it says is compared with what the service has: a service may lose what it had.
-When the ledger cannot be read or written, logging goes on.
+When the ledger cannot be read or written, logging continues.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ class Ledger:
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
-        """Warn once and go on without the ledger when the file cannot be used."""
+        """Warn once and continue without the ledger when the file cannot be used."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
             self._drop_connection()
             warnings.warn(
-                f"The ledger of logged conversations ({self._path}) cannot be used: {error}. Logging goes on; a repeated "
+                f"The ledger of logged conversations ({self._path}) cannot be used: {error}. Logging continues; a repeated "
                 f"import is recognised for 24 hours only. Set {DATA_VARIABLE} to a folder that can be written.",
                 LedgerWarning,
                 stacklevel=4,

@@ -243,7 +243,7 @@ class LoggingRun:
     def _reconcile(self, job: _Job, connection: Connection) -> _Done | None:
         """Compare a record with the states that the service has; ``None`` when it is none of them."""
         for _ in range(_UPDATE_RACES):
-            with contextlib.suppress(InvalidState):  # somebody else updated it since it was read
+            with contextlib.suppress(InvalidState):  # it was updated since it was read
                 return self._compare(job, connection)
         raise UnexpectedResponse(
             f"Conversation {job.one.source_id} changes too often to be updated; log it again later"
@@ -344,15 +344,15 @@ class LoggingRun:
     def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Job, _Done]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
-        hopeless = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
-        if not hopeless:
+        final = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
+        if not final:
             self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
         self._failing += isinstance(error, ServerError | UnexpectedResponse)
-        if hopeless or self._failing >= _FAILING_MOST:
+        if final or self._failing >= _FAILING_MOST:
             # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += hopeless + pool.cancel_pending()
+            self._result.not_sent += final + pool.cancel_pending()
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1

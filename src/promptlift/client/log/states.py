@@ -49,7 +49,7 @@ def compare(there: str, new: str) -> Relation:
 
 
 def is_news(there: str | None, new: str | None) -> bool:
-    """Whether a status replaces the one that the service has: what has ended does not go on."""
+    """Whether a status replaces the one that the service has: what has ended does not start again."""
     return new is not None and new != there and not (new == "in_progress" and there is not None)
 
 

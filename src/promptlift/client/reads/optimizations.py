@@ -66,7 +66,7 @@ class OptimizationRead:
     def run(self) -> RowsRead:
         """Read everything that can be had.
 
-        What nobody can prove to be everything says so under ``completeness`` in the facts.
+        A table that cannot be proven complete says so under ``completeness`` in the facts.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Read a list completely while the service goes on writing: decisions only, no I/O.
+"""Read a list completely while the service keeps writing: decisions only, no I/O.
 
 The service gives pages by offset. Between two pages rows are inserted and deleted, so the same offset means
 another row. Pages therefore overlap by a few rows. A page *meets* when it has a row that is read already: because

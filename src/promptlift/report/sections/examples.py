@@ -31,7 +31,7 @@ MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
 _MESSAGE_CHARS: Final = 1200
 _SYSTEM_CHARS: Final = 240
-# Deleted conversations are skipped, but only so many.
+# Deleted conversations are skipped, up to this many.
 _TRIES: Final = 3
 
 Outcome = Literal["completed", "failed"]

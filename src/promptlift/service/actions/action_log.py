@@ -69,7 +69,7 @@ def undo(database: Database, caller: Caller, action_id: str, *, note: str | None
         if row is None:
             raise not_found("Action")
         prompt = find(connection, caller, SCHEMES["prompt"], row.prompt_id, lock=True)
-        # Read again: somebody may have undone it while this waited for the prompt.
+        # Read again: it may have been undone while this waited for the prompt.
         row = action_log.find(connection, caller.account_id, action_id)
         if row is None:
             raise not_found("Action")

@@ -12,7 +12,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def refusal_of(error: Exception, failed: str) -> ApiException:
-    """Return the error of the API for an exception; one that nobody expected is logged as ``failed``."""
+    """Return the error of the API for an exception; an unexpected one is logged as ``failed``."""
     if isinstance(error, ApiException):
         return error
     if isinstance(error, DBAPIError) and is_full_or_locked(error):

@@ -125,6 +125,10 @@ def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
         return find(connection, caller, SCHEMES["prompt"], prompt_id)
 
 
+# What an answer depends on beside the text.
+_MODEL_FIELDS = ("llm_model", "temperature", "max_tokens")
+
+
 def update(
     database: Database,
     caller: Caller,
@@ -159,6 +163,8 @@ def update(
         changed = text is not None and (text != before.content or not before.content_known)
         if changed and text is not None:
             _keep_text(connection, before, text, _instant(body.live_from), now=now)
+        if any(name in changes and changes[name] != getattr(before, name) for name in _MODEL_FIELDS):
+            transitions.model_changed(connection, caller.account_id, prompt_id, now)
         prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
         after = find(connection, caller, scheme, prompt_id)
         if changed:

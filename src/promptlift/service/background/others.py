@@ -19,7 +19,7 @@ LOOK_SECONDS: Final = 2.0
 
 
 class OtherWorkers:
-    """Why work waits, as the workers of other processes say it; read now and then, so that nobody waits for it."""
+    """Why work waits, as the workers of other processes say it; read now and then, so that no request waits for it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class LeaseLost(PromptliftError):
-    """The run was stopped, or another worker has it: this one may not go on."""
+    """The run was stopped, or another worker has it: this one must stop."""
 
 
 class Run(Protocol):
@@ -89,7 +89,7 @@ class Runs(Kind):
             raise
         except PromptliftError as error:
             self.fail(row_id, str(error))
-        except Exception as error:  # noqa: BLE001 - a defect must not leave the row at work for ever
+        except Exception as error:  # noqa: BLE001 - a defect must not leave the row claimed for ever
             if self._ending:  # the pool takes no more conversations
                 return
             _LOG.exception("%s %s failed", self.name, row_id)

@@ -1,9 +1,9 @@
 """The background worker of one process: one loop claims due rows of every kind and keeps this process's lease.
 
-The row is the truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
+The row is the only source of truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
 here and nowhere else. When a worker dies its lease runs out, and another one releases its rows.
 
-SQLite has one process: nobody else may take its rows, so its lease needs no renewing, and whatever lies claimed at the
+SQLite has one process: no other process may take its rows, so its lease needs no renewing, and whatever lies claimed at the
 start belongs to a process that is gone.
 """
 
@@ -157,7 +157,7 @@ class Worker:
 
     @staticmethod
     def _guard(step: Callable[[], None], failure: str) -> None:
-        """Run one step of the loop, which goes on whatever happens."""
+        """Run one step of the loop, which survives any failure."""
         try:
             step()
         except SQLAlchemyError as error:
@@ -218,7 +218,7 @@ class Worker:
         if is_due:
             with self._database.write() as connection:
                 if not self._database.is_sqlite:
-                    # In one transaction: nobody finds rows of a worker that has no lease.
+                    # In one transaction: no row is ever seen to belong to a worker without a lease.
                     workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)

@@ -65,7 +65,7 @@ class Acceptor:
         self._timer = self._loop.call_later(self._check_seconds, self._check)
 
     def stop(self) -> None:
-        """Accept no more connections. Those that are still answered go on being checked."""
+        """Accept no more connections. Those that are still answered are still checked."""
         self._pause()
         self._is_stopped = True
         self._listener.close()

@@ -44,8 +44,7 @@ def replace(
     Parameters
     ----------
     origin
-        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``: of the version, and ``updateType`` of the
-        event.
+        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``.
     """
     known = prompts.is_known(connection, prompt, content)
     prompts.change(
@@ -77,7 +76,7 @@ def record_update(
         "promptId": prompt.id,
         "promptName": prompt.name,
         # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
-        "updateType": update_type,
+        "updateType": "rollback" if update_type == "rolled_back" else update_type,
         "appliedAt": clock.iso(now),
     }
     if variant_id is not None:

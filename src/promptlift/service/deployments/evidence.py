@@ -12,7 +12,7 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, Judged, count_issues, issue_id
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, events, production
+from promptlift.service.store import accounts, aggregates, events, production
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,69 +21,100 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.service.store.tables import AnyRow
+    from promptlift.stats.production import MetricChange, MetricName
 
 ANSWER_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Judged conversations on both sides, those nearest to the change first."""
+    """Judged conversations on both sides, oldest first.
+
+    Attributes
+    ----------
+    count
+        All of them after the change, also those too old to be in ``after``.
+    """
 
     before: tuple[Judged, ...]
     after: tuple[Judged, ...]
+    count: int
 
 
-def verified_until(deployment: AnyRow) -> int | None:
-    """Start of the last conversation on which a deployment was verified."""
-    kept = orjson.loads(deployment.production or "{}").get("verifiedUntil")
-    return None if kept is None else int(kept)
+def count(connection: Connection, deployment: AnyRow) -> int:
+    """Count the judged conversations after a change."""
+    mine = deployment.account_id, deployment.prompt_id
+    return aggregates.totals(connection, *mine, since=live_since(deployment)).judged
 
 
-def since(deployment: AnyRow) -> int:
-    """From when on conversations count for the next check."""
-    until = verified_until(deployment) if deployment.verification == "verified" else None
-    return int(deployment.applied_at) if until is None else until + 1
+def live_since(deployment: AnyRow) -> int:
+    """Return since when a text is live; later than its change where another text was live in between."""
+    return int(kept(deployment).get("liveSince", deployment.applied_at))
 
 
 def gather(connection: Connection, deployment: AnyRow) -> Evidence:
-    """Read the conversations that a check compares.
-
-    For a text that was verified, those on which it was verified are "before".
-    """
-    middle = since(deployment)
-    first = middle == deployment.applied_at
-    start = production.start_of_before(connection, deployment) if first else deployment.applied_at
-    sides = (
-        production.judged(
-            connection,
-            deployment.account_id,
-            deployment.prompt_id,
-            since=begin,
-            until=end,
-            nearest_to_end=end is not None,
+    """Read the conversations that a look compares."""
+    start = production.start_of_before(connection, deployment)
+    before, after = (
+        tuple(
+            _judged(row)
+            for row in production.judged(
+                connection, deployment.account_id, deployment.prompt_id, since=begin, until=end
+            )
         )
-        for begin, end in ((start, middle), (middle, None))
+        for begin, end in ((start, deployment.applied_at), (live_since(deployment), None))
     )
-    before, after = (tuple(_judged(row) for row in rows) for rows in sides)
-    return Evidence(before, after)
+    return Evidence(before, after, count(connection, deployment))
 
 
 def _judged(row: AnyRow) -> Judged:
-    issues = [] if row.task_completed else orjson.loads(row.document)["issues"]
+    document = orjson.loads(row.document)
+    issues = [] if row.task_completed else document["issues"]
     return Judged(
         row.id,
         row.started_at,
         row.task_completed,
         row.sentiment_score,
         issues[0]["title"] if issues else None,
+        document.get("quality"),
+        row.status == "abandoned",
+        row.response_seconds,
+        row.message_count,
+        document.get("analyser"),
     )
 
 
+def kept(deployment: AnyRow) -> dict[str, Any]:
+    """Return what earlier looks kept of a deployment."""
+    document: dict[str, Any] = orjson.loads(deployment.production or "{}")
+    return document
+
+
+def metrics_document(metrics: Sequence[MetricChange]) -> list[dict[str, Any]]:
+    """Return the production metrics of a look in their API form; shares are percent there."""
+    return [
+        {
+            "metric": change.metric,
+            "before": _in_unit(change.metric, change.before),
+            "after": _in_unit(change.metric, change.after),
+            "conversationsBefore": change.n_before,
+            "conversations": change.n_after,
+            "regressed": change.is_harm,
+        }
+        for change in metrics
+    ]
+
+
+def _in_unit(metric: MetricName, value: float | None) -> float | None:
+    share = metric in ("task_completion", "abandonment")
+    return 100.0 * value if share and value is not None else value
+
+
 def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
-    """Task completion in production before and after, in percent."""
+    """Return what production says of a deployment: task completion before and after in percent, now."""
     sides = (
-        (production.start_of_before(connection, deployment), deployment.applied_at, True),
-        (deployment.applied_at, None, False),
+        (production.start_of_before(connection, deployment), deployment.applied_at),
+        (live_since(deployment), None),
     )
     (before, done_before), (after, done_after) = (
         production.figures(
@@ -92,16 +123,17 @@ def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
             deployment.prompt_id,
             since=start,
             until=end,
-            nearest_to_end=nearest,
         )
-        for start, end, nearest in sides
+        for start, end in sides
     )
     return {
-        "since": clock.iso(deployment.applied_at),
+        "since": clock.iso(live_since(deployment)),
         "conversations": after,
         "completedRate": 100.0 * done_after / after if after else None,
         "conversationsBefore": before,
         "completedRateBefore": 100.0 * done_before / before if before else None,
+        # As the last look saw them.
+        "metrics": kept(deployment).get("metrics", []),
     }
 
 
@@ -122,12 +154,13 @@ def emit(
     finding
         ``None`` for ``deployment.confounded``, which has no reduction.
     """
-    issues = count_issues(evidence.before, evidence.after) if finding is None else finding.issues
+    after = evidence.after if finding is None else finding.after
+    issues = count_issues(evidence.before, after) if finding is None else finding.issues
     payload: dict[str, Any] = {
         "agentId": prompt.id,
         "agentName": prompt.name,
         "verificationStatus": kind.partition(".")[2],
-        "postFixConversationCount": len(evidence.after),
+        "postFixConversationCount": evidence.count,
         "issues": [
             {
                 "issueId": issue_id(row.issue),
@@ -138,7 +171,12 @@ def emit(
             for row in issues
         ],
         "answerComparison": _answers(
-            connection, deployment.account_id, evidence, issues[0].issue, good=kind == "deployment.verified"
+            connection,
+            deployment.account_id,
+            evidence.before[::-1],  # those nearest to the change first
+            after,
+            issues[0].issue,
+            good=kind == "deployment.verified",
         ),
     }
     if finding is not None:
@@ -147,22 +185,28 @@ def emit(
 
 
 def _answers(
-    connection: Connection, account_id: str, evidence: Evidence, title: str, *, good: bool
+    connection: Connection,
+    account_id: str,
+    before_side: Sequence[Judged],
+    after_side: Sequence[Judged],
+    title: str,
+    *,
+    good: bool,
 ) -> dict[str, str]:
     """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
     # unspecified: which answers are compared.
     settings = accounts.settings(connection, account_id)
     exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
     before = _example(
-        evidence.before,
+        before_side,
         lambda one: not one.completed and one.issue == title,
         lambda one: not one.completed,
     )
     if good:
-        after = _example(evidence.after, lambda one: one.completed)
+        after = _example(after_side, lambda one: one.completed)
     else:
         after = _example(
-            evidence.after,
+            after_side,
             lambda one: not one.completed and one.issue == title,
             lambda one: not one.completed,
         )

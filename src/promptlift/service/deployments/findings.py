@@ -1,11 +1,14 @@
-"""Judge a deployed text by logged conversations: verified, not fixed, regressed, or nothing yet.
+"""Judge a deployed text by logged conversations: harmful, verified, not fixed, regressed, or nothing yet.
 
-Checks are due at 30, 60 and 120 judged conversations after the change. At each of them first the production metrics are
-looked at: did task completion or sentiment fall? Two one-sided tests (Fisher's exact one for completion, Mann and
-Whitney's for sentiment), adjusted by Holm, against the level of that look, so that over the three checks together a text
-that harms nothing is held to be harmful in at most 5 % of cases. A drop of sentiment must also exceed the margin of the
-guardrails: over many conversations a tiny one would be significant. Then failures are compared as
-`promptlift.stats.deployment.deployment_verdict` does.
+Two questions are asked as judged conversations come in, for as long as the text is live.
+
+*Does it do harm?* At every look (`promptlift.stats.production`) six production metrics are compared with those of the
+text before: task completion, sentiment, quality, abandonment, response time and length. Over all looks together a text
+that harms nothing is held to be harmful in at most 4 % of cases.
+
+*Did it fix what failed?* At 30, 60 and 120 conversations, and while there is no verdict at every doubling, failures are
+compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later
+look asks whether failures are rising again, compared with the earlier conversations of the same text.
 
 Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
 under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
@@ -14,26 +17,38 @@ under "Other failures". So the issues together are all failures, whatever words 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, checkpoint, deployment_verdict
-from promptlift.stats.guardrail import GUARDRAIL_MARGINS
-from promptlift.stats.holm import holm
-from promptlift.stats.looks import look_multipliers
-from promptlift.stats.sentiment import score_test
+import numpy as np
+
+from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, check_number, deployment_verdict
+from promptlift.stats.production import look_level, look_number, metric_changes, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from promptlift.stats.deployment import DeploymentStatus
+    from promptlift.stats.production import MetricChange, MetricName
 
-__all__ = ["OTHER", "Finding", "Judged", "MetricDrop", "count_issues", "issue_id", "judge", "metric_drops"]
+__all__ = ["OTHER", "Finding", "Judged", "compare_metrics", "count_issues", "issue_id", "judge"]
 
 OTHER = "Other failures"
 ISSUES_NAMED = 10
+# A fix that was verified is compared with at least so many earlier conversations of its own.
+_FEWEST_EARLIER = CHECKPOINTS[0]
+
+_SAID = {
+    "task_completion": ("task completion fell", "{:.1f} %"),
+    "sentiment": ("sentiment fell", "{:+.2f}"),
+    "quality": ("quality fell", "{:.1f}"),
+    "abandonment": ("abandonment rose", "{:.1f} %"),
+    "response_time": ("response time rose", "{:.1f} s"),
+    "length": ("length rose", "{:.1f} messages"),
+}
 
 
 class Judged(NamedTuple):
@@ -44,58 +59,56 @@ class Judged(NamedTuple):
     completed: bool
     sentiment: float
     issue: str | None
+    quality: float | None = None
+    abandoned: bool = False
+    response_seconds: float | None = None
+    messages: int | None = None
+    analyser: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricDrop:
-    """One production metric that fell.
-
-    Attributes
-    ----------
-    name
-        ``task completion`` or ``sentiment``.
-    before, after
-        Its value: a fraction for completion, a mean score for sentiment.
-    p
-        One-sided, adjusted over the metrics.
-    level
-        What ``p`` must be below at this check.
-    """
-
-    name: str
-    before: float
-    after: float
-    p: float
-    level: float
-
-    @property
-    def is_harm(self) -> bool:
-        """Whether it fell significantly, and by enough to matter."""
-        enough = self.name != "sentiment" or self.after - self.before < GUARDRAIL_MARGINS["sentiment"]
-        return self.after < self.before and self.p < self.level and enough
+_FIELDS: dict[MetricName, str] = {
+    "task_completion": "completed",
+    "sentiment": "sentiment",
+    "quality": "quality",
+    "abandonment": "abandoned",
+    "response_time": "response_seconds",
+    "length": "messages",
+}
+# What a judge said. Two judges do not say it alike, so it is compared only where the same one judged.
+_BY_JUDGE = ("task_completion", "sentiment", "quality")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check.
+    """The result of a look.
 
     Attributes
     ----------
+    status
+        ``pending``, ``verified``, ``not_fixed`` or ``regressed``: of the fix, not of the metrics.
     reduction_percent
-        Of all failures together; ``None`` without failures before.
+        Of all failures together, from before the change to ``after``.
     issues
         Failures before and after by issue.
     reason
-        Why, in words and numbers; ``None`` while pending.
-    harmed
-        Whether a production metric fell, so that a version that was deployed automatically is rolled back.
+        Why, in words and numbers; ``None`` where there is nothing new.
+    after
+        The conversations after the change that the finding is about.
+    metrics
+        Every production metric; empty before the first look.
     """
 
     status: DeploymentStatus
-    reduction_percent: float | None
+    reduction_percent: float
     issues: tuple[IssueCounts, ...]
     reason: str | None
-    harmed: bool = False
+    after: tuple[Judged, ...]
+    metrics: tuple[MetricChange, ...] = ()
+
+    @property
+    def harmed(self) -> tuple[MetricChange, ...]:
+        """The metrics that became worse, so that a version that was deployed automatically is rolled back."""
+        return tuple(change for change in self.metrics if change.is_harm)
 
 
 def issue_id(title: str) -> str:
@@ -119,92 +132,165 @@ def count_issues(before: Sequence[Judged], after: Sequence[Judged]) -> tuple[Iss
     return tuple(rows)
 
 
-def metric_drops(before: Sequence[Judged], after: Sequence[Judged], *, check: int) -> tuple[MetricDrop, ...]:
-    """Test whether task completion and sentiment fell; nothing without conversations on both sides."""
+def compare_metrics(
+    before: Sequence[Judged], after: Sequence[Judged], *, look: int
+) -> tuple[MetricChange, ...]:
+    """Test every production metric; nothing without conversations on both sides."""
     if not before or not after:
         return ()
-    done = [sum(one.completed for one in side) for side in (before, after)]
-    scores = [[one.sentiment for one in side] for side in (before, after)]
-    sentiment = score_test(scores[1], scores[0])
-    fell = (sentiment.cliffs_delta or 0.0) < 0.0
-    raw = (
-        _fewer_p(done[1], len(after), done[0], len(before)),
-        sentiment.p / 2.0 if fell else 1.0 - sentiment.p / 2.0,
-    )
-    adjusted = holm(raw)
-    level = 0.5 * math.erfc(look_multipliers(len(CHECKPOINTS))[check - 1] / math.sqrt(2.0))
-    values = (
-        ("task completion", done[0] / len(before), done[1] / len(after)),
-        ("sentiment", sum(scores[0]) / len(before), sum(scores[1]) / len(after)),
-    )
-    return tuple(
-        MetricDrop(name, was, now, float(p), level)
-        for (name, was, now), p in zip(values, adjusted, strict=True)
-    )
+    analyser = after[-1].analyser
+    return metric_changes(_values(before, analyser), _values(after, analyser), look=look)
 
 
-def _fewer_p(x1: int, n1: int, x0: int, n0: int) -> float:
-    """Return Fisher's exact one-sided p-value that the first group completes less."""
-    done, whole = x1 + x0, math.comb(n1 + n0, x1 + x0)
-    ways = sum(math.comb(n1, x) * math.comb(n0, done - x) for x in range(max(0, done - n0), x1 + 1))
-    return ways / whole
+def _values(side: Sequence[Judged], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
+    other = np.array([one.analyser != analyser for one in side])
+    values: dict[MetricName, NDArray[np.float64]] = {}
+    for name, field in _FIELDS.items():
+        # What is not known becomes NaN.
+        values[name] = np.array([getattr(one, field) for one in side], np.float64)
+        if name in _BY_JUDGE:
+            values[name][other] = np.nan
+    return values
 
 
-def judge(before: Sequence[Judged], after: Sequence[Judged], *, verified: bool) -> Finding:
-    """Judge the current version.
+def judge(
+    before: Sequence[Judged],
+    after: Sequence[Judged],
+    *,
+    count: int | None = None,
+    verification: DeploymentStatus = "pending",
+    verified_at: int = 0,
+    last_count: int = 0,
+) -> Finding:
+    """Judge the current version at a look.
 
     Parameters
     ----------
     before, after
-        Conversations before and after the change; for a text that was verified, those on which it was verified and the
-        later ones.
-    verified
-        Ask whether a verified text is getting worse again.
+        Conversations before and after the change, oldest first.
+    count
+        All conversations after the change, also those too old to be in ``after``.
+    verification
+        What is known of the fix so far.
+    verified_at
+        How many conversations there were after the change when it was verified.
+    last_count
+        How many there were at the last look.
     """
+    count = len(after) if count is None else count
+    look = look_number(count)
     issues = count_issues(before, after)
-    check = checkpoint(len(after))
-    if check is None or not before:
-        return Finding("pending", _percent(issues), issues, None)
-    if not verified:
-        drops = [drop for drop in metric_drops(before, after, check=check) if drop.is_harm]
-        if drops:
-            words = "; ".join(_said(drop, len(before), len(after)) for drop in drops)
-            reason = f"Worse in production since the change: {words}"
-            return Finding("regressed", _percent(issues), issues, reason, harmed=True)
-    failures = sum(row.before_fail for row in issues)
+    nothing = Finding(verification, _percent(issues), issues, None, tuple(after))
+    if not look or not before or not after:
+        return nothing
+    finding = replace(nothing, metrics=compare_metrics(before, after, look=look))
+    before, after = (
+        tuple(one for one in side if one.analyser == after[-1].analyser) for side in (before, after)
+    )
+    if finding.harmed:
+        finding = _with_harm(finding, before, after)
+    if verification == "verified":
+        return (
+            finding
+            if finding.harmed
+            else _still_verified(finding, before, after, look - look_number(verified_at))
+        )
+    # At the looks between the checks only the metrics are looked at.
+    if verification == "pending" and check_number(count) > check_number(last_count):
+        return _checked(finding, before, after)
+    return finding
+
+
+def _with_harm(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
+    """Say which metrics became worse. A verified fix that does harm is regressing."""
+    window = max(change.window for change in finding.harmed)
+    recent = tuple(after[max(0, len(after) - window) :])
+    issues = count_issues(before, recent)
+    words = "; ".join(_said(change, len(finding.after)) for change in finding.harmed)
+    return replace(
+        finding,
+        status="regressed" if finding.status == "verified" else finding.status,
+        reduction_percent=_percent(issues),
+        issues=issues,
+        reason=f"Worse in production than before the change: {words}",
+        after=recent,
+    )
+
+
+def _checked(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
+    """Judge a fix that has no verdict yet by its failures."""
+    issues = count_issues(before, after)
     verdict = deployment_verdict(
         issues,
-        previously_verified=verified,
         # unspecified: the deadline. The last check, where there was something to fix.
-        deadline_passed=check == len(CHECKPOINTS) and failures > 0,
+        deadline_passed=len(after) >= CHECKPOINTS[-1] and any(row.before_fail for row in issues),
     )
-    is_news = verdict.status != ("verified" if verified else "pending")
-    return Finding(
-        verdict.status, _percent(issues), issues, _why(verdict.status, issues) if is_news else None
+    said = {"verified": "Failures fell by more than half", "not_fixed": "Failures did not fall by half"}
+    if verdict.status not in said:
+        return finding
+    failed_before, failed_after = _failed(issues)
+    words = f"{said[verdict.status]}: {failed_before} conversations failed before, {failed_after} after"
+    return replace(
+        finding,
+        status=verdict.status,
+        reduction_percent=_percent(issues),
+        issues=issues,
+        # Harm is the graver news.
+        reason=finding.reason or words,
+        after=tuple(after),
     )
 
 
-def _percent(issues: Sequence[IssueCounts]) -> float | None:
+def _still_verified(
+    finding: Finding, before: Sequence[Judged], after: Sequence[Judged], look: int
+) -> Finding:
+    """Ask whether failures of a verified fix are rising again, in the latest conversations against the earlier ones."""
+    if look < 1:
+        return finding
+    for size, share in windows(len(after))[1:]:
+        earlier, recent = after[: len(after) - size], after[len(after) - size :]
+        if len(earlier) < _FEWEST_EARLIER:
+            continue
+        rows = count_issues(earlier, recent)
+        # All conversations together, which are no window here, leave their share to the windows.
+        verdict = deployment_verdict(
+            rows, previously_verified=True, worse_level=2.0 * share * look_level(look)
+        )
+        if verdict.status == "regressed":
+            was, now = _failed(rows)
+            issues = count_issues(before, recent)
+            return replace(
+                finding,
+                status="regressed",
+                reduction_percent=_percent(issues),
+                issues=issues,
+                reason=f"Failures are rising again: {was} earlier conversations failed, {now} of the latest",
+                after=tuple(recent),
+            )
+    return finding
+
+
+def _failed(issues: Sequence[IssueCounts]) -> tuple[str, str]:
+    """Return the failed conversations on both sides, as "4 of 60"."""
+    before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
+    return f"{before} of {issues[0].before_n}", f"{after} of {issues[0].after_n}"
+
+
+def _percent(issues: Sequence[IssueCounts]) -> float:
+    """Return by how much the failure rate fell, in percent; 0 while there is nothing to compare."""
     before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
     n0, n1 = issues[0].before_n, issues[0].after_n
-    return 100.0 * (1.0 - (after / n1) / (before / n0)) if before and n1 else None
+    if not n0 or not n1 or not (before or after):
+        return 0.0
+    # unspecified: the reduction where nothing failed before. Half a failure stands for none, so that it is a number.
+    return 100.0 * (1.0 - (after / n1) / ((before or 0.5) / n0))
 
 
-def _said(drop: MetricDrop, n0: int, n1: int) -> str:
-    if drop.name == "sentiment":
-        values = f"from {drop.before:+.2f} to {drop.after:+.2f}"
-    else:
-        values = f"from {100 * drop.before:.1f} % to {100 * drop.after:.1f} %"
-    return f"{drop.name} fell {values} ({n0} conversations before, {n1} after, p = {drop.p:.4f})"
-
-
-def _why(status: DeploymentStatus, issues: Sequence[IssueCounts]) -> str:
-    before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
-    n0, n1 = issues[0].before_n, issues[0].after_n
-    counts = f"{before} of {n0} conversations failed before, {after} of {n1} after"
-    said = {
-        "verified": "Failures fell by more than half",
-        "not_fixed": "Failures did not fall by half",
-        "regressed": "Failures are rising again",
-    }
-    return f"{said.get(status, status)}: {counts}"
+def _said(change: MetricChange, total: int) -> str:
+    words, form = _SAID[change.metric]
+    scale = 100.0 if form.endswith("%") else 1.0
+    was, now = (form.format(scale * (value or 0.0)) for value in (change.before, change.after))
+    after = f"{change.n_after} after" if change.window == total else f"the latest {change.n_after}"
+    return (
+        f"{words} from {was} to {now} ({change.n_before} conversations before, {after}, p = {change.p:.4f})"
+    )

@@ -41,7 +41,7 @@ CHANGED = Plan(
 def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
     """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
-    A rehearsed winner is never deployed by itself. It may be staged, because a person who sees that it was a rehearsal
+    A rehearsed winner is never deployed automatically. It may be staged, because a person who sees that it was a rehearsal
     decides then.
 
     Parameters

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["STAGE", "RegressionRun", "measured"]
 
 STAGE = "regression"
-# Personas that are shown to whoever writes scenarios.
+# Personas that are shown to the writer of scenarios.
 PERSONAS_SHOWN = 5
 
 

@@ -84,7 +84,7 @@ def apply(
     Parameters
     ----------
     if_version_id
-        Only while this version is live: whoever looked at it does not write over somebody else's change.
+        Only while this version is current, so that a change made in the meantime is not overwritten.
     note
         Kept with the action.
 
@@ -145,7 +145,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
     winner = document.get("results", {}).get("winningVariantId")
     wanted = winner if variant_id is None else variant_id
     if wanted is None:
-        # unspecified: applying without variantId where nothing won. Nothing is chosen in somebody's name.
+        # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.
         raise ApiException(
             "INVALID_STATE",
             "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
@@ -168,7 +168,7 @@ def check_version(live: AnyRow, wanted: str | None) -> None:
     if wanted is not None and live.seq != current_version.version_seq(wanted):
         raise ApiException(
             "INVALID_STATE",
-            "The text was changed by somebody else in the meantime; read the current version and try again",
+            "The text was changed by someone else in the meantime; read the current version and try again",
             details={
                 "ifVersionId": "is not the current version",
                 "liveVersionId": current_version.version_id(live.seq),
@@ -276,12 +276,12 @@ def supersede(
     """Record that another version is about to become the current one, in the transaction that changes it.
 
     A deployment that waits for its verdict can no longer be verified: it is confounded, and an event says so. A
-    regression test against the text that was live has lost its sense, so nothing goes live by itself.
+    regression test against the text that was current has become meaningless, so nothing is deployed automatically.
 
     Parameters
     ----------
     undone_to
-        The text that somebody restored: where it is the one from before the deployment, that was rolled back.
+        The text that was restored: where it is the one from before the deployment, that was rolled back.
     but
         The deployment that goes live now.
     """
@@ -304,6 +304,19 @@ def supersede(
         if row.verification == "pending":
             values["verification"] = "confounded"
         if deployments.change(connection, row, now=now, **values) and row.verification == "pending":
+            _tell_confounded(connection, row, now=now)
+
+
+def model_changed(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+    """Record that a prompt was given another model or other sampling settings, in the transaction that changes them.
+
+    What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
+    confounded. Its text stays live, and is watched for harm as before.
+    """
+    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
+        if row.verification == "pending":
+            reason = "The model or its settings were changed before the fix was verified"
+            deployments.change(connection, row, now=now, verification="confounded", reason=reason)
             _tell_confounded(connection, row, now=now)
 
 
@@ -352,4 +365,7 @@ def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    return orjson.loads(row.production) if row.production else None
+    document = evidence.kept(row)
+    return {
+        name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
+    } or None

@@ -1,4 +1,4 @@
-"""Check the current version against production: a verdict, an event, a rollback."""
+"""Look at the live texts in production: verdicts, events, rollbacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import deployments, production, prompts
-from promptlift.stats.deployment import CHECKPOINTS, checkpoint
+from promptlift.stats.production import look_number
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -29,7 +29,7 @@ _EVENTS: dict[str, EventKind] = {
 
 
 def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRow]:
-    """Return the live deployments for which enough new conversations were judged for their next check.
+    """Return the live deployments for which enough new conversations were judged for their next look.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRo
     with database.read() as connection:
         return [
             row
-            for row in production.watched(connection, below=CHECKPOINTS[-1])
+            for row in production.watched(connection)
             if (prompt_ids is None or row.prompt_id in prompt_ids)
-            and (checkpoint(_new(connection, row)) or 0) > (checkpoint(row.checked) or 0)
+            and look_number(evidence.count(connection, row)) > look_number(row.checked)
         ]
 
 
@@ -60,21 +60,18 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
         return production.prompts_with_news(connection, after=after), newest
 
 
-def _new(connection: Connection, row: AnyRow) -> int:
-    return production.count(
-        connection,
-        row.account_id,
-        row.prompt_id,
-        since=evidence.since(row),
-        most=CHECKPOINTS[-1],
-    )
-
-
 def check(database: Database, deployment: AnyRow) -> None:
-    """Check one deployment, and keep what was found with its event in one transaction."""
+    """Look at one deployment, and keep what was found with its event in one transaction."""
     with database.read() as connection:
         gathered = evidence.gather(connection, deployment)
-    finding = judge(gathered.before, gathered.after, verified=deployment.verification == "verified")
+    finding = judge(
+        gathered.before,
+        gathered.after,
+        count=gathered.count,
+        verification=deployment.verification,
+        verified_at=evidence.kept(deployment).get("verifiedAt", 0),
+        last_count=deployment.checked,
+    )
     with database.write() as connection:
         prompt = prompts.find(connection, deployment.account_id, deployment.prompt_id, lock=True)
         if prompt is not None:
@@ -90,43 +87,58 @@ def _keep(
     *,
     now: int,
 ) -> None:
-    values: dict[str, Any] = {"checked": len(gathered.after)}
-    news = finding.status != deployment.verification and finding.status in _EVENTS
+    # unspecified: harm of a text that a person applied. That person decides; the reason and the metrics say it.
+    back = bool(finding.harmed) and deployment.origin == "auto"
+    # A text that is taken back has no verdict any more, but one that was verified is told to be regressing.
+    news = finding.status != deployment.verification and (not back or finding.status == "regressed")
+    document = {**evidence.kept(deployment), "metrics": evidence.metrics_document(finding.metrics)}
+    values: dict[str, Any] = {"checked": max(gathered.count, deployment.checked)}
+    if finding.reason is not None:
+        values["reason"] = finding.reason
     if news:
-        values |= {"verification": finding.status, "reason": finding.reason}
-    if news and finding.status == "verified":
-        last = max(one.started_at for one in gathered.after)
-        # From here on it is asked whether it gets worse again, with checks of their own.
-        values |= {"checked": 0, "production": orjson.dumps({"verifiedUntil": last}).decode()}
-    # unspecified: a regression of a text that a person applied. That person decides; the event informs them.
-    back = finding.harmed and deployment.origin == "auto"
+        values["verification"] = finding.status
+        if finding.status == "verified":
+            # From here on it is asked whether failures are rising again.
+            document["verifiedAt"] = gathered.count
     if back:
-        values |= {
-            "state": "rolled_back",
-            "rolled_back_at": now,
-            "production": orjson.dumps(evidence.figures(connection, deployment)).decode(),
-            "reason": f"Rolled back. {finding.reason}",
-        }
+        values |= {"state": "rolled_back", "rolled_back_at": now, "reason": f"Rolled back. {finding.reason}"}
+        document = {**evidence.figures(connection, deployment), **document}
+    values["production"] = orjson.dumps(document).decode()
     # Superseded or judged by another process in the meantime: nothing of this is kept.
     if not deployments.change(connection, deployment, now=now, **values):
         return
     if back:
         _roll_back(connection, deployment, prompt, now=now)
-    if news:
+    if news and finding.status in _EVENTS:
         evidence.emit(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
 
 
 def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, now: int) -> None:
-    before = prompts.version(
-        connection, deployment.account_id, deployment.prompt_id, deployment.previous_version_seq
+    mine = deployment.account_id, deployment.prompt_id
+    before = prompts.version(connection, *mine, deployment.previous_version_seq)
+    if before is None or before.content == prompt.content:
+        return
+    seq = current_version.replace(
+        connection,
+        prompt,
+        before.content,
+        origin="rolled_back",
+        now=now,
+        optimization_id=deployment.optimization_id,
+        variant_id=deployment.variant_id,
     )
-    if before is not None and before.content != prompt.content:
-        current_version.replace(
+    earlier = deployments.superseded_version(connection, *mine, before.seq)
+    if earlier is not None:
+        # It was deployed itself, and is live again: so it is watched again, by what is said with it from now on.
+        production = orjson.dumps({"liveSince": now}).decode()
+        reason = "Live again, because the version after it was rolled back"
+        deployments.change(
             connection,
-            prompt,
-            before.content,
-            origin="rolled_back",
+            earlier,
             now=now,
-            optimization_id=deployment.optimization_id,
-            variant_id=deployment.variant_id,
+            state="live",
+            version_seq=seq,
+            checked=0,
+            production=production,
+            reason=reason,
         )

@@ -40,7 +40,7 @@ class RegressionTests(SimulationRuns):
         super().__init__(deployments.LEASES, database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> RegressionRun:
-        """Return the run of a test. A rehearsal is never tested: its winner does not go live by itself."""
+        """Return the run of a test. A rehearsal is never tested: its winner is not deployed automatically."""
         with self._database.read() as connection:
             deployment = deployments.get(connection, row_id)
             optimization = optimizations.get(connection, deployment.optimization_id)

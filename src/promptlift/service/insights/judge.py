@@ -83,7 +83,7 @@ class Issue:
     severity
         ``high``, ``medium`` or ``low``.
     evidence
-        A quotation from the transcript: hostile text, escaped by whoever shows it.
+        A quotation from the transcript: hostile text, escaped where it is shown.
     """
 
     title: str
@@ -112,7 +112,7 @@ class Judgement:
     topics
         Short names, most important first.
     summary
-        What was asked and how it ended: hostile text, escaped by whoever shows it.
+        What was asked and how it ended: hostile text, escaped where it is shown.
     issues
         What went wrong, worst first.
     tokens

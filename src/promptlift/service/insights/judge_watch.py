@@ -1,4 +1,4 @@
-"""Whether the model that judges can be reached: work stops while it cannot, and goes on soon after it can again.
+"""Whether the model that judges can be reached: work stops while it cannot, and resumes soon after it can again.
 
 While the model is away no conversation is sent to it but one at a time, as a trial. A trial is made only when the
 endpoint answers a cheap probe, so an endpoint that hangs or is down costs one short request every few seconds, however
@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 TICK_SECONDS: Final = 0.5
 # Between two looks at an endpoint that is away; a probe takes at most five seconds more.
 PAUSE_SECONDS: Final = 3.0
-# An endpoint may ask for a longer pause, but not for one that nobody would wait out.
+# An endpoint may ask for a longer pause, but not for an unreasonable one.
 LONGEST_PAUSE_SECONDS: Final = 600.0
 # A trial is made after so long even if the probe has no answer: not every endpoint has what the probe asks for.
 TRIAL_ANYWAY_SECONDS: Final = 30.0
@@ -141,7 +141,7 @@ class JudgeWatch:
             put_off, self._put_off = list(self._put_off), {}
             self._trial = None
         if was_away:
-            _LOG.warning("the language model answers again: insights go on")
+            _LOG.warning("the language model answers again: insights continue")
             self._go_on(put_off)
 
     def untested(self, conversation_id: str) -> None:
@@ -206,7 +206,7 @@ class JudgeWatch:
             self._open = True
             self._last_trial = self._clock()
             self._next_look = self._last_trial + TRIAL_SECONDS
-            # The one put off first; it goes to the end of the line, so that no single one is tried for ever.
+            # The one put off first; it goes to the end of the line, so that no single one is retried for ever.
             chosen = next(iter(self._put_off), None)
             if chosen is not None:
                 self._put_off[chosen] = self._put_off.pop(chosen)

@@ -29,7 +29,7 @@ __all__ = ["LlmJudge"]
 
 ANSWER_TOKENS: Final = 4_000
 SUMMARY_CHARS: Final = 1_000
-# The operator can mend these (key, model name, address), so the conversation waits instead of failing.
+# The operator can correct these (key, model name, address), so the conversation waits instead of failing.
 MENDABLE_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 

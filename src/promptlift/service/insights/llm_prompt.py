@@ -80,7 +80,7 @@ def judge_messages(
     background = {} if organization is None else organization.background
     if background:
         lines = [json_line({"organization": background}), *lines]
-    # Made anew for every call: whoever wrote the transcript cannot know it.
+    # Made anew for every call: the author of the transcript cannot know it.
     block = block_of_lines(lines, seed=secrets.randbits(128))
     rules = [_RULES.format(mark=block.mark)]
     if objective and objective.strip():

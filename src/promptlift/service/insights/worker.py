@@ -1,6 +1,6 @@
 """Insights of logged conversations, derived in the background.
 
-A conversation that waits for insights says so in its own row; that row is the truth. A worker claims waiting
+Whether a conversation waits for insights is in its own row, the only source of truth. A worker claims waiting
 conversations, judges them and writes each result, its event and the new state in one transaction. A kill at any moment
 leaves a row either waiting, claimed by a worker whose lease runs out, or done.
 """
@@ -50,7 +50,7 @@ _ROUNDS: Final = 2
 # minutes.
 FIRST_PAUSE = 5 * clock.SECOND
 LONGEST_PAUSE = 600 * clock.SECOND
-# What was put off because the model is away comes back when it answers again; after this time also by itself, should the
+# What was put off because the model is away comes back when it answers again; after this time also without a trial, should the
 # process that would see to it have died.
 AWAY_PAUSE = 60 * clock.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
@@ -136,7 +136,7 @@ class InsightJobs(Kind):
     Attributes
     ----------
     is_busy
-        Whether conversations are coming in right now; set by whoever logs them.
+        Whether conversations are coming in right now; set by the code that logs them.
     problem_elsewhere
         Why conversations wait, as the workers of other processes say it; set where this process does not judge.
     """
@@ -157,7 +157,7 @@ class InsightJobs(Kind):
         super().__init__()
         self.leases = judging.LEASES
         self.threads = _CHUNKS_AT_A_TIME
-        # Model calls are dear and slow: few are claimed ahead, and each answer is kept as it comes.
+        # Model calls are expensive and slow: few are claimed ahead, and each answer is kept as it comes.
         self._one_by_one = at_a_time > 1
         self.chunk = _ROUNDS * at_a_time if self._one_by_one else CHUNK
         self._claim = self.chunk if self._one_by_one else CLAIM
@@ -352,7 +352,7 @@ class InsightJobs(Kind):
             if len(group) == 1:
                 raise
             _LOG.warning("some insights could not be kept together, they are kept one by one", exc_info=True)
-            # One bad row must not take its neighbours with it: each thread tries again by itself.
+            # One bad row must not fail its neighbours: each thread tries its own rows again.
             for finished in group:
                 finished.alone = True
             return False

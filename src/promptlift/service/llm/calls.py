@@ -175,7 +175,7 @@ class _Job:
         self._cancel_work()
 
     def check(self) -> None:
-        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when nobody should ask any more."""
+        """Raise ``Cancelled`` when the job was cancelled, and ``EndpointDown`` when no more calls should be made."""
         if self.cancelled:
             raise Cancelled
         if self._circuit.down:
@@ -221,7 +221,7 @@ class _Job:
         with self._lock:
             self._problem = problem or self._problem
             self._circuit.record(answered=problem is None, now=time.monotonic())
-        if self._circuit.down:  # nobody waits on for an endpoint that is gone
+        if self._circuit.down:  # no call waits for an endpoint that is gone
             self._cancel_work()
 
     def _cancel_work(self) -> None:

@@ -33,7 +33,7 @@ __all__ = ["ChatClient"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
-# A list that takes longer is of no use to whoever waits for it: it is asked for again soon enough.
+# A list that takes longer is of no use to its caller: it is asked for again soon enough.
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 SECOND_TEMPERATURE: Final = 0.7

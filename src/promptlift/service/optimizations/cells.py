@@ -88,7 +88,7 @@ class RunCells:
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
-        # What failed is tried once more by the run itself, which says why it cannot go on.
+        # What failed is tried once more by the run itself, which says why it cannot continue.
         failed = ahead.exception() is not None
         return None if failed or self._ahead_of != step.number else ahead.result()
 

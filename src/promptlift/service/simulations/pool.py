@@ -65,7 +65,7 @@ class SimulationPool:
         """Simulate conversations in random order, and return when all are kept.
 
         A run never has more of them in the pool than fit at a time, so that runs take turns. Those that end together
-        are kept in one transaction, and the others go on meanwhile.
+        are kept in one transaction, and the others continue meanwhile.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class SimulationPool:
                 self._threads.submit(self._simulate, run, waiting.popleft()).add_done_callback(ended.put)
                 talking += 1
             if rows:
-                # Also when the run cannot go on: what had ended is kept.
+                # Also when the run cannot continue: what had ended is kept.
                 lost = self._keep(run, rows)
                 failure = failure or lost
                 rows = []
@@ -100,7 +100,7 @@ class SimulationPool:
             raise failure
 
     def _simulate(self, run: Run, conversation: SimulatedConversation) -> _Ended:
-        """Simulate one conversation: its row, and why the run may not go on, if so."""
+        """Simulate one conversation: its row, and why the run may not continue, if so."""
         problem: PromptliftError | None = None
         try:
             simulated = simulate(
@@ -142,7 +142,7 @@ class SimulationPool:
         return _row(run, conversation, outcome), problem
 
     def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
-        """Keep conversations that ended; gives why the run may not go on, if so."""
+        """Keep conversations that ended; return why the run may not continue, if so."""
         try:
             with self._turn, run.transaction() as connection:
                 simulations.add(connection, rows)
@@ -152,7 +152,7 @@ class SimulationPool:
 
 
 def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException | None]:
-    """Return the row of a conversation that ended, if there is one, and why its run may not go on, if so."""
+    """Return the row of a conversation that ended, if there is one, and why its run may not continue, if so."""
     if future.cancelled():
         return [], Cancelled()
     failure = future.exception()

@@ -35,7 +35,7 @@ __all__ = ["ModelGone", "Run", "SimulatedConversation", "SimulationRuns"]
 
 # After this many conversations in a row without an answer the model is gone, not flaky.
 GONE_AFTER: Final = 8
-# The operator has to mend these (key, model name, address): no other call will fare better.
+# Only the operator can correct these (key, model name, address): every other call fails as well.
 HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 
@@ -191,16 +191,16 @@ class Run(ABC):
         Returns
         -------
         ModelGone or None
-            Why the run may not go on: it happened too often in a row, or cannot get better.
+            Why the run may not continue: it happened too often in a row, or cannot improve.
         """
         of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
-        hopeless = isinstance(of_the_model, EndpointDown) or (
+        final = isinstance(of_the_model, EndpointDown) or (
             isinstance(of_the_model, LlmRefused) and of_the_model.status in HOPELESS_STATUSES
         )
         with self._lock:
             self._unanswered += 1
             gone = self._unanswered >= GONE_AFTER
-        return ModelGone(str(error)) if hopeless or gone else None
+        return ModelGone(str(error)) if final or gone else None
 
 
 class SimulationRuns(Runs):

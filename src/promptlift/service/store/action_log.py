@@ -28,7 +28,7 @@ def add(
     note: str | None,
     **values: Any,
 ) -> str:
-    """Write what somebody does, in the transaction that does it; gives its id.
+    """Record an action in the transaction that performs it; return its id.
 
     Parameters
     ----------

@@ -153,7 +153,7 @@ def failures_by_turns(
 def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
-    """Judged conversations that have ended, and those with a completed task, for every living prompt."""
+    """Judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
     wanted = {"account": account_id, **_bounds(since)}
     judged: Counter[str] = Counter()
     done: Counter[str] = Counter()
@@ -166,7 +166,7 @@ def completion_by_prompt(
 
 
 # A period as spans of time: to the next whole minute by the rows themselves, from there to the next whole hour by
-# minutes, to the next whole day by hours, and so on; the longest spans go on without an end.
+# minutes, to the next whole day by hours, and so on; the longest spans have no end.
 
 
 def _bounds(since: int | None) -> dict[str, int]:

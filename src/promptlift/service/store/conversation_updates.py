@@ -78,7 +78,7 @@ def change(
     values
         New values by column.
     content
-        The new content. The insights of the old one are removed, so that nobody takes them for those of the new one.
+        The new content. The insights of the old one are removed, so that they are not taken for those of the new one.
     """
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
     if content is not None:

@@ -81,6 +81,16 @@ def of_prompt(connection: Connection, account_id: str, prompt_id: str, *states: 
     return connection.execute(mine.where(deployments.c.state.in_(states))).all()
 
 
+def superseded_version(
+    connection: Connection, account_id: str, prompt_id: str, version_seq: int
+) -> AnyRow | None:
+    """Return the deployment that made a version current until another one did; ``None`` when none did."""
+    mine = select(deployments).filter_by(
+        account_id=account_id, prompt_id=prompt_id, version_seq=version_seq, state="superseded"
+    )
+    return connection.execute(mine.order_by(deployments.c.seq.desc()).limit(1)).one_or_none()
+
+
 def count_calls(connection: Connection, deployment: AnyRow, worker: str, calls: int, tokens: int) -> bool:
     """Count model calls of a regression test into its optimization; says whether this process still has the test."""
     mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")

@@ -68,13 +68,13 @@ def keep(
     ----------
     also
         Called with the same ids, for what else is to be written. Counts come last: all conversations of an account share
-        their rows, and whoever writes them next waits for the end of this transaction.
+        their rows, and the next writer waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
     claimed = select(conversations.c.id, conversations.c.generation).filter_by(**_claimed_by(worker))
     statement = claimed.where(conversations.c.id.in_(ids))
     if connection.dialect.name != "sqlite":
-        # In the order in which others lock conversations, so that nobody waits for each other.
+        # In the order in which others lock conversations, so that there is no deadlock.
         statement = statement.order_by(conversations.c.seq).with_for_update()
     wanted = {row.id: row.generation for row in connection.execute(statement)}
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
@@ -108,7 +108,7 @@ def put_back(
     Parameters
     ----------
     counts
-        Whether this was an attempt: not when the model is away for everybody.
+        Whether this was an attempt: not when the model is unavailable to all.
     """
     connection.execute(
         update(conversations)

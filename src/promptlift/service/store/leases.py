@@ -30,14 +30,14 @@ class Leases:
     Parameters
     ----------
     table
-        With the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty where nobody has the row.
+        With the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty where no worker has the row.
     at_work
         True for rows that are to be worked on, claimed or not.
     due
         Column with the time before which a row is not claimed; the rows come in its order. ``None`` when they are always
         due.
     free, claimed
-        Values of other columns that tell rows that nobody has from those that a worker has, for an index to find them
+        Values of other columns that tell unclaimed rows from claimed ones, for an index to find them
         by. They are set when a row is claimed and released.
     """
 
@@ -67,11 +67,11 @@ class Leases:
         return tuple(self._table.c[name] == value for name, value in values.items())
 
     def waiting(self, connection: Connection, *, now: int) -> bool:
-        """Whether there is a row that is due and that nobody has."""
+        """Whether there is an unclaimed row that is due."""
         return connection.scalar(select(self._table.c.id).where(*self._is_free(now)).limit(1)) is not None
 
     def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
-        """Take rows that are due and that nobody has; the oldest first."""
+        """Claim rows that are due and unclaimed, the oldest first."""
         table = self._table
         order = (table.c.seq,) if self._due is None else (self._due, table.c.seq)
         free = select(table.c.id).where(*self._is_free(now)).order_by(*order).limit(limit)
@@ -96,7 +96,7 @@ class Leases:
 
     def _set_free(self, connection: Connection, *which: ColumnElement[bool]) -> int:
         table = self._table
-        # In the order in which others lock rows, so that nobody waits in a circle.
+        # In the order in which others lock rows, so that there is no deadlock.
         found = select(table.c.id).where(*which).order_by(table.c.seq).with_for_update()
         ids = list(connection.scalars(found))
         for some in in_batches(ids):
@@ -105,7 +105,7 @@ class Leases:
         return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
-        """Return which of these a worker may go on with: still to be worked on, and still its own."""
+        """Return the rows that a worker may continue with: unfinished, and still its own."""
         table = self._table
         mine = (self._at_work, table.c.worker == worker, table.c.id.in_(ids))
         return set(connection.scalars(select(table.c.id).where(*mine)))

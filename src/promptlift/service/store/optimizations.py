@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import and_, func, insert, or_, select, update
 
 from promptlift.service.store import paging
 from promptlift.service.store.leases import Leases
@@ -207,12 +207,12 @@ def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:
     """Count the applied winners that production confirmed, and all on which production has a verdict."""
+    # A text that was taken back before it had a verdict did harm: what a person restores is confounded instead.
+    harmed = and_(deployments.c.verification == "pending", deployments.c.state == "rolled_back")
+    verdict = deployments.c.verification.in_(("verified", "not_fixed", "regressed"))
     rows = connection.execute(
         select(deployments.c.verification, func.count())
-        .where(
-            deployments.c.account_id == account_id,
-            deployments.c.verification.in_(("verified", "not_fixed", "regressed")),
-        )
+        .where(deployments.c.account_id == account_id, or_(verdict, harmed))
         .group_by(deployments.c.verification)
     ).all()
     counts: dict[str, int] = dict(rows)

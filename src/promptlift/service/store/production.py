@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
-# Conversations that are looked at on each side, those nearest to the change.
-NEAREST = 1_000
-WATCHED = ("pending", "verified")
+# Conversations that are looked at on each side: the latest with the text before, and the latest with the live one.
+NEAREST = 2_000
 
 
 def last_event(connection: Connection) -> int:
@@ -45,15 +44,17 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
     )
 
 
-def watched(connection: Connection, *, below: int) -> Sequence[AnyRow]:
-    """Return the live deployments of all accounts whose last check saw fewer conversations than ``below``."""
+def watched(connection: Connection) -> Sequence[AnyRow]:
+    """Return the live deployments of all accounts.
+
+    The original is none: applying it again changes nothing that could do harm.
+    """
     return connection.execute(
         select(deployments)
         .join(prompts, prompts.c.id == deployments.c.prompt_id)
         .where(
             deployments.c.state == "live",
-            deployments.c.verification.in_(WATCHED),
-            deployments.c.checked < below,
+            deployments.c.verification.is_not(None),
             prompts.c.deleted_at.is_(None),
         )
         .order_by(deployments.c.seq)
@@ -74,12 +75,6 @@ def _of(
     )
 
 
-def count(connection: Connection, account_id: str, prompt_id: str, *, since: int, most: int) -> int:
-    """Count judged conversations that started at a time or later, no further than ``most``."""
-    some = select(conversations.c.id).where(*_of(account_id, prompt_id, since, None)).limit(most).subquery()
-    return int(connection.scalar(select(func.count()).select_from(some)) or 0)
-
-
 def judged(
     connection: Connection,
     account_id: str,
@@ -87,11 +82,16 @@ def judged(
     *,
     since: int | None,
     until: int | None,
-    nearest_to_end: bool,
 ) -> Sequence[AnyRow]:
-    """Return judged conversations of a span, those nearest to one end of it first."""
+    """Return the latest judged conversations of a span, oldest first."""
     wanted = _of(account_id, prompt_id, since, until)
-    return connection.execute(_nearest(wanted, insights.c.document, to_end=nearest_to_end)).all()
+    details = (
+        conversations.c.status,
+        conversations.c.response_seconds,
+        conversations.c.message_count,
+        insights.c.document,
+    )
+    return connection.execute(_latest(wanted, *details)).all()[::-1]
 
 
 def figures(
@@ -101,20 +101,16 @@ def figures(
     *,
     since: int | None,
     until: int | None,
-    nearest_to_end: bool,
 ) -> tuple[int, int]:
     """Count the conversations that `judged` returns, and those of them that completed their task."""
-    some = _nearest(_of(account_id, prompt_id, since, until), to_end=nearest_to_end).subquery()
+    some = _latest(_of(account_id, prompt_id, since, until)).subquery()
     row = connection.execute(
         select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
     ).one()
     return int(row[0]), int(row[1] or 0)
 
 
-def _nearest(
-    wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any], to_end: bool
-) -> Select[Any]:
-    order = conversations.c.started_at, conversations.c.seq
+def _latest(wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any]) -> Select[Any]:
     return (
         select(
             conversations.c.id,
@@ -125,7 +121,7 @@ def _nearest(
         )
         .join(insights, insights.c.conversation_id == conversations.c.id)
         .where(*wanted)
-        .order_by(*(column.desc() if to_end else column for column in order))
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(NEAREST)
     )
 

@@ -25,7 +25,7 @@ def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
 def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> AnyRow | None:
     """Return a prompt of the account, ``None`` when there is none of this id.
 
-    With ``lock`` nobody else who asks for it changes the prompt's text or its deployments until the transaction ends.
+    With ``lock`` other transactions that lock it change neither its text nor its deployments until this one ends.
     SQLite has one writer at a time anyway.
     """
     statement = select(prompts).where(*_living(account_id), prompts.c.id == prompt_id)
@@ -129,7 +129,7 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
 
 
 def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
-    """Whether a text that becomes live is one that somebody gave: what is said of the same text before counts."""
+    """Whether a text that becomes current was given by a user: what is known of the same text from before counts."""
     said = connection.scalar(
         select(prompt_versions.c.content_known)
         .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)

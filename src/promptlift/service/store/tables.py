@@ -102,7 +102,7 @@ prompts = Table(
     _account(),
     Column("name", Text, nullable=False),
     Column("content", Text, nullable=False),
-    # Whether the content is the prompt's text; False where an import made the prompt and nobody gave its text.
+    # Whether the content is the prompt's text; False where an import made the prompt and its text was never given.
     Column("content_known", Boolean, nullable=False, server_default=true()),
     Column("llm_model", Text, nullable=False),
     Column("description", Text),

@@ -58,7 +58,7 @@ def active_prompts(connection: Connection, account_id: str) -> int:
 
 
 def count_request(connection: Connection, account_id: str, *, now: int) -> tuple[int, int]:
-    """Count a request into the current minute; gives the requests of this minute and when it ends."""
+    """Count a request into the current minute; return the requests of this minute and when it ends."""
     window = now - now % RATE_WINDOW
     statement = _insert(connection.dialect.name, rate_windows).values(
         account_id=account_id, window=window, used=1

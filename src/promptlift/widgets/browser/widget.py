@@ -36,7 +36,7 @@ class ConversationBrowser(WidgetWithFallback):
     """Browse conversations in a notebook, and label them with the keyboard.
 
     Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes
-    nothing but the labels, and only when somebody clicks or types.
+    nothing but the labels, and only on a click or a key press.
 
     Keys: ↑ ↓ (or k j) move, Page Up and Page Down change the page, / searches the text, y and n label whether the task
     was completed, 1 2 3 label negative, neutral, positive, Backspace removes the labels, Enter goes to the next

@@ -47,7 +47,7 @@ class VariantReview(CommandWidget):
     Shows the variants side by side with their lift, interval and confidence, their differences word by word, simulated
     conversations with the original and a variant next to each other, notes and verdicts. Apply, Stop and Undo show what
     will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All,
-    papermill and nbconvert only show the review. When somebody else has changed the prompt since this review was opened,
+    papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
     Apply refuses and shows both texts.
 
     The embedded service keeps notes, verdicts and actions. Without it they are kept in ``promptlift-review.json`` in the

@@ -48,7 +48,7 @@ class Signals:
     open_question
         The assistant's last turn ends the conversation with a question that is not an offer of more help.
     unanswered
-        The user's last turn, when nobody answered it and it is no thanks, solution or farewell.
+        The user's last turn, when it was not answered and is no thanks, solution or farewell.
     tool_error
         A tool's answer that begins with an error.
     last_tool_error

@@ -85,7 +85,7 @@ class Repeated:
     particulars: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Describe what is wrong, in words for whoever wrote the text."""
+        """Describe what is wrong, in words for the author of the text."""
         found = (
             (
                 f"It repeats {RUN} or more words in a row from logged conversations; say these in other words",

@@ -52,7 +52,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
     Strategy(
         "Worked examples",
         "Add two or three short examples of a user message and the ideal answer, for the situations that are hardest to "
-        "get right, the refusal of a forbidden wish among them.",
+        "get right, the refusal of a forbidden request among them.",
     ),
     Strategy(
         "Check before answering",
