@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from agreement.covered import COVERED
-from support.wire import KEYLESS, OFFERED, SPECIFIED, description
+from support.wire import BESIDE, KEYLESS, OFFERED, SPECIFIED, description
 
 # The modules with cases: also when this file runs alone, all of them count.
 CASES = (
@@ -35,7 +35,7 @@ def test_the_description_has_these_endpoints_and_no_others(service):
         for path, methods in paths.items()
         for method in methods
     }
-    assert described == set(SPECIFIED) | set(OFFERED) | set(KEYLESS)
+    assert described == set(SPECIFIED) | set(OFFERED) | set(KEYLESS) | set(BESIDE)
 
 
 def test_the_service_answers_these_methods_and_no_others(new_account):

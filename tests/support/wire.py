@@ -41,6 +41,8 @@ SPECIFIED = _endpoints(specified=True)
 OFFERED = _endpoints(specified=False)
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
+# These lie beside the API too, and need one.
+BESIDE = ("GET /metrics", "POST /v1/traces")
 
 
 def body_for(method: str, path: str) -> dict[str, Any] | None:

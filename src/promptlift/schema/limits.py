@@ -38,6 +38,8 @@ WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
 
 # unspecified: sizes of the other texts. Wide enough for real use, bounded before they are parsed.
 BODY_BYTES: Final = 4 * CONTENT_BYTES  # JSON escaping may make content larger on the wire
+# Spans come in batches, each with the whole history of its conversation.
+OTLP_BODY_BYTES: Final = 16 * 1024 * KB
 JSON_DEPTH: Final = 64
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 10_000

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 Role = Literal["user", "assistant", "system"]
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "system")
 
+# How the content of a message begins that is a tool call or its result: the format has no role for either.
+CALL: Final = "[tool call] "
+RESULT: Final = "[tool result] "
+
 # The label pairs of the specification, the user's side first.
 LABEL_PAIRS: Final = (("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent"))
 _LABEL: Final = re.compile(r"^[ \t]*(User|Assistant|Human|AI|Customer|Agent)[ \t]*:[ \t]?", re.IGNORECASE)

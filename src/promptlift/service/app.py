@@ -17,7 +17,9 @@ from promptlift.service.routes import (
     account,
     conversations,
     health,
+    metrics,
     optimizations,
+    otlp,
     personas,
     prompts,
     reviews,
@@ -44,7 +46,8 @@ ROOMS = [account, conversations, optimizations, personas, prompts, reviews, vers
 
 def create_app(context: AppContext) -> Starlette:
     """Create the application."""
-    document = cache(_document)
+    document = cache(describe)
+    counts = metrics.Counts()
 
     async def openapi(_request: Request) -> Response:
         return answer(document())
@@ -53,9 +56,14 @@ def create_app(context: AppContext) -> Starlette:
         routes=[
             *_api_routes(context),
             *health.routes(context.database),
+            *metrics.routes(context.database, context.kinds, counts),
+            *otlp.routes(context),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
-        middleware=[Middleware(Authentication, database=context.database)],
+        middleware=[
+            Middleware(metrics.RequestCounts, counts=counts),
+            Middleware(Authentication, database=context.database),
+        ],
         exception_handlers={HTTPException: _no_route, ApiException: _refused},
     )
     app.router.redirect_slashes = False
@@ -87,9 +95,10 @@ def _api_routes(context: AppContext) -> list[Route]:
     ]
 
 
-def _document() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
+    """Return the description of everything that is served."""
     document = openapi_document(ENDPOINTS.values())
-    document["paths"] |= health.description()
+    document["paths"] |= health.description() | metrics.description() | otlp.description()
     return document
 
 

@@ -11,7 +11,10 @@ from promptlift.service.errors import invalid
 from promptlift.service.llm.catalogue import is_known, problem_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.service.actions.conversation_log import ConversationLog
+    from promptlift.service.background.kind import Kind
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
@@ -34,6 +37,8 @@ class AppContext:
     ----------
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
+    kinds
+        The kinds of background work, whose backlog the metrics tell.
     """
 
     settings: ServiceSettings
@@ -45,6 +50,7 @@ class AppContext:
     webhooks: Webhooks
     websites: Websites
     served: ServedModels | None = None
+    kinds: Sequence[Kind] = ()
 
     async def check_model(self, wanted: str, *, field: str = "llmModel") -> None:
         """Check the name of a model of prompts: in the catalogue, the operator's, or one that the endpoint serves.

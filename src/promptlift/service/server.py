@@ -138,6 +138,7 @@ def _run(
             Webhooks(database, background.net, background.secrets),
             Websites(background.net, background.models.calls_in_time),
             background.served,
+            background.kinds,
         )
     )
 

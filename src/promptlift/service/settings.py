@@ -128,6 +128,8 @@ class ServiceSettings:
         Whether this process does background work; if not, others have to.
     lease_seconds
         A background worker that gave no sign of life for so long has its work taken over.
+    otlp_quiet_seconds
+        A conversation that spans tell of is logged when no span of it came for so long.
     """
 
     host: str = "127.0.0.1"
@@ -142,6 +144,7 @@ class ServiceSettings:
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     work: bool = True
     lease_seconds: float = 15.0
+    otlp_quiet_seconds: float = 300.0
 
     def __post_init__(self) -> None:
         if self.plan not in get_args(PlanName):
@@ -156,6 +159,8 @@ class ServiceSettings:
             raise ConfigError("PROMPTLIFT_SECRET_KEY must have at least 32 characters, all of them random")
         if not 1 <= self.lease_seconds <= 3600:
             raise ConfigError("PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600")
+        if not 0 <= self.otlp_quiet_seconds <= 86_400:
+            raise ConfigError("PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds from 0 to 86400")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -178,11 +183,13 @@ class ServiceSettings:
             "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
             "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
-        if env.get("PROMPTLIFT_LEASE_SECONDS"):
-            try:
-                values["lease_seconds"] = float(env["PROMPTLIFT_LEASE_SECONDS"])
-            except ValueError:
-                values["lease_seconds"] = 0.0  # refused below
+        for name in ("lease_seconds", "otlp_quiet_seconds"):
+            text = env.get(f"PROMPTLIFT_{name.upper()}")
+            if text:
+                try:
+                    values[name] = float(text)
+                except ValueError:
+                    values[name] = -1.0  # refused below
         if env.get("PROMPTLIFT_DATA"):
             values["data"] = Path(env["PROMPTLIFT_DATA"]).expanduser()
         values.update({name: value for name, value in overrides.items() if value is not None})

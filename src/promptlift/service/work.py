@@ -17,6 +17,7 @@ from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.models import Models, choose_judge
 from promptlift.service.net.client import GuardedClient
 from promptlift.service.optimizations.worker import OptimizationJobs
+from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import conversations, webhooks
 from promptlift.service.store.database import Database
@@ -58,6 +59,8 @@ class BackgroundWork:
         Sends requests to addresses that users gave.
     secrets
         Secrets of the webhooks; ``None`` where there is no key for them.
+    kinds
+        All of them.
     """
 
     def __init__(self, database: Database, settings: ServiceSettings) -> None:
@@ -79,15 +82,16 @@ class BackgroundWork:
         self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
         self.net = GuardedClient(allow_private=settings.allow_private_networks)
         self.secrets = load_secrets(settings)
-        self._kinds: list[Kind] = [
+        self.kinds: list[Kind] = [
             self.insights,
             self.optimizations,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
+            TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),
             SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
         ]
         if self.secrets is not None:
-            self._kinds += [
+            self.kinds += [
                 Deliveries(database, self.net, self.secrets, worker=self._worker.id, slow=slow)
                 for slow in (False, True)
             ]
@@ -95,7 +99,7 @@ class BackgroundWork:
     def start(self) -> None:
         """Begin to work."""
         self._warn_of_other_keys()
-        self._worker.start(self._kinds)
+        self._worker.start(self.kinds)
 
     def leave_to_others(self) -> None:
         """Do not work; read what the workers of other processes say."""
@@ -113,9 +117,13 @@ class BackgroundWork:
         self._pool.close()
         self._judge.close()
 
+    def _look_for_insights(self) -> None:
+        self.insights.look()
+
     def _clean_up(self) -> None:
         with self._database.write() as connection:
             conversations.drop_expired_keys(connection, now=clock.now())
+            drop_closed(connection)
         trim_outbox(self._database)
 
     def _warn_of_other_keys(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.texts import not_blank
-from promptlift.schema.transcript import Message, Role, Transcript, dump_content, json_depth
+from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.times import has_zone, read_time
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CALL", "RESULT", "Collector", "ParsedConversation", "ParsedMessage", "is_something"]
 
-# How the content of a message begins that is a tool call or its result.
-CALL: Final = "[tool call] "
-RESULT: Final = "[tool result] "
 
 _SEVERAL: Final = (
     "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."

@@ -151,7 +151,7 @@ def test_an_action_without_a_row_is_noticed_when_the_service_starts(context, mon
         app.create_app(context)
 
 
-def test_the_application_has_the_routes_of_the_table_and_three_without_a_key(context):
+def test_the_application_has_the_routes_of_the_table_and_five_beside_it(context):
     served = {
         (method, route.path)
         for route in app.create_app(context).routes
@@ -162,5 +162,6 @@ def test_the_application_has_the_routes_of_the_table_and_three_without_a_key(con
         for row in ENDPOINTS.values()
         for scheme in row.served_schemes()
     }
-    assert served - described == {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
+    beside = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("GET", "/metrics")}
+    assert served - described == {*beside, ("POST", "/v1/traces")}
     assert described <= served

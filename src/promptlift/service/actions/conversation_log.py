@@ -186,7 +186,7 @@ class ConversationLog:
             updates = [entry for entry in entries if isinstance(entry, Update)]
             new = [entry for entry in entries if isinstance(entry, Entry)]
             outcomes: list[_Outcome] = [
-                *_log(connection, new, now),
+                *log_entries(connection, new, now=now),
                 *apply_updates(connection, updates, now=now),
             ]
         if any(map(_is_to_judge, outcomes)):
@@ -200,7 +200,7 @@ def _is_to_judge(outcome: _Outcome) -> bool:
     return isinstance(outcome, Updated) and outcome.to_judge
 
 
-def _log(connection: Connection, entries: Sequence[Entry], now: int) -> list[Logged | ApiException]:
+def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Logged | ApiException]:
     """Add conversations inside a transaction, and return the outcome of each."""
     outcomes: list[Logged | ApiException | None] = [None] * len(entries)
     batch = _Batch()

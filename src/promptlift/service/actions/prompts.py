@@ -101,28 +101,39 @@ def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
     ApiException
         ``LIMIT_EXCEEDED`` for the plan.
     """
-    now = clock.now()
     with database.write() as connection:
-        _check_quota(connection, caller, now)
-        prompt_id = new_id("prm")
-        values = {
-            "id": prompt_id,
-            "account_id": caller.account_id,
-            "name": body.name,
-            "content": body.content,
-            "content_known": body.content_known is not False,
-            "llm_model": body.llm_model,
-            "description": body.description,
-            "tags": orjson.dumps(body.tags or []).decode(),
-            "temperature": body.temperature,
-            "max_tokens": body.max_tokens,
-            "objective": body.objective,
-            "status": "active",
-            "created_at": now,
-            "updated_at": now,
-        }
-        prompts.add(connection, values, live_from=_instant(body.live_from))
-        return find(connection, caller, SCHEMES["prompt"], prompt_id)
+        return add(connection, caller, body)
+
+
+def add(connection: Connection, caller: Caller, body: PromptCreate) -> AnyRow:
+    """Add a prompt inside a transaction and return its row.
+
+    Raises
+    ------
+    ApiException
+        ``LIMIT_EXCEEDED`` for the plan.
+    """
+    now = clock.now()
+    _check_quota(connection, caller, now)
+    prompt_id = new_id("prm")
+    values = {
+        "id": prompt_id,
+        "account_id": caller.account_id,
+        "name": body.name,
+        "content": body.content,
+        "content_known": body.content_known is not False,
+        "llm_model": body.llm_model,
+        "description": body.description,
+        "tags": orjson.dumps(body.tags or []).decode(),
+        "temperature": body.temperature,
+        "max_tokens": body.max_tokens,
+        "objective": body.objective,
+        "status": "active",
+        "created_at": now,
+        "updated_at": now,
+    }
+    prompts.add(connection, values, live_from=_instant(body.live_from))
+    return find(connection, caller, SCHEMES["prompt"], prompt_id)
 
 
 # What an answer depends on beside the text.

@@ -15,6 +15,7 @@ from promptlift.service.actions import access
 from promptlift.service.actions.failures import refusal_of
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import key_hash
+from promptlift.service.routes import metrics
 from promptlift.service.routes.http import refuse
 from promptlift.service.routes.rate_limit import Pace
 from promptlift.service.settings import API_PATH
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 KEY_MEMORY_SECONDS = 1.0
 _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
+# The API, and what exporters of OpenTelemetry send.
+_WITH_KEY = (f"{API_PATH}/", "/v1/")
 
 
 class KeyCache:
@@ -107,7 +110,7 @@ class Authentication:
             await send(message)
 
         try:
-            if scope["path"].startswith(f"{API_PATH}/"):
+            if _needs_key(scope):
                 headers.update(await self._admit(scope))
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
@@ -139,6 +142,11 @@ class Authentication:
         now = clock.now()
         count, resets_at = access.count_request(self._database, caller, now=now)
         return Pace(limit, count, resets_at, now)
+
+
+def _needs_key(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return path.startswith(_WITH_KEY) or (path == metrics.PATH and not metrics.is_local(scope))
 
 
 def _refuse_hidden_slashes(scope: Scope) -> None:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 Body = TypeVar("Body", bound="RequestModel")
 Query = TypeVar("Query", bound="QueryModel")
 
-# How much of an oversized body is read and discarded, so that the sender still receives the answer.
-_DRAIN_BYTES = 16 * limits.BODY_BYTES
+# How many times the limit of an oversized body is read and discarded, so that the sender still receives the answer.
+_DRAINED = 16
 _ID_CHARS = 64
 
 
@@ -77,7 +77,7 @@ async def read_body(
     ApiException
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
-    raw = await _bounded(request)
+    raw = await bounded_body(request, limits.BODY_BYTES)
     if optional and not raw.strip():
         raw = b"{}"
     else:
@@ -107,23 +107,31 @@ def _check_type(request: Request) -> None:
         )
 
 
-async def _bounded(request: Request) -> bytes:
+async def bounded_body(request: Request, most: int) -> bytes:
+    """Read a body of a bounded size.
+
+    Raises
+    ------
+    ApiException
+        ``PAYLOAD_TOO_LARGE``.
+    """
     declared = request.headers.get("content-length", "")
+    drained = _DRAINED * most
     parts: list[bytes] = []
     size = 0
-    over = declared.isdecimal() and int(declared) > limits.BODY_BYTES
-    if not (declared.isdecimal() and int(declared) > _DRAIN_BYTES):
+    over = declared.isdecimal() and int(declared) > most
+    if not (declared.isdecimal() and int(declared) > drained):
         async for part in request.stream():
             size += len(part)
-            over = over or size > limits.BODY_BYTES
-            if size > _DRAIN_BYTES:
+            over = over or size > most
+            if size > drained:
                 break
             if over:
                 parts.clear()
             else:
                 parts.append(part)
     if over:
-        raise too_large("body", f"The body is over {limits.BODY_BYTES} bytes")
+        raise too_large("body", f"The body is over {most} bytes")
     return b"".join(parts)
 
 

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from promptlift.service import clock
 from promptlift.service.store.tables import (
@@ -212,3 +212,10 @@ def _adding(table: Table, dialect: str) -> str:
         f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) "  # noqa: S608 - names of our tables
         f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
     )
+
+
+def kept(connection: Connection) -> dict[tuple[str, bool], int]:
+    """Count the conversations of all accounts by status and whether they have insights."""
+    sums = [func.coalesce(func.sum(conversation_blocks.c[name]), 0) for name in BLOCK_COLUMNS.values()]
+    row = connection.execute(select(*sums).where(conversation_blocks.c.prompt_id == ALL_PROMPTS)).one()
+    return dict(zip(BLOCK_COLUMNS, map(int, row), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select, true, update
+from sqlalchemy import func, null, select, true, update
 
 from promptlift.service.store.tables import workers
 
@@ -69,6 +69,13 @@ class Leases:
     def waiting(self, connection: Connection, *, now: int) -> bool:
         """Whether there is an unclaimed row that is due."""
         return connection.scalar(select(self._table.c.id).where(*self._is_free(now)).limit(1)) is not None
+
+    def backlog(self, connection: Connection, *, now: int) -> tuple[int, int | None]:
+        """Count the rows that are due, claimed or not; say since when the oldest is, where rows have a due time."""
+        is_due = true() if self._due is None else self._due <= now
+        oldest = null() if self._due is None else func.min(self._due)
+        row = connection.execute(select(func.count(), oldest).where(self._at_work, is_due)).one()
+        return int(row[0]), row[1]
 
     def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
         """Claim rows that are due and unclaimed, the oldest first."""

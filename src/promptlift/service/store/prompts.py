@@ -52,6 +52,20 @@ def page(
     return paging.page(connection, prompts, wanted, limit=limit, offset=offset)
 
 
+def find_named(connection: Connection, account_id: str, name: str) -> AnyRow | None:
+    """Return the prompt of the account with an id or a name, the oldest of several; ``None`` when there is none."""
+    wanted = or_(prompts.c.id == name, prompts.c.name == name)
+    statement = select(prompts).where(*_living(account_id), wanted).order_by(prompts.c.seq).limit(1)
+    return connection.execute(statement).one_or_none()
+
+
+def find_text(connection: Connection, account_id: str, content: str) -> AnyRow | None:
+    """Return the prompt of the account with exactly this text, the newest of several; ``None`` when there is none."""
+    wanted = (prompts.c.content == content, prompts.c.content_known)
+    statement = select(prompts).where(*_living(account_id), *wanted).order_by(prompts.c.seq.desc()).limit(1)
+    return connection.execute(statement).one_or_none()
+
+
 def add(connection: Connection, values: dict[str, Any], *, live_from: int | None = None) -> None:
     """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt was made."""
     connection.execute(insert(prompts).values(**values))

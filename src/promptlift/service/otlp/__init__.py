@@ -1,0 +1,1 @@
+"""Spans of instrumented applications become conversations."""

@@ -1,0 +1,178 @@
+"""Log conversations of instrumented applications when nothing was added to them for a while."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.naming import SCHEMES
+from promptlift.service import clock
+from promptlift.service.actions import conversation_content
+from promptlift.service.actions.conversation_log import Entry, Logged, log_entries
+from promptlift.service.actions.conversation_updates import Update, apply_updates
+from promptlift.service.background.kind import Kind
+from promptlift.service.errors import ApiException
+from promptlift.service.otlp.model_call import ModelCall
+from promptlift.service.otlp.transcript import extend, read_messages, write_content
+from promptlift.service.store import accounts, conversations, traced
+from promptlift.service.store.errors import SQLAlchemyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.conversations import ConversationStatus
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables import AnyRow
+
+__all__ = ["TracedConversations", "drop_closed"]
+
+_LOG = logging.getLogger(__name__)
+# How long a conversation that was closed is recognised by its words when it goes on.
+_REMEMBERED: Final = clock.DAY
+
+
+class TracedConversations(Kind):
+    """Close conversations that spans told of.
+
+    Parameters
+    ----------
+    database
+        Where they are kept.
+    on_logged
+        Called when conversations were logged that are to be judged.
+    worker
+        Name of the worker in the rows that it has.
+    """
+
+    name = "traced conversation"
+    chunk = 32
+
+    def __init__(self, database: Database, *, on_logged: Callable[[], None], worker: str) -> None:
+        super().__init__()
+        self.leases = traced.LEASES
+        self._database = database
+        self._on_logged = on_logged
+        self._worker = worker
+
+    def work(self, ids: Sequence[str]) -> None:
+        """Log these conversations, or add to those that were logged before; each with all its calls, or not at all."""
+        try:
+            self._close(ids)
+        except SQLAlchemyError:
+            raise
+        except Exception:
+            if len(ids) == 1:
+                raise
+            self._close_each(ids)
+
+    def _close_each(self, ids: Sequence[str]) -> None:
+        """Close conversations one by one: a defect that one of them shows must not hold up the others."""
+        problems = []
+        for one in ids:
+            try:
+                self._close([one])
+            except Exception as problem:  # noqa: BLE001 - raised below
+                problems.append(problem)
+        if problems:
+            raise problems[0]
+
+    def _close(self, ids: Sequence[str]) -> None:
+        with self._database.write(durable=True) as connection:
+            for account_id in sorted(
+                {row.account_id for row in traced.claimed(connection, ids, self._worker)}
+            ):
+                accounts.lock(connection, account_id)
+            _close(connection, traced.claimed(connection, ids, self._worker))
+        self._on_logged()
+
+
+def drop_closed(connection: Connection) -> None:
+    """Forget conversations that were closed long ago."""
+    traced.drop_closed(connection, before=clock.now() - _REMEMBERED)
+
+
+def _close(connection: Connection, rows: Sequence[AnyRow]) -> None:
+    now = clock.now()
+    calls: dict[str, list[ModelCall]] = {}
+    for row in traced.calls(connection, [row.id for row in rows]):
+        calls.setdefault(row.traced_id, []).append(ModelCall.load(row.data))
+    wanted: list[tuple[AnyRow, Entry | Update]] = []
+    for row in rows:
+        try:
+            wanted.append((row, _wanted(connection, row, calls.get(row.id, []))))
+        except ApiException as problem:
+            _settle(connection, row, problem, now)
+    # Apart, so that each moves the counts of conversations once.
+    new = [(row, one) for row, one in wanted if isinstance(one, Entry)]
+    for (row, _), logged in zip(new, log_entries(connection, [one for _, one in new], now=now), strict=True):
+        _settle(connection, row, logged, now)
+    grown = [(row, one) for row, one in wanted if isinstance(one, Update)]
+    outcomes = apply_updates(connection, [one for _, one in grown], now=now)
+    for (row, one), outcome in zip(grown, outcomes, strict=True):
+        _settle(connection, row, outcome if isinstance(outcome, ApiException) else one, now)
+
+
+def _settle(connection: Connection, row: AnyRow, outcome: Logged | Update | ApiException, now: int) -> None:
+    if isinstance(outcome, Logged):
+        traced.closed(connection, row.id, outcome.id)
+    elif isinstance(outcome, Update):
+        traced.closed(connection, row.id, outcome.conversation_id)
+    elif outcome.code == "LIMIT_EXCEEDED":
+        # Acknowledged, so it is logged when the plan has room again.
+        traced.change(
+            connection, row.id, {"close_at": clock.billing_period(now)[1], "changed_at": now, "worker": None}
+        )
+    else:
+        _LOG.warning("a conversation of an instrumented application is dropped: %s", outcome)
+        traced.closed(connection, row.id, None)
+
+
+def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> Entry | Update:
+    """Return what is to be logged, or changed where the conversation was logged before.
+
+    Raises
+    ------
+    ApiException
+        When nothing can be made of it.
+    """
+    caller = accounts.caller_of(connection, row.account_id)
+    logged_id = row.conversation_id
+    if logged_id is None and row.source_id is not None:
+        logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
+    before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
+    messages, metadata = ([], {}) if before is None else read_messages(before.content)
+    extend(messages, calls)
+    content = write_content(messages, {**metadata, **_metadata(row, calls)})
+    shape = conversation_content.accept(content)
+    # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
+    status: ConversationStatus = "abandoned" if messages[-1]["role"] == "user" else "completed"
+    if before is not None:
+        return Update(caller, before.id, content, shape, status, None, None)
+    models = Counter(call.model for call in calls if call.model)
+    return Entry(
+        caller=caller,
+        scheme=SCHEMES["prompt"],
+        prompt_id=row.prompt_id,
+        body=ConversationCreate(
+            prompt_id=row.prompt_id,
+            content=content,
+            status=status,
+            llm_model=models.most_common(1)[0][0] if models else None,
+            source_id=row.source_id,
+        ),
+        shape=shape,
+    )
+
+
+def _metadata(row: AnyRow, calls: Sequence[ModelCall]) -> dict[str, Any]:
+    users = [call.user for call in calls if call.user is not None]
+    return {
+        "channel": "otlp",
+        **({"sessionId": row.source_id} if row.source_id is not None else {}),
+        **({"userId": users[0]} if users else {}),
+        **({"failedCalls": failed} if (failed := sum(call.failed for call in calls)) else {}),
+    }

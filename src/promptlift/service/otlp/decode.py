@@ -1,0 +1,186 @@
+"""Read the body of an OTLP/HTTP request: compressed or not, JSON or protobuf."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from promptlift.errors import MissingExtra
+from promptlift.schema import limits
+from promptlift.schema.transcript import json_depth
+from promptlift.service.errors import ApiException, invalid, too_large
+from promptlift.service.otlp.span import ERROR, Span, SpanEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+    from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
+
+__all__ = ["JSON", "PROTOBUF", "decompress", "read_json", "read_protobuf"]
+
+JSON: Final = "application/json"
+PROTOBUF: Final = "application/x-protobuf"
+_GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+_NANOSECONDS: Final = 1_000_000
+
+
+def decompress(raw: bytes, encoding: str) -> bytes:
+    """Undo the ``Content-Encoding`` of a body; what it becomes is bounded.
+
+    Raises
+    ------
+    ApiException
+        ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` when it is not gzip.
+    """
+    if encoding in ("", "identity"):
+        return raw
+    if encoding != "gzip":
+        raise ApiException("UNSUPPORTED_MEDIA_TYPE", "Send the body as it is or with Content-Encoding: gzip")
+    decoder = zlib.decompressobj(_GZIP_WINDOW)
+    try:
+        plain = decoder.decompress(raw, limits.OTLP_BODY_BYTES + 1)
+    except zlib.error as error:
+        raise invalid({"body": f"is not gzip: {error}"}, "The body is not gzip") from None
+    if len(plain) > limits.OTLP_BODY_BYTES:
+        raise too_large("body", f"The body is over {limits.OTLP_BODY_BYTES} bytes when it is decompressed")
+    if not decoder.eof:
+        raise invalid({"body": "is not gzip: it ends too early"}, "The body is not gzip")
+    return plain
+
+
+def read_json(raw: bytes) -> list[Span]:
+    """Read the spans of an ``ExportTraceServiceRequest`` in JSON.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` under ``body``.
+    """
+    if json_depth(raw) > limits.JSON_DEPTH:
+        raise invalid({"body": f"is nested deeper than {limits.JSON_DEPTH} levels"})
+    try:
+        return list(_json_spans(orjson.loads(raw or b"{}")))
+    except orjson.JSONDecodeError as error:
+        problem = f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        raise invalid({"body": problem}, "The body is not valid JSON") from None
+    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
+        raise invalid(
+            {"body": f"is not an OTLP trace request in JSON: {error}"}, "The body is not OTLP"
+        ) from None
+
+
+def _json_spans(document: Any) -> Iterator[Span]:
+    for group in document.get("resourceSpans") or ():
+        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
+        for scope in group.get("scopeSpans") or ():
+            for span in scope.get("spans") or ():
+                yield Span(
+                    trace_id=_hexadecimal(span["traceId"], 16),
+                    span_id=_hexadecimal(span["spanId"], 8),
+                    started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
+                    ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
+                    attributes=_json_attributes(span.get("attributes")),
+                    resource=resource,
+                    events=tuple(
+                        SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
+                        for event in span.get("events") or ()
+                    ),
+                    failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
+                )
+
+
+def _hexadecimal(text: Any, size: int) -> str:
+    """Return an identifier, which JSON holds in hexadecimal of either case."""
+    if len(binascii.unhexlify(text)) != size:
+        raise ValueError(f"{text!r} is not an identifier of {size} bytes")
+    return str(text).lower()
+
+
+def _json_attributes(pairs: Any) -> dict[str, Any]:
+    return {str(pair["key"]): _json_value(pair.get("value")) for pair in pairs or ()}
+
+
+def _json_value(value: Any) -> Any:
+    known = ((_JSON_VALUES[kind], content) for kind, content in (value or {}).items() if kind in _JSON_VALUES)
+    return next((read(content) for read, content in known), None)
+
+
+# JSON of protobuf writes numbers of 64 bits, and those that JSON does not know, as texts.
+_JSON_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
+    "stringValue": str,
+    "boolValue": bool,
+    "intValue": int,
+    "doubleValue": float,
+    "bytesValue": base64.b64decode,
+    "arrayValue": lambda content: [_json_value(one) for one in content.get("values") or ()],
+    "kvlistValue": lambda content: _json_attributes(content.get("values")),
+}
+
+
+def read_protobuf(raw: bytes) -> list[Span]:
+    """Read the spans of an ``ExportTraceServiceRequest`` in protobuf.
+
+    Raises
+    ------
+    ApiException
+        ``UNSUPPORTED_MEDIA_TYPE`` when the extra for protobuf is not installed, ``VALIDATION_ERROR`` under ``body``.
+    """
+    try:
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - an extra
+            ExportTraceServiceRequest,
+        )
+    except ImportError:
+        missing = MissingExtra("OTLP in protobuf", "otlp")
+        raise ApiException(
+            "UNSUPPORTED_MEDIA_TYPE",
+            f"{missing} where the service runs, or have the application send JSON "
+            "(OTEL_EXPORTER_OTLP_PROTOCOL=http/json, where its SDK can)",
+        ) from None
+    try:
+        request = ExportTraceServiceRequest.FromString(raw)
+    except DecodeError as error:
+        raise invalid(
+            {"body": f"is not an OTLP trace request in protobuf: {error}"}, "The body is not OTLP"
+        ) from None
+    spans = []
+    for group in request.resource_spans:
+        resource = _attributes(group.resource.attributes)
+        for scope in group.scope_spans:
+            spans += [_span(span, resource) for span in scope.spans]
+    return spans
+
+
+def _span(span: SpanMessage, resource: dict[str, Any]) -> Span:
+    if len(span.trace_id) != 16 or len(span.span_id) != 8:
+        raise invalid({"body": "holds a span without an identifier"}, "The body is not OTLP")
+    return Span(
+        trace_id=span.trace_id.hex(),
+        span_id=span.span_id.hex(),
+        started_at=span.start_time_unix_nano // _NANOSECONDS,
+        ended_at=span.end_time_unix_nano // _NANOSECONDS,
+        attributes=_attributes(span.attributes),
+        resource=resource,
+        events=tuple(SpanEvent(event.name, _attributes(event.attributes)) for event in span.events),
+        failed=span.status.code == ERROR,
+    )
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: AnyValue) -> Any:
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "array_value":
+        return [_value(one) for one in value.array_value.values]
+    if kind == "kvlist_value":
+        return _attributes(value.kvlist_value.values)
+    return getattr(value, kind)

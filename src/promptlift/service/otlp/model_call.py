@@ -1,0 +1,258 @@
+"""Recognise the spans that are calls of a language model, and read what was said in them.
+
+The semantic conventions for generative AI are in development, and every form that they had is in use:
+
+- since 1.37 the attributes ``gen_ai.system_instructions``, ``gen_ai.input.messages`` and ``gen_ai.output.messages``, on
+  the span or on the event ``gen_ai.client.inference.operation.details``;
+- 1.28 to 1.36 an event a message, ``gen_ai.user.message`` and the like, and ``gen_ai.choice`` for the answer;
+- before that the events ``gen_ai.content.prompt`` and ``gen_ai.content.completion`` with JSON;
+- OpenLLMetry's attributes ``gen_ai.prompt.0.content``, and OpenInference's ``llm.input_messages.0.message.content``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
+from promptlift.service import clock
+from promptlift.service.otlp.messages import Turn, decoded, fold, split_system, text_of, unflatten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from promptlift.service.otlp.span import Span, SpanEvent
+
+__all__ = ["ModelCall", "is_model_call", "read_call"]
+
+_OPERATIONS: Final = ("chat", "text_completion", "generate_content")
+_DETAILS_EVENT: Final = "gen_ai.client.inference.operation.details"
+_MESSAGE_EVENTS: Final = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_CHOICE_EVENT: Final = "gen_ai.choice"
+_MODELS: Final = (
+    "gen_ai.response.model",
+    "gen_ai.request.model",
+    "llm.response.model_name",
+    "llm.model_name",
+)
+_INPUT_TOKENS: Final = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+_OUTPUT_TOKENS: Final = (
+    *("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    "llm.token_count.completion",
+)
+_PROPERTIES: Final = "traceloop.association.properties"
+_CONVERSATIONS: Final = (
+    *("gen_ai.conversation.id", "session.id"),
+    *(f"{_PROPERTIES}.{name}" for name in ("conversation_id", "thread_id", "chat_id", "session_id")),
+)
+_USERS: Final = ("user.id", "enduser.id", f"{_PROPERTIES}.user_id")
+# An attribute of ours, on spans or on the resource.
+PROMPT: Final = "promptlift.prompt"
+_AGENTS: Final = ("gen_ai.prompt.name", "gen_ai.agent.name", "gen_ai.agent.id")
+_NUMBERED: Final = (
+    ("gen_ai.prompt", "gen_ai.completion"),
+    ("llm.input_messages", "llm.output_messages"),
+)
+_TURNS: Final = ("input", "output")
+_MOST_TOKENS: Final = 10**12
+# Year 10000.
+_END_OF_TIME: Final = 253_402_300_800_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a language model.
+
+    Attributes
+    ----------
+    conversation
+        The application's own id of the conversation, if it says one.
+    prompt
+        Id or name of the prompt, where the application says it for us.
+    agents
+        What else may be the id or name of a prompt, best first.
+    application
+        Name of the application.
+    system
+        The instructions of the model, apart from the conversation.
+    input, output
+        What was said before, and the answer.
+    """
+
+    trace_id: str
+    span_id: str
+    started_at: int
+    ended_at: int
+    conversation: str | None
+    prompt: str | None
+    agents: tuple[str, ...]
+    application: str
+    user: str | None
+    system: str | None
+    input: tuple[Turn, ...]
+    output: tuple[Turn, ...]
+    model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    failed: bool
+
+    def dump(self) -> bytes:
+        """Write the call as JSON."""
+        turns = {name: [list(turn) for turn in getattr(self, name)] for name in _TURNS}
+        return orjson.dumps({**asdict(self), **turns})
+
+    @classmethod
+    def load(cls, raw: bytes) -> Self:
+        """Read a call that `dump` wrote."""
+        values = orjson.loads(raw)
+        for name in _TURNS:
+            values[name] = tuple(Turn(*turn) for turn in values[name])
+        return cls(**{**values, "agents": tuple(values["agents"])})
+
+
+def is_model_call(span: Span) -> bool:
+    """Whether a span is a call of a language model that answers in text."""
+    attributes = span.attributes
+    operation = attributes.get("gen_ai.operation.name")
+    if operation is not None:
+        return operation in _OPERATIONS
+    kind = attributes.get("openinference.span.kind")
+    if kind is not None:
+        return bool(kind == "LLM")
+    request_type = attributes.get("llm.request.type")  # OpenLLMetry's
+    return "gen_ai.request.model" in attributes and request_type in (None, "chat", "completion")
+
+
+def read_call(span: Span) -> ModelCall | None:
+    """Read a call; ``None`` when the span does not hold what was said."""
+    instructions, asked, answered = _content(span)
+    system, asked = split_system(asked)
+    if not asked and not answered:
+        return None
+    known = {**span.resource, **span.attributes}
+    start = _instant(span.started_at)
+    return ModelCall(
+        trace_id=span.trace_id,
+        span_id=span.span_id,
+        started_at=start,
+        ended_at=max(start, _instant(span.ended_at)),
+        conversation=_text(known, _CONVERSATIONS),
+        prompt=_text(known, (PROMPT,)),
+        agents=tuple(name for key in _AGENTS if (name := _text(known, (key,)))),
+        application=_text(known, ("service.name",)) or "unknown_service",
+        user=_text(known, _USERS),
+        system=_instructions(instructions, system),
+        input=tuple(asked),
+        output=tuple(answered),
+        model=(_text(span.attributes, _MODELS) or "")[:NAME_CHARS] or None,
+        input_tokens=_count(span.attributes, _INPUT_TOKENS),
+        output_tokens=_count(span.attributes, _OUTPUT_TOKENS),
+        failed=span.failed,
+    )
+
+
+def _content(span: Span) -> tuple[str, list[Turn], list[Turn]]:
+    """Return instructions, history and answer, from the first form that says something."""
+    attributes = span.attributes
+    details = [event.attributes for event in span.events if event.name == _DETAILS_EVENT]
+    for found in (attributes, *details):
+        asked, answered = (
+            fold(found.get("gen_ai.input.messages")),
+            _answer(found.get("gen_ai.output.messages")),
+        )
+        if asked or answered:
+            return text_of(found.get("gen_ai.system_instructions")), asked, answered
+    older = (_of_message_events, _of_content_events, _of_numbered_attributes)
+    for read in older:
+        asked, answered = read(span)
+        if asked or answered:
+            return "", asked, answered
+    return "", [], []
+
+
+def _answer(messages: Any) -> list[Turn]:
+    """Return the first of several answers to choose from: each message is one."""
+    messages = decoded(messages)
+    return fold(messages[:1] if isinstance(messages, list) else messages)
+
+
+def _of_message_events(span: Span) -> tuple[list[Turn], list[Turn]]:
+    asked: list[Turn] = []
+    answers: list[list[Turn]] = []
+    for event in span.events:
+        body = _body(event)
+        if event.name == _CHOICE_EVENT:
+            message = decoded(body.get("message", body))
+            message = message if isinstance(message, dict) else {"content": message}
+            answers.append(fold({**message, "role": "assistant"}))
+        elif event.name in _MESSAGE_EVENTS:
+            asked += fold({**body, "role": _MESSAGE_EVENTS[event.name]})
+    return asked, next(iter(answers), [])
+
+
+def _body(event: SpanEvent) -> Mapping[str, Any]:
+    """Return what an event says: in its attributes, or as JSON in one of them."""
+    body = decoded(event.attributes.get("gen_ai.event.content"))
+    return body if isinstance(body, dict) else event.attributes
+
+
+def _of_content_events(span: Span) -> tuple[list[Turn], list[Turn]]:
+    sides = []
+    for name, key in (("prompt", "gen_ai.prompt"), ("completion", "gen_ai.completion")):
+        values = [
+            event.attributes.get(key) for event in span.events if event.name == f"gen_ai.content.{name}"
+        ]
+        sides.append(next((value for value in (*values, span.attributes.get(key)) if value), None))
+    answer = decoded(sides[1])
+    if isinstance(answer, str):
+        answer = {"role": "assistant", "content": answer}
+    return fold(sides[0]), _answer(answer)
+
+
+def _of_numbered_attributes(span: Span) -> tuple[list[Turn], list[Turn]]:
+    for asked, answered in _NUMBERED:
+        said = fold(unflatten(span.attributes, asked)), _answer(unflatten(span.attributes, answered))
+        if any(said):
+            return said
+    return [], []
+
+
+def _text(known: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Return the first of some attributes that is there."""
+    for name in names:
+        text = _clean(str(known.get(name) or "")).strip()
+        if text:
+            # An identifier that is too long to be kept is told apart from others all the same.
+            return text if len(text) <= SOURCE_ID_CHARS else hashlib.sha256(text.encode()).hexdigest()
+    return None
+
+
+def _instructions(*texts: str | None) -> str | None:
+    text = _clean("\n\n".join(filter(None, texts)))
+    return text if text.strip() else None
+
+
+def _clean(text: str) -> str:
+    """Remove what no database keeps in a text."""
+    return text.replace("\x00", "")
+
+
+def _count(known: Mapping[str, Any], names: Iterable[str]) -> int | None:
+    for name in names:
+        value = known.get(name)
+        if isinstance(value, int | float) and 0 <= value < _MOST_TOKENS:
+            return int(value)
+    return None
+
+
+def _instant(moment: int) -> int:
+    """Return a time as it is, or the present where it cannot be one."""
+    return moment if 0 < moment < _END_OF_TIME else clock.now()

@@ -1,0 +1,231 @@
+"""Keep the model calls of a trace request, each with the conversation that it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema import limits
+from promptlift.schema.prompts import PromptCreate
+from promptlift.service import clock
+from promptlift.service.actions import prompts as prompt_actions
+from promptlift.service.errors import ApiException
+from promptlift.service.identifiers import new_id
+from promptlift.service.otlp.model_call import is_model_call, read_call
+from promptlift.service.store import accounts, prompts, traced, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.otlp.messages import Turn
+    from promptlift.service.otlp.model_call import ModelCall
+    from promptlift.service.otlp.span import Span
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+
+__all__ = ["Received", "receive"]
+
+_NO_CONTENT: Final = (
+    "{} spans of model calls do not hold what was said, so nothing can be made of them: have the application's "
+    "instrumentation capture the content of messages on spans (for OpenTelemetry's own, set "
+    "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only)"
+)
+
+
+@dataclass(slots=True)
+class Received:
+    """What became of the spans of a request.
+
+    Attributes
+    ----------
+    rejected
+        Spans that were not kept although they are model calls.
+    problem
+        Why not; also a hint when nothing was rejected.
+    """
+
+    rejected: int = 0
+    problem: str = ""
+
+    def reject(self, problem: str, count: int = 1) -> None:
+        """Count spans that are not kept; the first reason is told."""
+        self.rejected += count
+        self.problem = self.problem or problem
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The calls of one request that are being kept."""
+
+    caller: Caller
+    now: int
+    close_at: int
+    received: Received
+    # Prompts by what a call says of them: their id, or the reason why there is none.
+    prompts: dict[tuple[Any, ...], str | ApiException] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def receive(
+    database: Database, caller: Caller, spans: Sequence[Span], *, prompt: str | None, quiet_seconds: float
+) -> Received:
+    """Keep the model calls among some spans; they are on the disk when it returns. Other spans are ignored.
+
+    Parameters
+    ----------
+    prompt
+        Id or name of the prompt of spans that do not name one; ``None`` finds it from what each says.
+    quiet_seconds
+        How long a conversation stays open after its last call.
+    """
+    received = Received()
+    calls = []
+    silent = 0
+    for span in spans:
+        if not is_model_call(span):
+            continue
+        call = read_call(span)
+        if call is None:
+            silent += 1
+        else:
+            calls.append(call)
+    if calls:
+        now = clock.now()
+        batch = _Batch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
+        with database.write(durable=True) as connection:
+            # Calls of one conversation that come at once are not to begin it twice.
+            accounts.lock(connection, caller.account_id)
+            _keep(connection, batch, calls, prompt)
+    if silent:
+        received.reject(_NO_CONTENT.format(silent), silent)
+    return received
+
+
+def _keep(connection: Connection, batch: _Batch, calls: Iterable[ModelCall], named: str | None) -> None:
+    ordered = sorted(calls, key=lambda call: (call.started_at, call.ended_at))
+    account_id = batch.caller.account_id
+    # An exporter that got no answer sends its spans again.
+    known = traced.known_spans(connection, account_id, [_span_of(call) for call in ordered])
+    limit = limits.PLANS[batch.caller.plan].conversations_per_month
+    if limit is not None and usage.used(connection, account_id, "conversations", now=batch.now) >= limit:
+        batch.received.reject("The plan's limit of conversations per month is reached", len(ordered))
+        return
+    for call in ordered:
+        if _span_of(call) in known:
+            continue
+        known.add(_span_of(call))
+        prompt = _prompt_of(connection, batch, call, named)
+        if isinstance(prompt, ApiException):
+            batch.received.reject(prompt.message)
+            continue
+        batch.rows.append(
+            {
+                "account_id": account_id,
+                "traced_id": _conversation_of(connection, batch, call, prompt),
+                "span_id": _span_of(call),
+                "data": call.dump(),
+            }
+        )
+    traced.add_calls(connection, batch.rows)
+
+
+def _span_of(call: ModelCall) -> str:
+    return call.trace_id + call.span_id
+
+
+def _prompt_of(
+    connection: Connection, batch: _Batch, call: ModelCall, prompt: str | None
+) -> str | ApiException:
+    named = call.prompt or prompt
+    said = (named,) if named else (call.agents, call.system, call.application)
+    if said not in batch.prompts:
+        try:
+            batch.prompts[said] = (
+                _named_prompt(connection, batch.caller, named)
+                if named
+                else _find_prompt(connection, batch.caller, call)
+                or _new_prompt(connection, batch.caller, call)
+            )
+        except ApiException as problem:
+            batch.prompts[said] = problem
+    return batch.prompts[said]
+
+
+def _named_prompt(connection: Connection, caller: Caller, named: str) -> str:
+    row = prompts.find_named(connection, caller.account_id, named)
+    if row is None:
+        raise ApiException("NOT_FOUND", f"There is no prompt with the id or name {named!r}")
+    return str(row.id)
+
+
+def _find_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str | None:
+    """Return the prompt of a call: by the agent's name, by its text, or by the application's name."""
+    names = call.agents or (call.application,)
+    texts = (call.system,) if call.system else ()
+    looks = [(prompts.find_named, name) for name in names], [(prompts.find_text, text) for text in texts]
+    for find, what in itertools.chain(*(looks if call.agents else reversed(looks))):
+        row = find(connection, caller.account_id, what)
+        if row is not None:
+            return str(row.id)
+    return None
+
+
+def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
+    name = (call.agents or (call.application,))[0][: limits.NAME_CHARS]
+    body = PromptCreate(
+        name=name,
+        content=(call.system or f"(The text of {name} is not known yet.)")[
+            : limits.PROMPT_CONTENT_BYTES // 4
+        ],
+        llm_model=(call.model or "unknown")[: limits.NAME_CHARS],
+        content_known=call.system is not None,
+        description="Created from the spans of an instrumented application",
+    )
+    return str(prompt_actions.add(connection, caller, body).id)
+
+
+def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, prompt_id: str) -> str:
+    """Return the open conversation that a call belongs to, and keep it open for another while."""
+    account_id = batch.caller.account_id
+    if call.conversation is not None:
+        key, before = _hash("conversation", call.conversation), None
+    else:
+        # Other instructions in the same trace are another agent's: a router, a summary.
+        key, before = _hash("trace", call.trace_id, call.system or ""), _until_answer(call.input)
+    row = traced.find(connection, account_id, prompt_id, key=key, tail=before)
+    values = {
+        "tail": _until_answer((*call.input, *call.output)),
+        "close_at": batch.close_at,
+        "changed_at": batch.now,
+    }
+    if row is not None:
+        traced.change(connection, row.id, values)
+        return str(row.id)
+    traced_id = new_id("trc")
+    traced.add(
+        connection,
+        {
+            **values,
+            "id": traced_id,
+            "account_id": account_id,
+            "prompt_id": prompt_id,
+            "key": key,
+            "source_id": call.conversation,
+        },
+    )
+    return traced_id
+
+
+def _until_answer(turns: Sequence[Turn]) -> str | None:
+    """Return a hash of what was said until the last answer; ``None`` when there is none."""
+    last = max((at for at, turn in enumerate(turns, start=1) if turn.role == "assistant"), default=0)
+    return _hash(*(part for turn in turns[:last] for part in turn)) if last else None
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,48 @@
+"""A span as it was received, whichever encoding brought it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ERROR", "Span", "SpanEvent"]
+
+# Status code of a span that failed.
+ERROR: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SpanEvent:
+    """Something that happened within a span."""
+
+    name: str
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One operation of an application.
+
+    Attributes
+    ----------
+    trace_id, span_id
+        In lowercase hexadecimal.
+    started_at, ended_at
+        Milliseconds since 1970, UTC.
+    attributes, resource
+        What is known about the operation, and about the application; values are plain Python values.
+    failed
+        Whether the operation ended with an error.
+    """
+
+    trace_id: str
+    span_id: str
+    started_at: int
+    ended_at: int
+    attributes: Mapping[str, Any]
+    resource: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[SpanEvent, ...] = ()
+    failed: bool = False

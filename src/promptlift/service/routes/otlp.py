@@ -1,0 +1,149 @@
+"""``POST /v1/traces``: spans of instrumented applications, as OTLP/HTTP sends them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.routing import Route
+
+from promptlift.schema import limits
+from promptlift.service.errors import ApiException
+from promptlift.service.otlp.decode import JSON, PROTOBUF, decompress, read_json, read_protobuf
+from promptlift.service.otlp.receive import receive
+from promptlift.service.routes.http import bounded_body, caller_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from promptlift.service.context import AppContext
+    from promptlift.service.otlp.receive import Received
+    from promptlift.service.otlp.span import Span
+
+PATH: Final = "/v1/traces"
+# Where all spans of an exporter are of one prompt: its id or name, in a header that OTEL_EXPORTER_OTLP_HEADERS can set.
+PROMPT_HEADER: Final = "promptlift-prompt"
+
+
+def routes(context: AppContext) -> list[Route]:
+    """Make the route ``/v1/traces``."""
+    database, quiet_seconds = context.database, context.settings.otlp_quiet_seconds
+
+    async def traces(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        try:
+            read = _reader(kind)
+            raw = await bounded_body(request, limits.OTLP_BODY_BYTES)
+            encoding = request.headers.get("content-encoding", "").strip().lower()
+            caller, prompt = caller_of(request), request.headers.get(PROMPT_HEADER)
+
+            def keep() -> Received:
+                spans = read(decompress(raw, encoding))
+                return receive(database, caller, spans, prompt=prompt, quiet_seconds=quiet_seconds)
+
+            return _answer(await run_in_threadpool(keep), kind)
+        except ApiException as refusal:
+            return _refusal(refusal, kind)
+
+    return [Route(PATH, traces, methods=["POST"])]
+
+
+def _reader(kind: str) -> Callable[[bytes], list[Span]]:
+    readers = {JSON: read_json, PROTOBUF: read_protobuf}
+    if kind not in readers:
+        raise ApiException("UNSUPPORTED_MEDIA_TYPE", f"Send OTLP as {PROTOBUF} or {JSON}")
+    return readers[kind]
+
+
+def _answer(received: Received, kind: str) -> Response:
+    """Return an ``ExportTraceServiceResponse``, in the encoding of the request."""
+    if kind == JSON:
+        content: dict[str, Any] = {}
+        if received.problem:
+            # As JSON of protobuf has it: a number of 64 bits is a text.
+            content = {
+                "partialSuccess": {
+                    "rejectedSpans": str(received.rejected),
+                    "errorMessage": received.problem,
+                }
+            }
+        return Response(orjson.dumps(content), media_type=JSON)
+    partial = b""
+    if received.problem:
+        partial = _field(1, _varint(received.rejected)) + _text(2, received.problem)
+        partial = _tag(1, 2) + _varint(len(partial)) + partial
+    return Response(partial, media_type=PROTOBUF)
+
+
+def _refusal(refusal: ApiException, kind: str) -> Response:
+    """Return a ``google.rpc.Status`` with the message; in JSON the API's error body is beside it."""
+    if kind == PROTOBUF:
+        content = _text(2, refusal.message)
+    else:
+        kind, content = JSON, orjson.dumps({"message": refusal.message, **refusal.body()})
+    return Response(content, refusal.status, refusal.headers, media_type=kind)
+
+
+# The two answers in protobuf: few enough fields to be written without the library, whose absence is one of the reasons.
+
+
+def _tag(number: int, wire_type: int) -> bytes:
+    return _varint(number << 3 | wire_type)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _tag(number, 0) + content
+
+
+def _text(number: int, text: str) -> bytes:
+    raw = text.encode()
+    return _tag(number, 2) + _varint(len(raw)) + raw
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def description() -> dict[str, Any]:
+    """Describe the endpoint."""
+    error = {"$ref": "#/components/schemas/ErrorBody"}
+    problems = {
+        "400": "VALIDATION_ERROR",
+        "401": "INVALID_API_KEY",
+        "413": "PAYLOAD_TOO_LARGE",
+        "415": "UNSUPPORTED_MEDIA_TYPE",
+        "429": "RATE_LIMIT_EXCEEDED",
+        "500": "INTERNAL_ERROR",
+        "503": "SERVICE_UNAVAILABLE",
+    }
+    success = {
+        "type": "object",
+        "properties": {
+            "partialSuccess": {
+                "type": "object",
+                "properties": {"rejectedSpans": {"type": "string"}, "errorMessage": {"type": "string"}},
+            }
+        },
+    }
+    binary = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}}
+    operation = {
+        "summary": "Take spans of instrumented applications over OTLP/HTTP (beyond the specification)",
+        "operationId": "receive_traces",
+        "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}, **binary}},
+        "responses": {
+            "200": {"description": "Success", "content": {JSON: {"schema": success}, **binary}},
+            **{
+                status: {"description": code, "content": {JSON: {"schema": error}, **binary}}
+                for status, code in problems.items()
+            },
+        },
+    }
+    return {PATH: {"post": operation}}

@@ -1,0 +1,103 @@
+"""Bodies of OTLP/HTTP: JSON and protobuf say the same, and what is neither is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+
+import pytest
+
+from promptlift.schema.limits import OTLP_BODY_BYTES
+from promptlift.service.errors import ApiException
+from promptlift.service.otlp.decode import decompress, read_json, read_protobuf
+from support.spans import START, as_json, as_protobuf, chat, request, span
+
+KNOWN = {
+    "text": "ü",
+    "number": -7,
+    "part": 0.5,
+    "yes": True,
+    "list": ["a", 1],
+    "map": {"in": {"ner": [False]}},
+}
+
+
+def test_json_and_protobuf_say_the_same():
+    spans = (
+        span(1, KNOWN, events=[("said", KNOWN)], failed=True),
+        chat(2, [("user", "Hi")], "Hello", trace=0xABCDEF),
+    )
+    read = read_json(as_json(*spans))
+    assert read == read_protobuf(as_protobuf(*spans))
+    assert read[0].attributes == KNOWN
+    assert read[0].events[0].attributes == KNOWN
+    assert read[0].resource == {"service.name": "shop"}
+    assert (read[0].started_at, read[0].ended_at) == (START + 1000, START + 1500)
+    assert [one.failed for one in read] == [True, False]
+    assert read[1].trace_id == f"{0xABCDEF:032x}"
+
+
+def test_a_request_without_spans_is_none():
+    assert read_json(b"{}") == read_protobuf(b"") == []
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"nonsense",
+        b"[]",
+        b'{"resourceSpans": 5}',
+        b'{"resourceSpans": [5]}',
+        b'{"resourceSpans": {"a": 1}}',
+        json.dumps(request({**span(1, {}), "traceId": "xyz"})).encode(),
+        json.dumps(request({**span(1, {}), "spanId": None})).encode(),
+        json.dumps(request({**span(1, {}), "startTimeUnixNano": "soon"})).encode(),
+        json.dumps(request({**span(1, {}), "attributes": [{"value": {}}]})).encode(),
+        json.dumps(
+            request({**span(1, {}), "attributes": [{"key": "k", "value": {"intValue": "x"}}]})
+        ).encode(),
+        b"[" * 10_000,
+        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "\xff"}]}]}]}',
+    ],
+)
+def test_what_is_not_a_request_in_json_is_refused(raw):
+    with pytest.raises(ApiException) as refused:
+        read_json(raw)
+    assert refused.value.status == 400
+
+
+@pytest.mark.parametrize("raw", [b"nonsense", b"\x0a\xff\xff\xff\xff\x0f", as_protobuf(span(1, {}))[:-3]])
+def test_what_is_not_a_request_in_protobuf_is_refused(raw):
+    with pytest.raises(ApiException) as refused:
+        read_protobuf(raw)
+    assert refused.value.status == 400
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opentelemetry.proto.collector.trace.v1.trace_service_pb2", None)
+    with pytest.raises(ApiException, match=r"promptlift\[otlp\]") as refused:
+        read_protobuf(b"")
+    assert refused.value.status == 415
+    assert "http/json" in refused.value.message
+
+
+def test_a_body_may_be_compressed():
+    assert decompress(gzip.compress(b"spans", mtime=0), "gzip") == b"spans"
+    assert decompress(b"spans", "") == decompress(b"spans", "identity") == b"spans"
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoding", "status"),
+    [
+        (gzip.compress(bytes(OTLP_BODY_BYTES + 1), mtime=0), "gzip", 413),
+        (b"not gzip", "gzip", 400),
+        (gzip.compress(b"spans" * 100, mtime=0)[:-9], "gzip", 400),
+        (b"", "gzip", 400),
+        (b"spans", "br", 415),
+    ],
+)
+def test_what_cannot_be_decompressed_is_refused(raw, encoding, status):
+    with pytest.raises(ApiException) as refused:
+        decompress(raw, encoding)
+    assert refused.value.status == status
