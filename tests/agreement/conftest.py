@@ -72,7 +72,10 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
     model = AnsweringModel(better=0.35)
     with serving(model) as environment:
         data = tmp_path_factory.mktemp("answering")
-        running = ServiceProcess(data, env={**environment, "PROMPTLIFT_LLM_PATIENCE": "0"}).start()
+        running = ServiceProcess(
+            data,
+            env={**environment, "PROMPTLIFT_LLM_PATIENCE": "0", "PROMPTLIFT_ALLOW_PRIVATE_NETWORKS": "1"},
+        ).start()
         opened = Database(f"sqlite:///{data / 'promptlift.db'}")
         try:
             yield Answering(running, opened, model)

@@ -30,6 +30,7 @@ SPECIFICATION = (
     "POST /optimizations/{id}/stop",
     "GET /settings",
     "PATCH /settings",
+    "POST /settings/sync-context",
     "GET /account",
     "GET /usage",
     "GET /webhooks",
@@ -40,5 +41,3 @@ SPECIFICATION = (
     "GET /benchmarks/{id}",
     "POST /benchmarks/bulk",
 )
-# In the specification, and not built yet.
-MISSING = ("POST /settings/sync-context",)

@@ -15,6 +15,7 @@ CASES = (
     "test_optimizations",
     "test_personas",
     "test_reviews",
+    "test_sync_context",
     "test_versions",
     "test_webhooks",
 )

@@ -21,6 +21,7 @@ from sqlalchemy import case, func, select
 
 from promptlift.service import clock
 from promptlift.service.actions.views.issues import find_issues
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import aggregates, conversation_counts, conversations
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations as table
@@ -286,7 +287,7 @@ def test_every_figure_of_a_view_beside_sums_over_the_rows(filled: Filled, days: 
 
     def issues(connection: Connection) -> list[tuple[str, int]]:
         sets = aggregates.issue_sets(connection, "acc_1", prompt_id=BIG, since=since)
-        return [(issue.name, issue.frequency) for issue in find_issues(sets, {})[:10]]
+        return [(issue.name, issue.frequency) for issue in find_issues(sets, {}, read_exclusions(None))[:10]]
 
     ours, found = _milliseconds(filled, totals)
     plain, expected = _milliseconds(filled, lambda connection: _plain_totals(connection, since), repeats=1)

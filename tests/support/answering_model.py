@@ -101,6 +101,13 @@ class AnsweringModel:
     def _issues(self, _messages: list[dict[str, str]]) -> Any:
         return {"groups": []}
 
+    def _context(self, _messages: list[dict[str, str]]) -> Any:
+        return {
+            "industry": "Parcel delivery",
+            "objectives": "Make shipping simple for small shops.",
+            "kpis": "Parcels that are delivered on time.",
+        }
+
     def _persona(self, messages: list[dict[str, str]]) -> str:
         return "Thank you. [END]" if share(messages, "end") < 0.5 else "And when exactly?"
 
@@ -114,7 +121,14 @@ class AnsweringModel:
 
     def _judge(self, messages: list[dict[str, str]]) -> Any:
         solved = "It is solved" in json.dumps(messages)
+        # The first target is met where the request is solved, the others by chance.
+        named = sorted(set(re.findall(r'"(target \d+)"(?=:)', messages[0]["content"])))
+        criteria = [
+            {"name": name, "met": share(messages[1]["content"], name) < 0.5 if at else solved}
+            for at, name in enumerate(named)
+        ]
         return {
+            **({"criteria": criteria} if criteria else {}),
             "sentiment": "positive" if solved else "negative",
             "sentimentScore": 0.5 if solved else -0.5,
             "taskCompleted": solved,

@@ -534,6 +534,14 @@ UNDONE = {
 }
 
 WEBHOOK_STATUS = one_of("active", "failing")
+SYNC_CONTEXT = {
+    "success": flag,
+    "extracted": {"industry": text, "objectives": text, "kpis": text},
+    "applied": listed(text),
+    "analyser": text,
+    "url": text,
+    "problem": maybe(text),
+}
 WEBHOOK_CREATED = {
     "id": text,
     "url": text,

@@ -187,8 +187,9 @@ def validator(base_url: str, path: str, method: str, status: int) -> Draft202012
 
 def template_of(path: str) -> str:
     """Path of the specification that a request path stands for."""
-    segments = path.partition("?")[0].strip("/").split("/")
-    if len(segments) > 1 and "/" + "/".join(segments) not in _WITHOUT_ID:
+    bare = path.partition("?")[0]
+    segments = bare.strip("/").split("/")
+    if len(segments) > 1 and bare not in {row.path for row in ENDPOINTS.values()}:
         segments[1] = "{id}"
     return "/" + "/".join(segments)
 

@@ -44,6 +44,7 @@ from promptlift.frames.optimizations import (
     production_metrics_table,
     review_table,
     simulations_table,
+    targets_table,
     versions_table,
 )
 from promptlift.frames.records import records_from
@@ -110,6 +111,7 @@ __all__ = [
     "scenarios_table",
     "simulations_table",
     "step_failures_table",
+    "targets_table",
     "top_issues_table",
     "usage_table",
     "variants_table",

@@ -26,6 +26,7 @@ from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Prompt
+from promptlift.schema.results import TargetResult
 from promptlift.schema.reviews import VariantReview
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.transcript import Message
@@ -150,6 +151,12 @@ EVENTS: Final = table_columns(
     ),
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
 )
+TARGETS: Final = table_columns(
+    TargetResult,
+    "targets",
+    computed=(TableColumn("optimization_id", "text", meaning="The optimization that was to improve it."),),
+    first=("optimization_id", "target", "change"),
+)
 REVIEW: Final = table_columns(VariantReview, "review")
 BENCHMARKS: Final = table_columns(
     Benchmark,
@@ -208,6 +215,7 @@ TABLES: Final[dict[str, Columns]] = {
     "optimizations": OPTIMIZATIONS,
     "variants": VARIANTS,
     "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
+    "targets": TARGETS,
     "personas": PERSONAS,
     "versions": VERSIONS,
     "production_metrics": PRODUCTION_METRICS,

@@ -13,6 +13,7 @@ from promptlift.frames.layouts import (
     REVIEW,
     SIMULATION_CONTENT,
     SIMULATIONS,
+    TARGETS,
     VERSIONS,
 )
 
@@ -86,3 +87,8 @@ def actions_table(rows: Sequence[Row]) -> Table:
 def review_table(rows: Sequence[Row]) -> Table:
     """Make the table of people's reviews, one row a variant."""
     return read_table(REVIEW, rows)
+
+
+def targets_table(rows: Sequence[Row]) -> Table:
+    """Make the table of targets, one row each; a row has the id of its optimization too."""
+    return read_table(TARGETS, rows, optimization_id=[row["optimizationId"] for row in rows])

@@ -41,6 +41,8 @@ class Endpoint(Generic[Answer]):
         Whether no body means the same as an empty object.
     either
         Fields of the body of which one is required.
+    from_settings
+        Fields of the body that take the value of one of the account's general settings where they are left out.
     status, also
         Status of success, and other statuses with the same answer.
     errors
@@ -62,6 +64,7 @@ class Endpoint(Generic[Answer]):
     body: type[RequestModel] | None = None
     body_optional: bool = False
     either: tuple[str, ...] = ()
+    from_settings: tuple[tuple[str, str], ...] = ()
     status: int = 200
     also: tuple[int, ...] = ()
     errors: tuple[str, ...] = ()

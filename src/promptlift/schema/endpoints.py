@@ -67,7 +67,13 @@ from promptlift.schema.queries import (
     VersionsQuery,
 )
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
-from promptlift.schema.settings import Settings, SettingsAnswer, SettingsChange
+from promptlift.schema.settings import (
+    Settings,
+    SettingsAnswer,
+    SettingsChange,
+    SyncContextAnswer,
+    SyncContextRequest,
+)
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
@@ -137,6 +143,8 @@ PROMPTS_CREATE: Final = Endpoint(
     Prompt,
     "Create {a_noun}",
     body=PromptCreate,
+    # unspecified: whether the model is required where the account has a default. It is not.
+    from_settings=(("llmModel", "preferredLLM"),),
     status=201,
     errors=("LIMIT_EXCEEDED",),
 )
@@ -332,6 +340,14 @@ PERSONAS_DELETE: Final = Endpoint(
 SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", Settings, "All settings")
 SETTINGS_UPDATE: Final = Endpoint(
     "settings.update", "PATCH /settings", SettingsAnswer, "Change settings", body=SettingsChange
+)
+SETTINGS_SYNC_CONTEXT: Final = Endpoint(
+    "settings.sync_context",
+    "POST /settings/sync-context",
+    SyncContextAnswer,
+    "Fill industry, objectives and KPIs from a company's website",
+    body=SyncContextRequest,
+    errors=("INVALID_STATE",),
 )
 ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
 USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")

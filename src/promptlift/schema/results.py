@@ -14,6 +14,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 VARIANT_STAGES: Final = ("screen", "confirm")
+TARGET_CHANGES: Final = ("improved", "worse", "unchanged", "unclear")
 LIFT_UNIT: Final = "percent of the original's task completion"
 
 
@@ -60,6 +61,47 @@ class GuardrailResult(ApiModel):
     high: float | None = None
     verdict: str | None = None
     """``harmed`` (the winner is withheld), ``ok`` or ``unknown``."""
+
+
+class TargetResult(ApiModel):
+    """One of the targets of an optimization, on the pairs of the confirmation."""
+
+    target: Annotated[str, Column()]
+    """The target as its owner wrote it."""
+    change: Annotated[
+        str | None,
+        Column(
+            categories=TARGET_CHANGES,
+            meaning="``improved`` or ``worse`` where the interval excludes zero; ``unchanged`` where it excludes an improvement of more than a point; else ``unclear``.",
+        ),
+    ] = None
+    """``improved`` or ``worse`` where the interval excludes zero, ``unchanged`` where it excludes an improvement of more
+    than a point, else ``unclear``."""
+    original: Annotated[float | None, Column(name="original_met", unit="percent")] = None
+    """Percent of the original's conversations that met it."""
+    variant: Annotated[float | None, Column(name="variant_met", unit="percent")] = None
+    """Percent of the finalist's conversations that met it, on the same pairs."""
+    points: Annotated[float | None, Column(unit="percentage points")] = None
+    """Difference in percentage points."""
+    points_low: Annotated[float | None, Column(unit="percentage points")] = None
+    """Lower end of its interval."""
+    points_high: Annotated[float | None, Column(unit="percentage points")] = None
+    """Upper end of its interval."""
+    interval_level: Annotated[float | None, Column()] = None
+    """Level of the interval as a fraction; with several targets so high that all of them hold together."""
+    n: Annotated[int | None, Column(name="n_pairs")] = None
+    """Pairs in which the judge said of both conversations whether they met it."""
+
+
+class HypothesisResult(ApiModel):
+    """Whether the hypothesis of an optimization held."""
+
+    text: str
+    """The hypothesis as its owner wrote it."""
+    held: bool | None = None
+    """``True`` where every target improved, ``False`` where one did not or got worse, ``None`` where it is unclear."""
+    measured_by: str | None = None
+    """``targets``, or ``taskCompletion`` where no target was named."""
 
 
 class Effect(ApiModel):
@@ -129,5 +171,9 @@ class OptimizationResults(Effect):
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)
+    targets: list[TargetResult] | None = None
+    """What became of the targets of the intent; ``None`` without targets."""
+    hypothesis: HypothesisResult | None = None
+    """What became of the hypothesis of the intent; ``None`` without one."""
     variants_tested: int | None = None
     progress: OptimizationProgress | None = None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, RequestModel, not_null
 from promptlift.schema.optimizations import OptimizationMode
-from promptlift.schema.texts import LongText
+from promptlift.schema.texts import LongText, not_blank
 
 DeploymentMode = Literal["manual", "semi-automatic"]
 ConfidenceMode = Literal["low", "moderate", "high"]
@@ -154,12 +154,31 @@ class SettingsAnswer(ApiModel):
 class SyncContextRequest(RequestModel):
     """Body of ``POST /settings/sync-context``."""
 
-    url: str
+    url: Annotated[str, AfterValidator(not_blank)]
     overwrite: bool = False
+
+    _not_null = field_validator("overwrite", mode="before")(not_null)
+
+
+class ExtractedContext(ApiModel):
+    """What a website says about its company; an empty text where it says nothing."""
+
+    industry: str = ""
+    objectives: str = ""
+    kpis: str = ""
+    """Ours: the specification shows only the other two, and fills all three."""
 
 
 class SyncContextAnswer(ApiModel):
     """Answer of ``POST /settings/sync-context``."""
 
     success: bool
-    extracted: dict[str, str] = Field(default_factory=dict)
+    extracted: ExtractedContext = Field(default_factory=ExtractedContext)
+    applied: list[str] | None = None
+    """Settings that were changed. Our service gives it and what follows, others may not."""
+    analyser: str | None = None
+    """``llm:`` and the name of the model, or ``words`` where the words of the page itself were taken."""
+    url: str | None = None
+    """Address of the page after redirects."""
+    problem: str | None = None
+    """Why the model did not read the page, where one is configured."""

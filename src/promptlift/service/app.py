@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift.schema.endpoints import ENDPOINTS
+from promptlift.service.actions import settings
 from promptlift.service.errors import ApiException
 from promptlift.service.routes import (
     account,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from promptlift.schema.endpoint import Endpoint
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Action
+    from promptlift.service.store.accounts import Caller
 
 ROOMS = [account, benchmarks, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
 
@@ -83,8 +85,12 @@ def _api_routes(context: AppContext) -> list[Route]:
     unmatched = {endpoint.name for endpoint in actions} ^ ENDPOINTS.keys()
     if unmatched:
         raise KeyError(f"Give each of these a row in schema/endpoints.py and an action: {sorted(unmatched)}")
+
+    def general(caller: Caller) -> dict[str, str]:
+        return settings.view(context.database, caller)["general"]  # type: ignore[no-any-return]
+
     return [
-        serve(endpoint, scheme, actions[endpoint])
+        serve(endpoint, scheme, actions[endpoint], general)
         for endpoint in ENDPOINTS.values()
         for scheme in endpoint.served_schemes()
     ]

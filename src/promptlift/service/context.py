@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.webhooks.endpoints import Webhooks
+    from promptlift.service.websites.read import Websites
 
 # Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
 # the threads that every other request needs.
@@ -49,11 +50,12 @@ class AppContext:
     optimizations: OptimizationJobs
     benchmarks: BenchmarkJobs
     webhooks: Webhooks
+    websites: Websites
     served: ServedModels | None = None
     kinds: Sequence[Kind] = ()
 
-    async def check_model(self, wanted: str) -> None:
-        """Check the name of a prompt's model: in the catalogue, the operator's, or one that the endpoint serves.
+    async def check_model(self, wanted: str, *, field: str = "llmModel") -> None:
+        """Check the name of a model of prompts: in the catalogue, the operator's, or one that the endpoint serves.
 
         The endpoint is asked only for a name that is not known without it, and in the background: a request never
         waits for it in a thread, and is answered from what is known when the endpoint is slow.
@@ -61,7 +63,7 @@ class AppContext:
         Raises
         ------
         ApiException
-            ``VALIDATION_ERROR`` under ``llmModel``; says so when the endpoint's list could not be read.
+            ``VALIDATION_ERROR`` under ``field``; says so when the endpoint's list could not be read.
         """
         names, doubt = frozenset(self.settings.models), None
         if is_known(wanted, names):
@@ -73,4 +75,4 @@ class AppContext:
                 return
         loop = asyncio.get_running_loop()
         problem = await loop.run_in_executor(_NEAR_NAMES, problem_of, wanted, names, doubt)
-        raise invalid({"llmModel": problem}, "Unknown model name")
+        raise invalid({field: problem}, "Unknown model name")

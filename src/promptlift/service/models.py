@@ -12,7 +12,7 @@ from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm import LlmSettings
 from promptlift.service.llm.calls import Budget, Calls
-from promptlift.service.llm.retry import Circuit
+from promptlift.service.llm.retry import Circuit, RetryPolicy
 from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ class Models:
     def conversations_at_a_time(self) -> int:
         """Conversations to hold side by side: half as many again as calls, some are between two calls."""
         return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
+
+    def calls_in_time(self) -> Calls | None:
+        """Return a view of the model for a request that waits for it: few tries; ``None`` without an endpoint."""
+        if self._client is None:
+            return None
+        return Calls(self._client, self._budget, policy=RetryPolicy(attempts=2, budget=10.0))
 
     def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> OptimizationTasks:
         """Return who carries out the tasks of one run: the configured model, or the rehearsal.

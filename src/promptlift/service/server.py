@@ -26,6 +26,7 @@ from promptlift.service.store.database import Database
 from promptlift.service.store.errors import DBAPIError
 from promptlift.service.throttled_log import ThrottledHandler
 from promptlift.service.webhooks.endpoints import Webhooks
+from promptlift.service.websites.read import Websites
 from promptlift.service.work import BackgroundWork
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ def _run(
             background.optimizations,
             background.benchmarks,
             Webhooks(database, background.net, background.secrets),
+            Websites(background.net, background.models.calls_in_time),
             background.served,
             background.kinds,
         )

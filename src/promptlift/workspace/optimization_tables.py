@@ -74,6 +74,35 @@ class OptimizationTables(Session):
             warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
         return frame
 
+    def targets(self, optimization_id: str | Optimization) -> pd.DataFrame:
+        """Return what became of the targets of an optimization, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        optimization_id
+            An id, or what :meth:`~promptlift.Workspace.optimization` returned, which is not read again then.
+
+        Returns
+        -------
+        DataFrame
+            optimization_id, target, change (``improved``, ``worse``, ``unchanged``, ``unclear``), original_met and
+            variant_met (percent), points, points_low, points_high, interval_level, n_pairs. Empty without targets.
+            ``attrs["promptlift"]["hypothesis"]`` has the hypothesis, and whether it held.
+        """
+
+        def read(_: object) -> RowsRead:
+            whole = optimization_id
+            if isinstance(whole, str):
+                whole = self.client.optimizations.get(whole)
+            results = whole.results
+            targets = (results.targets if results else None) or []
+            hypothesis = results.hypothesis.to_wire() if results and results.hypothesis else None
+            rows = [{**one.to_wire(), "optimizationId": whole.id} for one in targets]
+            return RowsRead(rows, len(rows), 1, complete=True, facts={"hypothesis": hypothesis})
+
+        given = optimization_id if isinstance(optimization_id, str) else optimization_id.id
+        return self._table("targets", {"optimization_id": given}, read, frames().targets_table)
+
     def variants(
         self,
         optimization_id: str | Optimization | Iterable[str] | None = None,

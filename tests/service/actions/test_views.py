@@ -20,8 +20,12 @@ from promptlift.service.actions.views.issues import (
 )
 from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.organization import Organization
 from promptlift.service.store.aggregates import IssueSet, Totals
 from promptlift.stats.differences import newcombe
+
+NONE = read_exclusions(None)
+NOBODY = Organization()
 
 
 def totals(judged=100, done=60, **changes):
@@ -37,20 +41,37 @@ def together(n, failed, *titles, prompt="prm_1"):
     return IssueSet(prompt, titles, n, n, failed)
 
 
+def test_an_excluded_issue_is_in_no_group_and_its_other_wordings_stay():
+    sets = [together(6, 5, "Salary questions", "Late delivery"), together(4, 3, "Late salary")]
+    (issue,) = find_issues(sets, {}, read_exclusions("salary"))
+    assert (issue.name, dict(issue.titles), issue.frequency) == ("Late delivery", {"Late delivery": 6}, 6)
+
+
+def test_what_the_owner_asks_about_is_recommended_first():
+    sets = [together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice")]
+    issues, figures = find_issues(sets, {}, NONE), totals()
+    wish = Organization(insight_requirements="Why are invoices wrong?")
+    said = recommendations(issues, costliest(issues, figures), figures, {}, organization=wish)
+    assert said[0].startswith('Address "Wrong invoice"')
+    assert said[0].endswith("It concerns what you want to learn.")
+    assert said[1].startswith('Address "Late delivery"')
+    assert "concerns" not in said[1]
+
+
 def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
     sets = [
         together(6, 5, "Late delivery", "Slow shipping"),
         together(4, 3, "Delayed delivery"),
         together(2, 0, "Rude", "Late delivery"),
     ]
-    late, rude = find_issues(sets, {})
+    late, rude = find_issues(sets, {}, NONE)
     assert (late.name, late.frequency, late.judged, late.failed) == ("Late delivery", 12, 12, 8)
     assert set(late.titles) == {"Late delivery", "Slow shipping", "Delayed delivery"}
     assert (rude.frequency, rude.failed) == (2, 0)
 
 
 def test_impact_is_the_difference_of_completion_with_and_without():
-    issue = find_issues([together(20, 16, "Late delivery")], {})[0]
+    issue = find_issues([together(20, 16, "Late delivery")], {}, NONE)[0]
     found = effect(issue, totals())
     # 4 of 20 with it, 56 of 80 without.
     assert (found.with_it, found.without, found.change) == pytest.approx((20.0, 70.0, -50.0))
@@ -75,13 +96,13 @@ def test_impact_is_the_difference_of_completion_with_and_without():
 )
 def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, impact):
     """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
-    issue = find_issues([together(n, failed, "Late delivery")], {})[0]
+    issue = find_issues([together(n, failed, "Late delivery")], {}, NONE)[0]
     figures = totals(judged, n - failed + round(0.66 * (judged - n)))
     assert issue_view(issue, figures, ())["impact"] == impact
 
 
 def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
-    issue = find_issues([together(100, 40, "Late delivery")], {})[0]
+    issue = find_issues([together(100, 40, "Late delivery")], {}, NONE)[0]
     some = [
         Example(f"cnv_{place}", True, severity, None) for place, severity in enumerate(("low", "high", "low"))
     ]
@@ -93,14 +114,14 @@ def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
 
 def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
     sets = [together(40, 12, "Chatty"), together(20, 16, "Late delivery"), together(10, 9, "Wrong price")]
-    issues, figures = find_issues(sets, {}), totals()
+    issues, figures = find_issues(sets, {}, NONE), totals()
     document = json.dumps(
         {"issues": [{"title": "Late delivery", "severity": "low", "evidence": "three weeks!"}]}
     )
     examples = find_examples(
         issues, [("cnv_1", True, document), ("cnv_2", False, document)], read_exclusions(None)
     )
-    said = recommendations(issues, costliest(issues, figures), figures, examples)
+    said = recommendations(issues, costliest(issues, figures), figures, examples, organization=NOBODY)
     assert [line.split('"')[1] for line in said] == ["Late delivery", "Wrong price"]
     first = said[0]
     for part in (
@@ -115,7 +136,7 @@ def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
 
 
 def test_excluded_data_is_not_quoted_in_examples():
-    issues = find_issues([together(1, 1, "Late delivery")], {})
+    issues = find_issues([together(1, 1, "Late delivery")], {}, NONE)
     issue = {"title": "Late delivery", "severity": "low", "evidence": "my name is Anna"}
     rows = [("cnv_1", False, json.dumps({"issues": [issue]}))]
     found = find_examples(issues, rows, read_exclusions("Anna"))
@@ -123,15 +144,15 @@ def test_excluded_data_is_not_quoted_in_examples():
 
 
 def test_few_conversations_are_said_to_be_few():
-    issues, figures = find_issues([together(4, 4, "Late delivery")], {}), totals(10, 6)
-    said = recommendations(issues, costliest(issues, figures), figures, {})
+    issues, figures = find_issues([together(4, 4, "Late delivery")], {}, NONE), totals(10, 6)
+    said = recommendations(issues, costliest(issues, figures), figures, {}, organization=NOBODY)
     assert "rests on 10 judged conversations" in said[-1]
-    assert recommendations([], [], totals(), {}) == []
+    assert recommendations([], [], totals(), {}, organization=NOBODY) == []
 
 
 def test_an_agent_is_ranked_among_all_with_what_the_data_allow():
     counts = {"a": (100, 90), "b": (100, 85), "c": (50, 10)}
-    shared = find_issues([together(5, 5, "Late", prompt="a"), together(7, 1, "Late", prompt="c")], {})
+    shared = find_issues([together(5, 5, "Late", prompt="a"), together(7, 1, "Late", prompt="c")], {}, NONE)
     view = fleet_view("a", counts, shared, {"a": "Anna", "b": "Ben", "c": "Cleo"})
     assert (view["agents"], view["rank"], view["rankLow"], view["rankHigh"]) == (3, 1, 1, 2)
     assert view["conversationShare"] == pytest.approx(40.0)
@@ -157,7 +178,7 @@ def test_a_rank_far_down_is_in_the_list_too():
 
 def test_failures_cost_what_the_owner_says_they_are_worth():
     figures = totals(abandoned=3)
-    costs = costliest(find_issues([together(20, 16, "Late delivery")], {}), figures)
+    costs = costliest(find_issues([together(20, 16, "Late delivery")], {}, NONE), figures)
     view = impact_view(figures, costs, days=14, business={"valuePerConversation": 5.0, "currency": "EUR"})
     assert (view["failedConversations"], view["failuresPerWeek"], view["abandonedConversations"]) == (
         40,

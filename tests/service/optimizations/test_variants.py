@@ -223,3 +223,15 @@ def test_over_a_real_socket(talk):
     assert stub.asked[1].headers["x-promptlift-purpose"] == "variants"
     schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
     assert schema["$defs"]["VariantAnswer"]["required"] == ["name", "content", "rationale"]
+
+
+def test_what_is_excluded_is_not_brought_in_and_the_owners_own_words_stay():
+    about_salaries = ORIGINAL + "\nMention salaries whenever it helps the customer."
+    model = ScriptedModel(in_turn(answer(about_salaries), answer(FIRST)))
+    written = write(model, 1, general={"excludedDataAndTopics": "salary"})
+    assert [variant.content for variant in written.variants] == [FIRST]
+    assert "excludes" in model.asked[1].last
+    model = ScriptedModel(in_turn(answer(about_salaries)))
+    intent = {"targetImprovements": ["Talk about salaries"]}
+    written = write(model, 1, general={"excludedDataAndTopics": "salary"}, intent=intent)
+    assert [variant.content for variant in written.variants] == [about_salaries]

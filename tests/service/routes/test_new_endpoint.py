@@ -80,9 +80,7 @@ class Greetings(Group):
 def context(request, tmp_path):
     nothing = cast("Any", None)
     with migrated("sqlite", request, tmp_path) as database:
-        yield AppContext(
-            ServiceSettings(data=tmp_path), database, nothing, nothing, nothing, nothing, nothing, nothing
-        )
+        yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 7)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from promptlift.schema.account import Account, Usage
-    from promptlift.schema.settings import Settings
+    from promptlift.schema.settings import Settings, SyncContextAnswer
 
 
 class SettingsGroup(Group):
@@ -32,6 +32,18 @@ class SettingsGroup(Group):
         """
         fields = given(general=general, optimization=optimization, business=business)
         return self._send(endpoints.SETTINGS_UPDATE, **fields).settings
+
+    def sync_context(self, url: str, *, overwrite: bool = False) -> SyncContextAnswer:
+        """Fill industry, objectives and KPIs from a company's website, and return what was found.
+
+        Parameters
+        ----------
+        url
+            Address of the website.
+        overwrite
+            Whether settings that have a value already are replaced.
+        """
+        return self._send(endpoints.SETTINGS_SYNC_CONTEXT, url=url, overwrite=overwrite)
 
 
 class AccountGroup(Group):

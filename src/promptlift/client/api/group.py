@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import pydantic
+from pydantic.alias_generators import to_snake
 
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
@@ -90,12 +91,18 @@ class Group:
     ) -> dict[str, Any]:
         """Validate the fields of a body before it is sent, and return them with the API's names."""
         problems = dict.fromkeys(sorted(set(fields) - set(model.model_fields)), "Unknown field")
+        # The service fills these in: here something has to stand for them.
+        left_out = [name for name, _ in endpoint.from_settings if to_snake(name) not in fields]
         if not problems:
             try:
-                body = model.model_validate(fields).to_wire()
+                body = model.model_validate(
+                    {**fields, **{to_snake(name): "?" for name in left_out}}
+                ).to_wire()
             except pydantic.ValidationError as error:
                 problems = _first_problems(error)
             else:
+                for name in left_out:
+                    del body[name]
                 if endpoint.either:
                     body[self._scheme.link] = body.pop("promptId")
                 return body

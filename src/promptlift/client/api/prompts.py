@@ -35,13 +35,15 @@ class Prompts(Group):
         """Return one page of prompts, newest first."""
         return self._send(endpoints.PROMPTS_LIST, limit=limit, offset=offset, tags=tags, status=status)
 
-    def create(self, *, name: str, content: str, llm_model: str, **fields: Any) -> Prompt:
+    def create(self, *, name: str, content: str, llm_model: str | None = None, **fields: Any) -> Prompt:
         """Create a prompt.
 
-        ``fields`` may be description, tags, temperature, max_tokens and objective. The answer of the API has only some of the
+        The model may be left out where the account's setting ``general.preferredLLM`` names one. ``fields`` may be description, tags, temperature, max_tokens and objective. The answer of the API has only some of the
         fields; use :meth:`get` for the others.
         """
-        return self._send(endpoints.PROMPTS_CREATE, name=name, content=content, llm_model=llm_model, **fields)
+        if llm_model is not None:
+            fields["llm_model"] = llm_model
+        return self._send(endpoints.PROMPTS_CREATE, name=name, content=content, **fields)
 
     def get(self, prompt_id: str) -> Prompt:
         """Return one prompt with all its fields."""

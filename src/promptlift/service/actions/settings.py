@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.service.store import accounts
+from promptlift.service import clock
+from promptlift.service.errors import invalid
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store import accounts, usage
+from promptlift.service.websites.company import without_sentences
+from promptlift.service.websites.visit import UnreadableWebsite
 
 if TYPE_CHECKING:
-    from promptlift.schema.settings import SettingsChange
+    from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
+    from promptlift.service.websites.read import Websites
+
+_FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
 
 
 def view(database: Database, caller: Caller) -> dict[str, Any]:
@@ -25,6 +33,51 @@ def update(database: Database, caller: Caller, body: SettingsChange) -> dict[str
         merged = merge(accounts.settings(connection, caller.account_id), body.to_wire())
         accounts.save_settings(connection, caller.account_id, merged)
     return {"success": True, "settings": merged}
+
+
+def sync_context(
+    database: Database, websites: Websites, caller: Caller, body: SyncContextRequest
+) -> dict[str, Any]:
+    """Fill industry, objectives and KPIs from a website; values that there are stay unless ``overwrite``.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
+    """
+    try:
+        reading = websites.read(body.url)
+    except UnreadableWebsite as error:
+        # unspecified: the error of a website that cannot be read.
+        raise invalid({"url": str(error)}, "The website could not be read") from None
+    with database.write() as connection:
+        accounts.lock(connection, caller.account_id)
+        settings = accounts.settings(connection, caller.account_id)
+        general = settings["general"]
+        exclusions = read_exclusions(general["excludedDataAndTopics"])
+        extracted = {
+            name: without_sentences(getattr(reading.company, name), lambda one: exclusions.clean(one) != one)
+            for name in _FROM_WEBSITE
+        }
+        applied = {
+            name: value
+            for name, value in extracted.items()
+            if value and value != general[name] and (body.overwrite or not general[name].strip())
+        }
+        if applied:
+            accounts.save_settings(
+                connection, caller.account_id, {**settings, "general": {**general, **applied}}
+            )
+        if reading.tokens:
+            usage.add(connection, caller.account_id, "tokens", reading.tokens, now=clock.now())
+    return {
+        "success": True,
+        "extracted": extracted,
+        "applied": list(applied),
+        "analyser": reading.analyser,
+        "url": reading.url,
+        "problem": reading.problem,
+    }
 
 
 def merge(whole: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:

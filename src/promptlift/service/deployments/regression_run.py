@@ -153,6 +153,8 @@ class RegressionRun(Run):
                 known=[*used, *found],
                 personas=shown,
                 seed=row.seed,
+                organization=self.organization,
+                exclusions=self.exclusions,
             )
         except ScenariosFailed as error:
             written = error.scenarios

@@ -69,6 +69,15 @@ class Exclusions:
             text = pattern.sub(HIDDEN, text)
         return text
 
+    def found_in(self, text: str) -> bool:
+        """Whether a text holds anything that must not appear."""
+        return any(pattern.search(text) for pattern in self.patterns)
+
+    def new_in(self, text: str, known: str) -> list[str]:
+        """Return what a text holds that must not appear, without what another text holds as well."""
+        found = {hit.group() for pattern in self.patterns for hit in pattern.finditer(text)}
+        return sorted(hit for hit in found if hit.casefold() not in known.casefold())
+
     def applied(self, judgement: Judgement) -> Judgement:
         """Return the judgement without what must not appear; a topic or title that holds it is left out."""
         if not self.patterns:
@@ -106,9 +115,20 @@ def read_exclusions(text: str | None) -> Exclusions:
         if f" {name}" in f" {phrase}"
         for shape in shapes
     )
-    words = {form for phrase in phrases if " " not in phrase for form in (phrase, phrase.removesuffix("s"))}
-    said = "|".join(
-        r"[\W_]+".join(re.escape(word.removesuffix("s")) for word in phrase.split()) + "s?"
-        for phrase in phrases
-    )
+    words = {form for phrase in phrases if " " not in phrase for form in (phrase, *_singular(phrase))}
+    said = "|".join(_either_number(phrase.split()) for phrase in phrases)
     return Exclusions(frozenset(words), (*kinds, re.compile(rf"\b(?:{said})\b", re.IGNORECASE)))
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    return (f"{word[:-3]}y",) if word.endswith("ies") else (word.removesuffix("s"),)
+
+
+def _either_number(words: list[str]) -> str:
+    """Return a pattern of a phrase, with its last word in the singular and the plural."""
+    *before, last = words
+    stem, ending = last.removesuffix("s"), "s?"
+    if last.endswith(("ies", "y")):
+        stem, ending = last.removesuffix("ies").removesuffix("y"), "(?:y|ies|ys)"
+    parts = [*(re.escape(word.removesuffix("s")) for word in before), re.escape(stem) + ending]
+    return r"[\W_]+".join(parts)

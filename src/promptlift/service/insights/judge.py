@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.insights.steps import Steps
 
 __all__ = [
@@ -119,6 +120,8 @@ class Judgement:
         LLM tokens used for the judgement.
     steps
         The steps of the conversation and the failed one; ``None`` where they were not looked for.
+    criteria
+        Whether the conversation met each of the targets that the judge was given, in their order.
     """
 
     sentiment: Sentiment
@@ -130,6 +133,7 @@ class Judgement:
     issues: tuple[Issue, ...]
     tokens: int = 0
     steps: Steps | None = None
+    criteria: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sentiment not in SENTIMENTS:
@@ -153,7 +157,13 @@ class Judge(Protocol):
         """``lexicon``, or ``llm:`` and the model's name; stored with every insight."""
 
     def judge(
-        self, transcript: Transcript, *, objective: str | None = None, exclusions: str | None = None
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None = None,
+        exclusions: str | None = None,
+        organization: Organization | None = None,
+        targets: Sequence[str] = (),
     ) -> Judgement:
         """Judge one conversation.
 
@@ -165,6 +175,11 @@ class Judge(Protocol):
             What the prompt is for, as its owner wrote it.
         exclusions
             Data or topics that must not appear in the judgement, as the account's owner wrote them.
+        organization
+            What the owner says of the organization, and which insights matter.
+        targets
+            What a variant is to improve, as its owner wrote it; see ``Judgement.criteria``. A judge that cannot tell
+            leaves the criteria empty.
 
         Raises
         ------
@@ -185,7 +200,7 @@ class JudgeRequest:
         Names it in the log.
     content
         The transcript in either form of the API.
-    objective, exclusions
+    objective, exclusions, organization
         See ``Judge.judge``.
     """
 
@@ -193,6 +208,7 @@ class JudgeRequest:
     content: str
     objective: str | None
     exclusions: str | None
+    organization: Organization | None = None
 
 
 Outcome = Judgement | JudgeUnavailable | JudgeFailed | TranscriptError
@@ -227,7 +243,10 @@ class OneByOne:
     def _outcome(self, request: JudgeRequest) -> Outcome:
         try:
             return self._judge.judge(
-                parse_content(request.content), objective=request.objective, exclusions=request.exclusions
+                parse_content(request.content),
+                objective=request.objective,
+                exclusions=request.exclusions,
+                organization=request.organization,
             )
         except (JudgeUnavailable, JudgeFailed, TranscriptError) as error:
             return error

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Transcript
 
-__all__ = ["IssueAnswer", "JudgeAnswer", "checked_issues", "checked_topics", "refuse_forged", "to_text"]
+__all__ = [
+    "IssueAnswer",
+    "JudgeAnswer",
+    "TargetsJudgeAnswer",
+    "checked_criteria",
+    "checked_issues",
+    "checked_topics",
+    "refuse_forged",
+    "target_name",
+    "to_text",
+]
 
 TOPICS_MAX: Final = 8
 TOPIC_CHARS: Final = 60
@@ -109,6 +119,47 @@ class JudgeAnswer(BaseModel):
     topics: list[str]
     summary: Annotated[str, AfterValidator(_said)]
     issues: list[Annotated[IssueAnswer, BeforeValidator(_issue)]]
+
+
+def _criteria(value: Any) -> Any:
+    """Leave out what does not say whether a target was met: it must not cost the other fields."""
+    items = value if isinstance(value, list) else []
+    return [
+        one
+        for one in items
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and isinstance(one.get("met"), bool)
+    ]
+
+
+class CriterionAnswer(BaseModel):
+    """Whether a conversation met one of the owner's targets."""
+
+    name: str
+    met: StrictBool
+
+
+class TargetsJudgeAnswer(JudgeAnswer):
+    """The fields that a judge answers who was given targets."""
+
+    criteria: Annotated[list[CriterionAnswer], BeforeValidator(_criteria)] = []
+
+
+def checked_criteria(answer: JudgeAnswer, count: int) -> tuple[bool, ...]:
+    """Return whether each target was met, in their order; nothing unless the model said it of each of them once.
+
+    What is missing costs the targets a pair, and not the optimization a conversation.
+    """
+    if not isinstance(answer, TargetsJudgeAnswer):
+        return ()
+    met = {_loose(criterion.name): criterion.met for criterion in answer.criteria}
+    names = [target_name(number) for number in range(1, count + 1)]
+    complete = len(met) == len(answer.criteria) and met.keys() == set(names)
+    return tuple(met[name] for name in names) if complete else ()
+
+
+def target_name(number: int) -> str:
+    """Return the name of a target in a request: short, so that a model repeats it as it stands."""
+    return f"target {number}"
 
 
 def to_text(transcript: Transcript) -> str:

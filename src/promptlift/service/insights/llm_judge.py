@@ -8,6 +8,8 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeUnavailable
 from promptlift.service.insights.llm_answer import (
     JudgeAnswer,
+    TargetsJudgeAnswer,
+    checked_criteria,
     checked_issues,
     checked_topics,
     refuse_forged,
@@ -19,7 +21,10 @@ from promptlift.service.insights.turns import read_turns
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.port import ChatModel
 
 __all__ = ["LlmJudge"]
@@ -63,7 +68,13 @@ class LlmJudge:
         return f"llm:{self._model}"
 
     def judge(
-        self, transcript: Transcript, *, objective: str | None = None, exclusions: str | None = None
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None = None,
+        exclusions: str | None = None,
+        organization: Organization | None = None,
+        targets: Sequence[str] = (),
     ) -> Judgement:
         """Judge one conversation; see ``Judge``."""
         if not any(message.content.strip() for message in transcript.messages):
@@ -72,7 +83,12 @@ class LlmJudge:
             )
         said = to_text(transcript)
         messages, mark = judge_messages(
-            transcript, objective=objective, exclusions=exclusions, budget_chars=self._budget
+            transcript,
+            objective=objective,
+            exclusions=exclusions,
+            organization=organization,
+            targets=targets,
+            budget_chars=self._budget,
         )
         try:
             answer = self._client.chat(
@@ -81,7 +97,7 @@ class LlmJudge:
                 model=self._model,
                 temperature=0.0,
                 max_tokens=ANSWER_TOKENS,
-                schema=JudgeAnswer,
+                schema=TargetsJudgeAnswer if targets else JudgeAnswer,
                 check=lambda parsed: refuse_forged(parsed, said, mark),
             )
         except LlmUnavailable as error:
@@ -103,5 +119,6 @@ class LlmJudge:
             issues=checked_issues(found.issues, said),
             tokens=answer.tokens,
             steps=find_steps(read_turns(transcript), completed=found.task_completed),
+            criteria=checked_criteria(found, len(targets)),
         )
         return read_exclusions(exclusions).applied(judgement)

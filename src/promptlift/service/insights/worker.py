@@ -29,6 +29,7 @@ from promptlift.service.insights.judge import (
     JudgeUnavailable,
 )
 from promptlift.service.insights.judge_watch import JudgeWatch
+from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
 
@@ -230,17 +231,17 @@ class InsightJobs(Kind):
         """Judge claimed conversations and keep what comes out."""
         with self._database.read() as connection:
             rows = judging.to_judge(connection, ids, self._worker)
-            exclusions = {
-                account_id: accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"]
+            general = {
+                account_id: accounts.settings(connection, account_id)["general"]
                 for account_id in {row.account_id for row in rows}
             }
         if self._judge.analyser != LEXICON:
             rows = self._with_tokens(rows)
         if self._one_by_one:
-            self._keep_as_they_come({self._judges.submit(self._judge_all, [row], exclusions) for row in rows})
+            self._keep_as_they_come({self._judges.submit(self._judge_all, [row], general) for row in rows})
             return
         self._give_way()
-        self._keep(self._judge_all(rows, exclusions))
+        self._keep(self._judge_all(rows, general))
 
     def _with_tokens(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
         """Return the conversations of accounts that may use more tokens; the others wait for the next month."""
@@ -284,10 +285,16 @@ class InsightJobs(Kind):
             while self.is_busy() and time.monotonic() < deadline and not self._ending.wait(0.02):
                 pass
 
-    def _judge_all(self, rows: Sequence[AnyRow], exclusions: dict[str, str]) -> list[_Judged]:
+    def _judge_all(self, rows: Sequence[AnyRow], general: dict[str, dict[str, str]]) -> list[_Judged]:
         rows = self._begun(rows)
         requests = [
-            JudgeRequest(row.id, row.content.decode(), row.objective, exclusions[row.account_id] or None)
+            JudgeRequest(
+                row.id,
+                row.content.decode(),
+                row.objective,
+                general[row.account_id]["excludedDataAndTopics"] or None,
+                Organization.of(general[row.account_id]),
+            )
             for row in rows
         ]
         judged = []

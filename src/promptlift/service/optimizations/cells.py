@@ -141,6 +141,8 @@ class RunCells:
                 known=[*used, *(scenario for scenario, _ in found)],
                 personas=personas,
                 seed=self._row.seed + len(used),
+                organization=self._run.organization,
+                exclusions=self._run.exclusions,
             )
             found += [(scenario, {"pool": len(self._pool)}) for scenario in written]
         return found

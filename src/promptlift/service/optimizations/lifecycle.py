@@ -11,7 +11,8 @@ from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.optimizations.results import results_of, variants_of
-from promptlift.service.store import accounts, events, optimizations
+from promptlift.service.optimizations.targets import intent_results
+from promptlift.service.store import accounts, events, optimizations, simulations
 from promptlift.stats import Experiment
 from promptlift.stats.evidence import confidence_calibrated
 
@@ -67,10 +68,21 @@ def measured(
         good, judged = optimizations.held_in_production(connection, row.account_id)
         if judged >= RECORD_NEEDED and 0 < good < judged:
             calibrated = confidence_calibrated(verdict.analysis.e_value, good / judged)
+    intent = None if row.intent is None else orjson.loads(row.intent)
+    confirmed: Sequence[AnyRow] = ()
+    if intent is not None and verdict.finalist is not None:
+        confirmed = simulations.criteria(
+            connection,
+            row.id,
+            stage="confirm",
+            arms=(0, verdict.finalist),
+            passes=verdict.progress.passes_done,
+        )
     document = {
         "results": results_of(
             verdict, ids, rehearsal=row.rehearsal, ended=ended, notes=notes, calibrated=calibrated
-        ),
+        )
+        | intent_results(intent, confirmed, finalist=verdict.finalist, analysis=verdict.analysis),
         "variants": variants_of(verdict),
         "notes": list(notes),
     }

@@ -11,9 +11,11 @@ import orjson
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.requests import experiment_of
+from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
@@ -65,6 +68,7 @@ class OptimizationRun(Run):
         prompt = PromptText(**orjson.loads(row.prompt))
         super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
         self.optimization = row
+        self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
         self._notes: list[str] = []
 
     def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
@@ -117,7 +121,7 @@ class OptimizationRun(Run):
             prompt=self.prompt,
             count=row.variant_count,
             intent=intent,
-            failures=_failures(failures, said),
+            failures=_failures(failures, said, read_exclusions(self.exclusions)),
             general=self.general,
             seed=row.seed,
             said=said,
@@ -206,11 +210,15 @@ class OptimizationRun(Run):
             optimizations.change(connection, self.optimization.id, columns)
 
 
-def _failures(found: Sequence[dict[str, Any]], said: LoggedWords) -> list[Failure]:
-    """List the failures of logged conversations without names and numbers: frequent issues, and some summaries."""
-    titles = Counter(said.masked(issue["title"]) for one in found for issue in one.get("issues") or [])
+def _failures(found: Sequence[dict[str, Any]], said: LoggedWords, exclusions: Exclusions) -> list[Failure]:
+    """List the failures of logged conversations without names and numbers: frequent issues, and some summaries.
+
+    Insights that are older than the account's setting may name what is excluded now.
+    """
+    named = (issue["title"] for one in found for issue in one.get("issues") or [])
+    titles = Counter(said.masked(title) for title in named if not exclusions.found_in(title))
     failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
-    stories = [said.masked(one["summary"]) for one in found if one.get("summary")]
+    stories = [said.masked(exclusions.clean(one["summary"])) for one in found if one.get("summary")]
     return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
 
 

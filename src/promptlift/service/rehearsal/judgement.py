@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["judge"]
 
 _TOPICS: Final = 3
+_MET_WHEN_SOLVED: Final = 0.9
+_MET_ELSE: Final = 0.2
 _ISSUES: Final[dict[Kind, tuple[str, Severity]]] = {
     "vague": ("Only general advice", "high"),
     "again": ("Asked again for known details", "medium"),
@@ -35,13 +37,17 @@ _END: Final[dict[Kind, str]] = {
 _NO_END: Final = "The conversation ended there."
 
 
-def judge(transcript: Transcript, seed: int, *, exclusions: str | None = None) -> Judgement:
+def judge(
+    transcript: Transcript, seed: int, *, exclusions: str | None = None, targets: Sequence[str] = ()
+) -> Judgement:
     """Return the judgement of a conversation.
 
     Parameters
     ----------
     exclusions
         Data and topics that must not appear in it, as the account's owner wrote them.
+    targets
+        What a variant is to improve: met mostly where the request was solved.
     """
     turns = [(message.role, message.content) for message in transcript.messages if message.content.strip()]
     kinds = [kind_of(text) for _, text in turns]
@@ -64,6 +70,11 @@ def judge(transcript: Transcript, seed: int, *, exclusions: str | None = None) -
         summary=f"Rehearsal: the user came about {subject(opening)}. The assistant answered {rounds} "
         f"time{'' if rounds == 1 else 's'}. {_END.get(end, _NO_END) if end else _NO_END}",
         issues=_issues(turns, kinds),
+        criteria=tuple(
+            Draws(seed, "target", target, *(text for _, text in turns)).between(0.0, 1.0)
+            < (_MET_WHEN_SOLVED if solved else _MET_ELSE)
+            for target in targets
+        ),
     )
     return read_exclusions(exclusions).applied(judgement)
 

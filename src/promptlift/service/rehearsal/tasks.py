@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.optimizations.tasks import VariantsRequest
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
@@ -113,10 +114,18 @@ class Rehearsal:
         self._count()
         return speak_as_persona(persona.description, messages, self._truth)
 
-    def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:  # noqa: ARG002 - the lines say everything
+    def judge(
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None,  # noqa: ARG002 - the lines say everything
+        exclusions: str | None,
+        organization: Organization | None = None,  # noqa: ARG002 - the same
+        targets: Sequence[str] = (),
+    ) -> Judgement:
         """Recognise the lines of a conversation, and judge by them."""
         self._count()
-        return judge(transcript, self.seed, exclusions=exclusions)
+        return judge(transcript, self.seed, exclusions=exclusions, targets=targets)
 
     def _count(self) -> None:
         if self._cancelled:

@@ -13,7 +13,7 @@ from promptlift.schema.transcript import json_depth
 from promptlift.service.errors import ApiException, invalid, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
     from starlette.requests import Request
@@ -54,12 +54,19 @@ def path_id(request: Request) -> str:
 
 
 async def read_body(
-    request: Request, model: type[Body], *, either: Sequence[str] = (), optional: bool = False
+    request: Request,
+    model: type[Body],
+    *,
+    defaults: Callable[[Request, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
+    either: Sequence[str] = (),
+    optional: bool = False,
 ) -> Body:
     """Read a JSON object and check it against its model.
 
     Parameters
     ----------
+    defaults
+        Give the values of fields that were left out.
     either
         Names of which one is required; a missing one is reported with the other problems.
     optional
@@ -76,6 +83,7 @@ async def read_body(
     else:
         _check_type(request)
     document = decode(raw)
+    document |= await defaults(request, document)
     try:
         # Only the API's names are valid, not the Python names of the fields.
         return model.model_validate(document, by_alias=True, by_name=False)

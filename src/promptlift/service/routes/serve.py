@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
     from promptlift.service.store.accounts import Caller
 
+    GeneralSettings = Callable[[Caller], Mapping[str, str]]
+
 Body = TypeVar("Body")
 Query = TypeVar("Query")
 
@@ -59,18 +61,25 @@ if TYPE_CHECKING:
     Actions = Mapping[Endpoint[Any], Action]
 
 
-def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action) -> Route:
-    """Make the route of an endpoint in one naming scheme."""
+def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: GeneralSettings) -> Route:
+    """Make the route of an endpoint in one naming scheme; ``general`` reads an account's general settings."""
     # Looked up once, not for every request.
     query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
     either, optional = endpoint.either, endpoint.body_optional
     is_async = inspect.iscoroutinefunction(action)
 
+    async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
+        missing = [(name, setting) for name, setting in endpoint.from_settings if name not in given]
+        settings = await run_in_threadpool(general, caller_of(request)) if missing else {}
+        return {name: settings[setting] for name, setting in missing if settings[setting].strip()}
+
     async def handle(request: Request) -> Response:
         query = None if query_model is None else read_query(request, query_model)
         body = None
         if body_model is not None:
-            body = await read_body(request, body_model, either=either, optional=optional)
+            body = await read_body(
+                request, body_model, either=either, optional=optional, defaults=from_settings
+            )
         identifier = path_id(request) if has_id else ""
         api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
         content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
@@ -91,6 +92,20 @@ class ModelSimulationTasks:
         )
         return PersonaMessage(*read_persona(answer.text))
 
-    def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:
+    def judge(
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None,
+        exclusions: str | None,
+        organization: Organization | None = None,
+        targets: Sequence[str] = (),
+    ) -> Judgement:
         """Ask for a judgement."""
-        return self._judge.judge(transcript, objective=objective, exclusions=exclusions)
+        return self._judge.judge(
+            transcript,
+            objective=objective,
+            exclusions=exclusions,
+            organization=organization,
+            targets=targets,
+        )

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import orjson
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
@@ -113,7 +114,11 @@ class SimulationPool:
                 seed=run.row.seed * 1_000_003 + conversation.cell.number,
             )
             judgement = run.tasks.judge(
-                simulated.transcript, objective=run.prompt.objective, exclusions=run.exclusions
+                simulated.transcript,
+                objective=run.prompt.objective,
+                exclusions=run.exclusions,
+                organization=run.organization,
+                targets=run.targets,
             )
         except Cancelled:
             raise
@@ -171,6 +176,7 @@ def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -
         "quality": judgement.quality,
         "turns": simulated.turns,
         "ended_by": simulated.ended_by,
+        "criteria": orjson.dumps(judgement.criteria).decode() if judgement.criteria else None,
         "error": None,
         "content": dump_content(simulated.transcript).encode("utf-8", "surrogatepass"),
     }
@@ -187,6 +193,7 @@ def _dropped(error: Exception) -> dict[str, Any]:
         "quality": None,
         "turns": 0,
         "ended_by": None,
+        "criteria": None,
         "error": storable_text(said)[:_ERROR_CHARS],
         "content": None,
     }

@@ -15,6 +15,7 @@ from promptlift.service.background.runs import LeaseLost, Runs
 from promptlift.service.errors import tokens_used_up
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.judge import JudgeUnavailable
+from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
 from promptlift.service.store import simulations, usage
 from promptlift.service.store.errors import SQLAlchemyError
@@ -124,6 +125,9 @@ class Run(ABC):
         settings: dict[str, Any] = orjson.loads(row.settings)
         self.general: dict[str, Any] = settings.get("general", {})
         self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
+        self.organization = Organization.of(self.general)
+        # What the judge says of each conversation beside the rest: nothing, unless a kind of run wants to know.
+        self.targets: tuple[str, ...] = ()
         self.max_turns: int = settings["maxTurns"]
         self.worker = worker
         self._pool = pool

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
+    from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import ScenarioDraft, SimulationTasks
@@ -83,13 +85,13 @@ def from_conversation(
     insights
         ``summary``, ``topics``, ``analyser`` and others as the API names them.
     exclusions
-        Data and topics that must not appear in the goal, as the account's owner wrote them.
+        Data and topics that must not appear, as the account's owner wrote them.
 
     Returns
     -------
     Scenario or None
-        ``None`` when there is no user message with text, it has more than ``OPENING_CHARS`` characters, or the content
-        cannot be read.
+        ``None`` when there is no user message with text, the first one has more than ``OPENING_CHARS`` characters or
+        holds what is excluded, or the content cannot be read.
     """
     try:
         transcript = parse_content(content_text)
@@ -99,6 +101,9 @@ def from_conversation(
     opening = next((text for text in said if text.strip()), None)
     if opening is None or len(opening) > OPENING_CHARS or storable_text(opening) != opening:
         return None
+    excluded = read_exclusions(exclusions)
+    if excluded.found_in(opening):
+        return None
     known = insights or {}
     listed = known.get("topics")
     topics = (
@@ -106,13 +111,13 @@ def from_conversation(
         if isinstance(listed, list | tuple)
         else []
     )
-    topics = [topic for topic in topics if topic][:TOPICS_NAMED]
+    topics = [topic for topic in topics if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
     title = topics[0] if topics else opening
     # The built-in analyser's summary quotes the request and adds the ending; only the request is wanted.
     quotes = known.get("analyser") == LEXICON
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
-        asked = read_exclusions(exclusions).clean(asked)
+        asked = excluded.clean(asked)
     return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
@@ -149,6 +154,8 @@ def write_scenarios(
     known: Sequence[Scenario],
     personas: Sequence[Persona],
     seed: int,
+    organization: Organization | None = None,
+    exclusions: str | None = None,
 ) -> list[Scenario]:
     """Ask a model for scenarios, at most ``BATCH`` an answer.
 
@@ -165,6 +172,10 @@ def write_scenarios(
         Kinds of people, for variety of the openings.
     seed
         The requests depend on it and the other arguments alone.
+    organization
+        What is known of the organization, and which insights matter to it.
+    exclusions
+        Data and topics that no scenario may hold, as the account's owner wrote them.
 
     Raises
     ------
@@ -186,6 +197,8 @@ def write_scenarios(
             people=personas,
             empty_answers=poor,
             seed=seed + calls,
+            organization=organization,
+            exclusions=exclusions,
         )
         reason = "it wrote only openings that already existed or could not be used"
         fresh: list[Scenario] = []
@@ -195,7 +208,7 @@ def write_scenarios(
         except LlmBadAnswer as error:
             reason = str(error)
         else:
-            fresh = _usable(answer, seen)[:wanted]
+            fresh = _usable(answer, seen, read_exclusions(exclusions))[:wanted]
             seen.update(opening_key(scenario.opening) for scenario in fresh)
             written += fresh
         poor = 0 if fresh else poor + 1
@@ -225,13 +238,15 @@ def _goal(asked: str | None, topics: Sequence[str]) -> str:
     return storable_line(" ".join(parts), GOAL_CHARS)
 
 
-def _usable(drafts: Sequence[ScenarioDraft], seen: set[str]) -> list[Scenario]:
+def _usable(drafts: Sequence[ScenarioDraft], seen: set[str], exclusions: Exclusions) -> list[Scenario]:
     found: dict[str, Scenario] = {}
     for draft in drafts:
         opening = storable_text(draft.opening).strip()
         goal = storable_line(draft.goal, GOAL_CHARS)
         key = opening_key(opening)
         if not opening or not goal or len(opening) > OPENING_CHARS or key in seen:
+            continue
+        if any(exclusions.found_in(text) for text in (opening, goal, draft.title)):
             continue
         title = storable_line(draft.title, TITLE_CHARS) or storable_line(opening, TITLE_CHARS)
         found.setdefault(key, Scenario(title, opening, goal, "model"))

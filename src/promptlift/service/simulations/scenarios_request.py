@@ -64,6 +64,12 @@ def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
     ]
     if prompt.objective and prompt.objective.strip():
         records.append({"kind": "objective", "content": storable_text(prompt.objective, OWNER_CHARS)})
+    if request.organization is not None and request.organization.background:
+        records.append({"kind": "organization", **request.organization.background})
+    if request.organization is not None and request.organization.insight_requirements:
+        records.append({"kind": "wanted insights", "text": request.organization.insight_requirements})
+    if request.exclusions and request.exclusions.strip():
+        records.append({"kind": "excluded", "text": storable_text(request.exclusions, OWNER_CHARS)})
     records += [
         {
             "kind": "real situation",
@@ -86,6 +92,10 @@ def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
         for persona in request.people[:PEOPLE_SHOWN]
     ]
     ask = f"Write {request.wanted} scenarios."
+    if request.exclusions and request.exclusions.strip():
+        ask += " None of them may be about, or hold, what the data call excluded."
+    if request.organization is not None and request.organization.insight_requirements:
+        ask += " Let some of them show what the data call wanted insights."
     if request.empty_answers:
         ask += " Your last answer held nothing new: leave the existing titles and openings behind and try other subjects."
     messages, _ = data_messages(_RULES, records, ask, seed=request.seed, wanted=request.wanted)

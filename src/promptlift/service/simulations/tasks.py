@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
 
@@ -67,6 +68,10 @@ class ScenariosRequest:
         Answers in a row so far without a new scenario.
     seed
         Differs between the requests of a run.
+    organization
+        What is known of the organization, and which insights matter to it.
+    exclusions
+        Data and topics that must not appear, as the account's owner wrote them.
     """
 
     prompt: PromptText
@@ -76,6 +81,8 @@ class ScenariosRequest:
     people: Sequence[Persona]
     empty_answers: int
     seed: int
+    organization: Organization | None = None
+    exclusions: str | None = None
 
 
 class ScenarioDraft(NamedTuple):
@@ -132,5 +139,13 @@ class SimulationTasks(Protocol):
     ) -> PersonaMessage:
         """Write the next message of the person in a conversation."""
 
-    def judge(self, transcript: Transcript, *, objective: str | None, exclusions: str | None) -> Judgement:
+    def judge(
+        self,
+        transcript: Transcript,
+        *,
+        objective: str | None,
+        exclusions: str | None,
+        organization: Organization | None = None,
+        targets: Sequence[str] = (),
+    ) -> Judgement:
         """Judge a conversation; see ``insights.judge.Judge``."""

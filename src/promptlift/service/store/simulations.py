@@ -58,6 +58,21 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
     ).all()
 
 
+def criteria(
+    connection: Connection, optimization_id: str, *, stage: str, arms: Sequence[int], passes: int
+) -> Sequence[AnyRow]:
+    """Return cell, arm and criteria of the conversations of some arms in the first passes."""
+    table = simulations
+    return connection.execute(
+        select(table.c.cell, table.c.arm, table.c.criteria).where(
+            table.c.optimization_id == optimization_id,
+            table.c.stage == stage,
+            table.c.arm.in_(arms),
+            table.c.pass_number <= passes,
+        )
+    ).all()
+
+
 def count(connection: Connection, optimization_id: str) -> int:
     """Conversations of the search for a winner so far, those that were lost included."""
     statement = select(func.count()).where(

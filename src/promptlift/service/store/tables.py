@@ -460,6 +460,8 @@ simulations = Table(
     Column("quality", Float),
     Column("turns", Integer, nullable=False),
     Column("ended_by", String(10)),
+    # Whether the conversation met each target of the optimization, as JSON; nothing without targets.
+    Column("criteria", Text),
     Column("error", Text),
     Column("content", LargeBinary),
     Column("created_at", BigInteger, nullable=False),

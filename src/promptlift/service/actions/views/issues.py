@@ -55,26 +55,31 @@ class Issue:
         return self.by_prompt.total()
 
 
-def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str]) -> list[Issue]:
+def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: Exclusions) -> list[Issue]:
     """Group the issues of conversations by meaning, the most frequent group first.
 
-    A conversation with several issues of one group counts once.
+    A conversation with several issues of one group counts once. Insights that are older than the setting may name what
+    is excluded now: such titles are left out.
     """
     counts = Counter[str]()
     for together in sets:
         for title in together.titles:
             counts[title] += together.scored
+    for title in [title for title in counts if exclusions.found_in(title)]:
+        del counts[title]
     groups = group_titles(counts, known=known)
     found: dict[str, Issue] = {}
     for together in sets:
-        for title in together.titles:
+        titles = [title for title in together.titles if title in counts]
+        for title in titles:
             found.setdefault(groups[title], Issue(groups[title])).titles[title] += together.scored
-        for name in {groups[title] for title in together.titles}:
+        for name in {groups[title] for title in titles}:
             issue = found[name]
             issue.judged += together.judged
             issue.failed += together.failed
             issue.by_prompt[together.prompt_id] += together.scored
-    return sorted(found.values(), key=lambda issue: (-issue.frequency, issue.name))
+    shown = (issue for issue in found.values() if not exclusions.found_in(issue.name))
+    return sorted(shown, key=lambda issue: (-issue.frequency, issue.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from promptlift.service.actions.views.issues import costliest, find_examples, fi
 from promptlift.service.actions.views.percent import percent, points
 from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.organization import Organization
 from promptlift.service.store import accounts, aggregates, issue_names, prompts
 from promptlift.stats.differences import newcombe
 
@@ -46,8 +47,9 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
         grouped = issue_names.read(connection, agent.account_id)
         first = aggregates.first(connection, agent.account_id, agent.id)
         settings = accounts.settings(connection, agent.account_id)
+    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
     view = _insights(agent, period, link="agentId")
-    view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, grouped), agents)
+    view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, grouped, exclusions), agents)
     view["businessImpact"] = impact_view(
         period.figures,
         costliest(period.issues, period.figures),
@@ -69,6 +71,7 @@ class _Period:
     before: Totals | None
     issues: list[Issue]
     examples: dict[str, list[Example]]
+    organization: Organization
 
 
 def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
@@ -78,19 +81,20 @@ def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
     figures = aggregates.totals(connection, *ours, since=since)
     sets = aggregates.issue_sets(connection, prompt.account_id, prompt_id=prompt.id, since=since)
     names = issue_names.read(connection, prompt.account_id)
-    issues = find_issues(sets, names)
-    exclusions = read_exclusions(
-        accounts.settings(connection, prompt.account_id)["general"]["excludedDataAndTopics"]
-    )
+    general = accounts.settings(connection, prompt.account_id)["general"]
+    exclusions = read_exclusions(general["excludedDataAndTopics"])
+    issues = find_issues(sets, names, exclusions)
     rows = aggregates.newest_judged(connection, *ours, since=since, limit=READ_FOR_EXAMPLES) if issues else ()
     examples = find_examples(issues, rows, exclusions)
     if since is None:
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
         first = aggregates.first(connection, *ours)
         start = prompt.created_at if first is None else first
-        return _Period(None, start, now, figures, None, issues, examples)
+        return _Period(None, start, now, figures, None, issues, examples, Organization.of(general))
     longer = aggregates.totals(connection, *ours, since=2 * since - now)
-    return _Period(since, since, now, figures, longer.less(figures), issues, examples)
+    return _Period(
+        since, since, now, figures, longer.less(figures), issues, examples, Organization.of(general)
+    )
 
 
 def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
@@ -128,7 +132,11 @@ def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
         },
         "topIssues": [issue_view(issue, figures, period.examples.get(issue.name, ())) for issue in top],
         "recommendations": recommendations(
-            period.issues, costliest(period.issues, figures), figures, period.examples
+            period.issues,
+            costliest(period.issues, figures),
+            figures,
+            period.examples,
+            organization=period.organization,
         ),
     }
 

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.actions.views.issues import EXAMPLES, effect
+from promptlift.service.insights.priorities import what_matters_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptlift.service.actions.views.issues import Example, Issue
+    from promptlift.service.insights.organization import Organization
     from promptlift.service.store.aggregates import Totals
 
 MOST: Final = 3
@@ -24,8 +26,10 @@ def recommendations(
     costliest: Sequence[tuple[Issue, tuple[float, float, float]]],
     figures: Totals,
     examples: Mapping[str, Sequence[Example]],
+    *,
+    organization: Organization,
 ) -> list[str]:
-    """Return what to do, the most to gain first.
+    """Return what to do: first what the owner wants to know about, then what there is most to gain from.
 
     Parameters
     ----------
@@ -37,10 +41,20 @@ def recommendations(
         Of the period.
     examples
         Conversations by the name of the issue.
+    organization
+        What the owner said of it: an issue that it is about comes first.
     """
-    said = [_mend(issue, lost, figures, examples.get(issue.name, ())) for issue, lost in costliest[:MOST]]
+    ordered = what_matters_first(costliest, lambda one: one[0].name, organization)
+    said = [
+        _mend(issue, lost, figures, examples.get(issue.name, ())) + _concerning(concern)
+        for (issue, lost), concern in ordered[:MOST]
+    ]
     if not said:
-        said = [_look(issue, figures, examples.get(issue.name, ())) for issue in issues[:MOST]]
+        first = what_matters_first(issues, lambda issue: issue.name, organization)
+        said = [
+            _look(issue, figures, examples.get(issue.name, ())) + _concerning(concern)
+            for issue, concern in first[:MOST]
+        ]
     waiting = figures.total - figures.scored
     if figures.total and 2 * waiting > figures.total:
         said.append(
@@ -52,6 +66,10 @@ def recommendations(
             f"All this rests on {figures.judged} judged conversations. Next: log more, {FEW} at least, and look again."
         )
     return said
+
+
+def _concerning(concern: str | None) -> str:
+    return "" if concern is None else f" It concerns {concern}."
 
 
 def _mend(

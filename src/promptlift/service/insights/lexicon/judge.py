@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.insights import Sentiment
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.organization import Organization
 
 __all__ = ["LexiconJudge", "Reading", "read_conversation"]
 
@@ -76,7 +77,7 @@ class LexiconJudge:
     It reads English only, and only what people say: it cannot see whether the right thing was done. At most 4,000
     characters of a message (its start and its end), 48,000 characters and 240 messages of a conversation are read,
     so a usual conversation costs about a millisecond and the worst one found about 30. The same transcript
-    always gets the same judgement. The objective is not used.
+    always gets the same judgement. The objective, the organization and targets are not used.
     """
 
     analyser: Final = LEXICON
@@ -87,6 +88,8 @@ class LexiconJudge:
         *,
         objective: str | None = None,  # noqa: ARG002
         exclusions: str | None = None,
+        organization: Organization | None = None,  # noqa: ARG002
+        targets: Sequence[str] = (),  # noqa: ARG002
     ) -> Judgement:
         """Judge one conversation; see ``Judge``.
 

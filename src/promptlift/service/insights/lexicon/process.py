@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import orjson
@@ -88,7 +88,8 @@ class LexiconProcess:
 
     def _ask(self, requests: Sequence[JudgeRequest]) -> list[Outcome] | None:
         """Send one batch and read its answer; ``None`` when the child ended instead."""
-        asked = orjson.dumps([asdict(one) for one in requests])
+        # The word list does not use what is known of the organization.
+        asked = orjson.dumps([asdict(replace(one, organization=None)) for one in requests])
         with self._lock:
             if self._closed:
                 return [JudgeFailed("The service is ending.")] * len(requests)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
+from promptlift.service.insights.exclusions import Exclusions, read_exclusions
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import RejectedDraft, VariantsRequest
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.logged_words import Repeated
+from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.strategies import choose_strategies
 
 if TYPE_CHECKING:
@@ -112,7 +114,12 @@ def write_variants(
     strategies = choose_strategies(
         count, prompt=prompt, has_failures=bool(failures), has_intent=any((intent or {}).values()), seed=seed
     )
-    work = _Work([_Place(strategy) for strategy in strategies], said=said)
+    work = _Work(
+        [_Place(strategy) for strategy in strategies],
+        said=said,
+        exclusions=read_exclusions(general.get("excludedDataAndTopics")),
+        asked_for="\n".join(owners_words(prompt, intent, {})),
+    )
     for round_ in range(ROUNDS):
         open_places = [place for place in work.places if place.variant is None]
         for group in _groups(open_places, prompt, smaller=work.misfit):
@@ -154,6 +161,9 @@ class _Work:
     calls: int = 0
     misfit: bool = field(default=False)
     said: LoggedWords | None = None
+    exclusions: Exclusions = field(default_factory=Exclusions)
+    # What the owner wrote into the prompt or asked for may stay, whatever is excluded from analysis.
+    asked_for: str = ""
 
     def variants(self) -> list[VariantText]:
         return [place.variant for place in self.places if place.variant is not None]
@@ -169,7 +179,9 @@ class _Work:
         for place, answer in zip(group, drafts, strict=False):
             content = _bare(answer.content, original)
             others = [variant.content for variant in self.variants()]
-            problems = problems_of(content, original=original, others=others, mark=mark)
+            problems = list(problems_of(content, original=original, others=others, mark=mark))
+            if self.exclusions.new_in(content, self.asked_for):
+                problems.append("It brings in data or topics that the organization excludes.")
             repeated = Repeated() if self.said is None else self.said.repeated(content)
             words = repeated.problems()
             if problems or words:

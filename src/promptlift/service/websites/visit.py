@@ -1,0 +1,169 @@
+"""Read one page of a website: guarded, within limits, and only where its robots.txt allows it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from promptlift.service.net.addresses import UnusableUrl, read_url
+from promptlift.service.net.client import NoAnswer, RefusedAddress, Request
+from promptlift.service.websites.robots import AGENT, ROBOTS_BYTES, Robots, read_robots
+
+if TYPE_CHECKING:
+    from promptlift.service.net.addresses import Target
+    from promptlift.service.net.client import GuardedClient, Reply
+
+__all__ = ["PAGE_BYTES", "Page", "UnreadableWebsite", "full_url", "visit"]
+
+PAGE_BYTES: Final = 1024 * 1024
+VISIT_SECONDS: Final = 15.0
+REDIRECTS_MAX: Final = 5
+_SCHEMES: Final = ("https", "http")
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_HTML: Final = frozenset({"text/html", "application/xhtml+xml", ""})
+_HAS_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:/|$))")
+_CHARSET: Final = re.compile(
+    rb"""<meta[^>]{0,200}?charset\s{0,5}=\s{0,5}["']?\s{0,5}([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE
+)
+# The encodings of the WHATWG that Python reads in linear time; others (idna, punycode) are none of a page.
+_ENCODINGS: Final = re.compile(
+    r"utf-8|utf-16(-le|-be)?|ascii|iso8859-\d+|cp(125\d|866|874|932|936|949|950)|koi8-[ru]|mac-roman|"
+    r"gb2312|gbk|gb18030|big5(hkscs)?|euc_jp|euc_kr|shift_jis|iso2022_jp"
+)
+
+
+class UnreadableWebsite(ValueError):
+    """A website that could not be read. The message says why, as the end of a sentence about its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as it was read.
+
+    Attributes
+    ----------
+    url
+        Its address after redirects.
+    html
+        At most ``PAGE_BYTES`` of it.
+    """
+
+    url: str
+    html: str
+
+
+def full_url(text: str) -> str:
+    """Return a website's address as an URL: people leave ``https://`` out."""
+    # unspecified: whether an address without a scheme is one. As in every browser.
+    text = text.strip()
+    return text if _HAS_SCHEME.match(text) or text.startswith("/") else f"https://{text}"
+
+
+def visit(net: GuardedClient, url: str, *, seconds: float = VISIT_SECONDS) -> Page:
+    """Read a page, following redirects; each address is checked anew, by its robots.txt too.
+
+    Raises
+    ------
+    UnreadableWebsite
+        Says why.
+    """
+    return _Visit(net, time.monotonic() + seconds).read(url)
+
+
+class _Visit:
+    def __init__(self, net: GuardedClient, deadline: float) -> None:
+        self._net = net
+        self._deadline = deadline
+        self._robots: dict[tuple[str, str, int], Robots] = {}
+
+    def read(self, url: str) -> Page:
+        for _ in range(REDIRECTS_MAX + 1):
+            target = self._target(url)
+            if not self._rules(target).allows(target.url.raw_path.decode("ascii")):
+                raise UnreadableWebsite(f"does not want to be read: its robots.txt excludes {AGENT}")
+            reply = self._get(str(target.url), PAGE_BYTES)
+            location = reply.headers.get("location")
+            if reply.status in _REDIRECTS and location:
+                url = urljoin(str(target.url), location)
+                continue
+            return Page(str(target.url), _html(reply))
+        raise UnreadableWebsite(f"redirects more than {REDIRECTS_MAX} times")
+
+    @staticmethod
+    def _target(url: str) -> Target:
+        try:
+            return read_url(url, schemes=_SCHEMES)
+        except UnusableUrl as error:
+            raise UnreadableWebsite(str(error)) from None
+
+    def _rules(self, target: Target) -> Robots:
+        """Return the rules of an origin.
+
+        As RFC 9309 says: a site that has no such file allows everything, one that cannot give it nothing.
+        """
+        if target.origin not in self._robots:
+            self._robots[target.origin] = self._read_rules(target)
+        return self._robots[target.origin]
+
+    def _read_rules(self, target: Target) -> Robots:
+        url = urljoin(str(target.url), "/robots.txt")
+        for _ in range(REDIRECTS_MAX + 1):
+            reply = self._get(url, ROBOTS_BYTES)
+            location = reply.headers.get("location")
+            if reply.status not in _REDIRECTS or not location:
+                break
+            url = str(self._target(urljoin(url, location)).url)
+        if reply.status >= 500:
+            raise UnreadableWebsite(
+                f"may not be read: its robots.txt cannot be had (the server answered {reply.status})"
+            )
+        return (
+            read_robots(reply.content.decode("utf-8", "replace")) if 200 <= reply.status < 300 else Robots()
+        )
+
+    def _get(self, url: str, max_bytes: int) -> Reply:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise UnreadableWebsite("took too long to read")
+        request = Request(
+            "GET",
+            url,
+            headers={"Accept": "text/html, text/plain;q=0.5", "Accept-Language": "en, *;q=0.5"},
+            seconds=left,
+            max_bytes=max_bytes,
+            schemes=_SCHEMES,
+        )
+        try:
+            return self._net.send(request)
+        except RefusedAddress:
+            raise UnreadableWebsite("is a private, loopback, link-local or reserved address") from None
+        except NoAnswer as error:
+            raise UnreadableWebsite(f"cannot be read: {error}") from None
+        except UnusableUrl as error:
+            raise UnreadableWebsite(str(error)) from None
+
+
+def _html(reply: Reply) -> str:
+    if reply.status != 200:
+        raise UnreadableWebsite(f"cannot be read: the server answered {reply.status}")
+    kind, _, parameters = reply.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() not in _HTML:
+        raise UnreadableWebsite("is no web page (HTML)")
+    if reply.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise UnreadableWebsite("cannot be read: it was sent compressed, which was not asked for")
+    declared = re.search(r"charset\s*=\s*\"?([A-Za-z0-9_.:-]{1,40})", parameters)
+    in_page = _CHARSET.search(reply.content[:4_096])
+    name = declared.group(1) if declared else in_page.group(1).decode() if in_page else "utf-8"
+    return reply.content.decode(_encoding(name), "replace").replace("\x00", "")
+
+
+def _encoding(name: str) -> str:
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return known if _ENCODINGS.fullmatch(known) else "utf-8"

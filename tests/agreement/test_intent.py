@@ -1,0 +1,112 @@
+"""What an optimization is asked for, measured: targets and hypothesis in its results."""
+
+from __future__ import annotations
+
+import pytest
+
+import promptlift
+from support.answering_model import PROMPT
+from support.optimizing import ended, start
+
+INTENT = {
+    "targetImprovements": ["Say when the parcel comes", "Be polite"],
+    "hypothesis": "Another manner solves more requests.",
+}
+
+
+def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
+    wire = answering.account()
+    prompt_id = wire.add_prompt(name="Parcels", content=PROMPT)
+    made = start(wire, prompt_id, mode="exploratory", variantCount=2, intent=INTENT)
+    whole = ended(wire, made["id"])
+    results = whole["results"]
+    solved, polite = results["targets"]
+    assert [solved["target"], polite["target"]] == INTENT["targetImprovements"]
+    # The first target is met exactly where the task is completed, the second by chance.
+    assert solved["change"] == "improved"
+    assert solved["points"] == pytest.approx(results["liftPoints"])
+    assert solved["n"] == polite["n"] == results["pairs"]["n"]
+    assert solved["pointsLow"] < results["liftPointsLow"]
+    assert solved["intervalLevel"] == pytest.approx(0.95)
+    assert polite["change"] == "unclear"
+    assert results["hypothesis"] == {"text": INTENT["hypothesis"], "held": None, "measuredBy": "targets"}
+    typed = connect(wire).optimizations.get(made["id"]).results
+    assert [one.to_wire() for one in typed.targets] == results["targets"]
+    assert typed.hypothesis.held is None
+    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
+        table = lift.targets(made["id"])
+        assert list(table["change"]) == ["improved", "unclear"]
+        assert table["points"][0] == pytest.approx(results["liftPoints"])
+        assert set(table["optimization_id"]) == {made["id"]}
+        assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
+        assert lift.targets(lift.optimization(made["id"])).equals(table)
+
+
+def test_a_judge_that_says_nothing_of_targets_costs_no_conversation(answering):
+    def silent(asked):
+        if asked.body is None or asked.headers["x-promptlift-purpose"] != "judge":
+            return
+        system = asked.body["messages"][0]
+        system["content"] = system["content"].replace('"target 1":', '"target one":')
+        return
+
+    answering.model.fault = silent
+    try:
+        wire = answering.account()
+        prompt_id = wire.add_prompt(name="Parcels", content=PROMPT)
+        intent = {"targetImprovements": ["Be polite"], "hypothesis": "It helps."}
+        whole = ended(wire, start(wire, prompt_id, mode="exploratory", variantCount=1, intent=intent)["id"])
+    finally:
+        answering.model.fault = None
+    results = whole["results"]
+    assert (whole["status"], results["pairs"]["dropped"]) == ("completed", 0)
+    assert (results["targets"][0]["n"], results["targets"][0]["change"]) == (0, "unclear")
+    assert results["hypothesis"]["held"] is None
+
+
+def test_a_rehearsal_measures_targets_too(new_account):
+    wire = new_account()
+    wire.ask("PATCH", "/settings", {"optimization": {"maxIterations": 3}})
+    made = start(wire, wire.add_prompt(), variantCount=1, intent=INTENT)
+    results = ended(wire, made["id"])["results"]
+    assert results["rehearsal"] is True
+    assert [one["target"] for one in results["targets"]] == INTENT["targetImprovements"]
+    if results["pairs"]["n"]:
+        assert results["targets"][0]["n"] == results["pairs"]["n"]
+
+
+def test_settings_reach_the_judge_and_the_recommendations(answering):
+    seen = []
+
+    def note(asked):
+        if asked.body is not None and asked.headers["x-promptlift-purpose"] == "judge":
+            seen.append(asked.body["messages"])
+
+    wire = answering.account()
+    wire.ask(
+        "PATCH",
+        "/settings",
+        {
+            "general": {
+                "industry": "Parcels",
+                "insightRequirements": "Where no answer is given",
+                "kpis": "on time",
+            }
+        },
+    )
+    answering.model.fault = note
+    try:
+        prompt_id = wire.add_prompt()
+        wire.log(prompt_id)
+        wire.wait_for_insights(prompt_id)
+    finally:
+        answering.model.fault = None
+    (system, user) = seen[-1]
+    assert "Where no answer is given" in system["content"]
+    assert '"industry": "Parcels"' in user["content"]
+    view = wire.get(f"/prompts/{prompt_id}/insights")
+    assert [one["issue"] for one in view["topIssues"]] == ["No answer"]
+    assert "It concerns what you want to learn." in view["recommendations"][0]
+    # Insights that are there already are not shown with what is excluded from now on.
+    wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": "answers"}})
+    assert wire.get(f"/prompts/{prompt_id}/insights")["topIssues"] == []

@@ -1,0 +1,100 @@
+"""No form of a private, loopback, link-local or reserved address is read: named, redirected to, or resolved later."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.service.websites.visit import UnreadableWebsite, full_url, visit
+from support.private_addresses import FORMS, NO_URLS
+from support.website import a_website, redirect_to
+
+REFUSED = r"private, loopback, link-local or reserved|neither a name nor an IP|is not a URL"
+# Websites may be plain HTTP, and an address without a scheme gets one.
+NO_WEBSITES = [url for url in NO_URLS if url not in ("http://example.com/", "example.com")]
+
+
+def test_there_are_at_least_forty_forms():
+    assert len({*FORMS, *NO_WEBSITES}) >= 40
+
+
+@pytest.mark.parametrize("scheme", ["http://", "https://", ""])
+@pytest.mark.parametrize("host", FORMS)
+def test_a_private_address_is_not_read(guarded, host, scheme):
+    with pytest.raises(UnreadableWebsite, match=REFUSED):
+        visit(guarded(), full_url(f"{scheme}{host}/"))
+
+
+@pytest.mark.parametrize("url", NO_WEBSITES)
+def test_what_is_no_web_address_is_not_read(guarded, url):
+    with pytest.raises(UnreadableWebsite):
+        visit(guarded(), full_url(url), seconds=2)
+
+
+class Names:
+    """A resolver for which the website's own name is public; connections to it are made to loopback all the same."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def __call__(self, _host, _port):
+        self.asked += 1
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+@pytest.mark.parametrize("host", FORMS)
+def test_a_redirect_to_a_private_address_is_not_followed(net, host, monkeypatch):
+    """The first address is allowed as a stand-in for a public one; from then on the guard is closed."""
+    with a_website() as website:
+        website.pages["/"] = redirect_to(f"http://{host}:{website.port}/inside")
+        website.pages["/inside"] = "<p>Our mission is to be private.</p>"
+        first = (f"127.0.0.1:{website.port}", net._addresses)
+
+        async def addresses(target):
+            if (
+                target.url.netloc.decode() == first[0]
+                and target.url.path in ("/", "/robots.txt")
+                and len(website.asked) < 2
+            ):
+                return ["127.0.0.1"]
+            net._allow_private = False
+            return await first[1](target)
+
+        monkeypatch.setattr(net, "_addresses", addresses)
+        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)
+        with pytest.raises(UnreadableWebsite, match=REFUSED):
+            visit(net, website.url)
+        assert "/inside" not in website.paths
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [["127.0.0.1"]],
+        [["93.184.215.14", "127.0.0.1"]],
+        [["::ffff:10.0.0.1"]],
+        [["169.254.169.254"]],
+    ],
+)
+def test_a_name_with_a_private_address_is_not_read(guarded, answers):
+    with pytest.raises(UnreadableWebsite, match="private"):
+        visit(guarded(resolve=Names(*answers)), "http://rebinding.test/")
+
+
+def test_a_name_that_turns_private_after_its_robots_txt_is_not_read(guarded, monkeypatch):
+    """Rebinding: public for the first look-up, loopback for the second."""
+    names = Names(["93.184.215.14"], ["127.0.0.1"])
+    with a_website() as website:
+        client = guarded(resolve=names)
+        # The public address is this website; each request connects anew.
+        monkeypatch.setattr(
+            "promptlift.service.net.addresses.Target.at",
+            lambda target, address: target.url.copy_with(
+                host="127.0.0.1" if address == "93.184.215.14" else address
+            ),
+        )
+        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)
+        with pytest.raises(UnreadableWebsite, match="private"):
+            visit(client, f"http://rebinding.test:{website.port}/")
+        assert website.paths == ["/robots.txt"]
+        assert names.asked == 2
