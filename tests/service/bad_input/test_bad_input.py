@@ -7,9 +7,8 @@ import re
 import pytest
 from sqlalchemy import func, select
 
-from promptlift.service.store.benchmark_tables import metadata
 from promptlift.service.store.database import Database
-from promptlift.service.store.tables import accounts, optimizations, personas, prompts
+from promptlift.service.store.tables import accounts, metadata, optimizations, personas, prompts
 from support.optimizing import tiny
 from support.wire import Wire, open_account
 

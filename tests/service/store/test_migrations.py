@@ -20,10 +20,9 @@ from sqlalchemy.engine import make_url
 
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.store import schema
-from promptlift.service.store.benchmark_tables import metadata
 from promptlift.service.store.database import Database
 from promptlift.service.store.schema import newest_version
-from promptlift.service.store.tables import optimization_cells, simulations
+from promptlift.service.store.tables import metadata, optimization_cells, simulations
 
 DATABASES = Path(__file__).parent / "databases"
 

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, select, update
 
 from promptlift.service.store import paging
-from promptlift.service.store.benchmark_tables import benchmark_conversations, benchmarks, scenario_sets
 from promptlift.service.store.leases import Leases
-from promptlift.service.store.tables import optimization_variants, optimizations
+from promptlift.service.store.tables import (
+    benchmark_conversations,
+    benchmarks,
+    optimization_variants,
+    optimizations,
+    scenario_sets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

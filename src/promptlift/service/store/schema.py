@@ -12,7 +12,7 @@ from sqlalchemy import inspect
 
 from promptlift.errors import ServiceStartError
 from promptlift.service.store import singleton_jobs
-from promptlift.service.store.benchmark_tables import metadata
+from promptlift.service.store.tables import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from promptlift.service.store.benchmark_tables import metadata
+from promptlift.service.store.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True

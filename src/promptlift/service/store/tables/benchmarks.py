@@ -1,4 +1,4 @@
-"""The tables of benchmarks. See `tables`, whose columns and metadata they share."""
+"""The tables of benchmarks."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ from sqlalchemy import (
     Text,
 )
 
-from promptlift.service.store.tables import _ID, _account, _integers, _numbered, _reference, metadata
-
-__all__ = ["benchmark_conversations", "benchmarks", "metadata", "scenario_sets"]
+from promptlift.service.store.tables.columns import ID, account, integers, metadata, numbered, reference
 
 # One version of a fixed set of scenarios; `set_id` is what its versions have in common.
 scenario_sets = Table(
     "scenario_sets",
     metadata,
-    *_numbered(),
-    _account(),
-    Column("set_id", _ID, nullable=False),
+    *numbered(),
+    account(),
+    Column("set_id", ID, nullable=False),
     Column("version", Integer, nullable=False),
     Column("name", Text, nullable=False),
     Column("source", String(20), nullable=False),
-    Column("prompt_id", _ID, nullable=False),
+    Column("prompt_id", ID, nullable=False),
     Column("size", Integer, nullable=False),
     # Conversations to take scenarios from, a JSON list; empty where any may be taken.
     Column("conversation_ids", Text),
     # The version whose scenarios it begins with.
-    Column("grows_from", _ID),
+    Column("grows_from", ID),
     # The personas and scenarios by number, a JSON list: written once, by the first benchmark with this version.
     Column("cells", Text),
     Column("created_at", BigInteger, nullable=False),
@@ -47,9 +45,9 @@ scenario_sets = Table(
 benchmarks = Table(
     "benchmarks",
     metadata,
-    *_numbered(),
-    _account(),
-    Column("scenario_set_row_id", _ID, ForeignKey("scenario_sets.id"), nullable=False),
+    *numbered(),
+    account(),
+    Column("scenario_set_row_id", ID, ForeignKey("scenario_sets.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("status", String(10), nullable=False),
     # What counts for this benchmark, as JSON: the texts with their models, and the settings as they were.
@@ -62,7 +60,7 @@ benchmarks = Table(
     Column("results", Text),
     Column("failure", Text),
     Column("stop_reason", Text),
-    *_integers("model_calls", "tokens"),
+    *integers("model_calls", "tokens"),
     # The worker that runs it.
     Column("worker", String(100)),
     Column("created_at", BigInteger, nullable=False),
@@ -76,9 +74,9 @@ benchmarks = Table(
 benchmark_conversations = Table(
     "benchmark_conversations",
     metadata,
-    Column("id", _ID, nullable=False, unique=True),
-    _account(),
-    _reference("benchmarks"),
+    Column("id", ID, nullable=False, unique=True),
+    account(),
+    reference("benchmarks"),
     Column("cell", Integer, nullable=False),
     Column("arm", Integer, nullable=False),
     Column("status", String(10), nullable=False),

@@ -1,0 +1,74 @@
+"""The tables of counts of conversations, kept by `conversation_counts` in the transaction that moves them.
+
+They are derived from conversations, so nothing refers to them, and they refer to nothing: a foreign key would be checked
+for every count.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, text
+
+from promptlift.service.store.tables.columns import ID, integers, metadata, span_of_prompt
+
+# The column of a block that counts a status, without and with insights.
+BLOCK_COLUMNS = {
+    (status, has_insights): f"{status}_with_insights" if has_insights else status
+    for status in ("completed", "abandoned", "in_progress")
+    for has_insights in (False, True)
+}
+
+# Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
+# prompt_id count all prompts of the account.
+conversation_blocks = Table(
+    "conversation_blocks",
+    metadata,
+    Column("account_id", ID, nullable=False),
+    Column("prompt_id", ID, nullable=False),
+    Column("block", BigInteger, nullable=False),
+    *(Column(name, Integer, nullable=False) for name in BLOCK_COLUMNS.values()),
+    PrimaryKeyConstraint("account_id", "prompt_id", "block"),
+    sqlite_with_rowid=False,
+)
+
+# Sums over the conversations that started in a span of time; ``span`` is its length, ``start`` when it begins.
+conversation_sums = Table(
+    "conversation_sums",
+    metadata,
+    *span_of_prompt(),
+    *integers("total", "completed", "abandoned", "messages", "responses"),
+    # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
+    *integers("response_seconds", "response_fractions"),
+    # Ended and with insights, and those of them with a completed task.
+    *integers("judged", "task_completed"),
+    # With insights, ended or not. The sums of the scores and of their squares are in units of FRACTION.
+    *integers("positive", "neutral", "negative", "sentiment_fractions"),
+    Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
+    sqlite_with_rowid=False,
+)
+
+# Ended conversations with insights by their user turns.
+conversation_turns = Table(
+    "conversation_turns",
+    metadata,
+    *span_of_prompt(),
+    Column("user_turns", Integer, nullable=False),
+    *integers("judged", "failed"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "user_turns"),
+    sqlite_with_rowid=False,
+)
+
+# Conversations with insights by the issues that they have together, so that titles can be grouped in any way and no
+# conversation is counted twice. The issues are their titles as JSON; titles can be long and can hold a NUL
+# character, so a hash is the key and the JSON is bytes.
+conversation_issue_sets = Table(
+    "conversation_issue_sets",
+    metadata,
+    *span_of_prompt(),
+    Column("issue_set", String(32), nullable=False),
+    Column("issues", LargeBinary, nullable=False),
+    # All of them, those that have ended, and those that ended with the task not completed.
+    *integers("scored", "judged", "failed"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue_set"),
+    sqlite_with_rowid=False,
+)
