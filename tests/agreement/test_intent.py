@@ -91,6 +91,7 @@ def test_settings_reach_the_judge_and_the_recommendations(answering):
                 "industry": "Parcels",
                 "insightRequirements": "Where no answer is given",
                 "kpis": "on time",
+                "objectives": "Keep small shops shipping",
             }
         },
     )
@@ -103,7 +104,12 @@ def test_settings_reach_the_judge_and_the_recommendations(answering):
         answering.model.fault = None
     (system, user) = seen[-1]
     assert "Where no answer is given" in system["content"]
-    assert '"industry": "Parcels"' in user["content"]
+    for background in (
+        '"industry": "Parcels"',
+        '"kpis": "on time"',
+        '"objectives": "Keep small shops shipping"',
+    ):
+        assert background in user["content"]
     view = wire.get(f"/prompts/{prompt_id}/insights")
     assert [one["issue"] for one in view["topIssues"]] == ["No answer"]
     assert "It concerns what you want to learn." in view["recommendations"][0]
