@@ -179,7 +179,7 @@ def test_a_network_that_stays_away_ends_the_wait_and_says_how_to_go_on(service, 
     }
     service.fault = lambda method, *_: answers[trouble] if method == "GET" else None
     with pytest.raises(
-        PromptliftError, match=r"goes on: lift\.wait\('o00001'\) waits for it again, lift\.stop\('o00001'\)"
+        PromptliftError, match=r"continues: lift\.wait\('o00001'\) waits for it again, lift\.stop\('o00001'\)"
     ):
         lift.optimize("p1")
     assert 600 <= clock.skipped < 700

@@ -21,7 +21,7 @@ class Persona(ApiModel):
     name: Annotated[str, Column()]
     """The persona's name."""
     description: Annotated[str | None, Column()] = None
-    """Who the persona is and how they talk."""
+    """The persona's character and manner of speaking."""
     built_in: Annotated[bool | None, Column()] = None
     """Whether it comes with the service; such a persona cannot be changed."""
     created_at: Annotated[UtcTime | None, Column()] = None
