@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,6 +33,13 @@ def wait_until(holds: Callable[[], object], *, what: str, seconds: float = DEADL
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:.0f} s: {what}")
         time.sleep(0.02)
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now, for a service that is to come back on the same one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def is_running(pid: int) -> bool:
@@ -69,7 +77,7 @@ class ServiceProcess:
     def log(self) -> Path:
         return self.data / "test.log"
 
-    def start(self) -> ServiceProcess:
+    def start(self, *, wait: bool = True) -> ServiceProcess:
         """Start the process and wait for its ready line."""
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "promptlift", "serve", "--port", str(self.port)]
@@ -87,7 +95,7 @@ class ServiceProcess:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
             )
         deadline = time.monotonic() + DEADLINE
-        while True:
+        while wait:
             text = self.log.read_bytes()[start:].decode()
             ready = [line for line in text.splitlines(keepends=True) if line.startswith(READY)]
             if ready and ready[0].endswith("\n"):
@@ -97,6 +105,7 @@ class ServiceProcess:
                 self.kill()
                 raise AssertionError(f"the service did not start:\n{text}")
             time.sleep(0.02)
+        return self
 
     def stop(self) -> int:
         """End it in order; gives the exit code."""
