@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 READY = "promptlift is ready at "
 DEADLINE = 60.0
+# A start takes a second of one processor, which others may have.
+START_DEADLINE = 300.0
 
 
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -94,7 +96,7 @@ class ServiceProcess:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
             )
-        deadline = time.monotonic() + DEADLINE
+        deadline = time.monotonic() + START_DEADLINE
         while wait:
             text = self.log.read_bytes()[start:].decode()
             ready = [line for line in text.splitlines(keepends=True) if line.startswith(READY)]
