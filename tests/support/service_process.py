@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 READY = "promptlift is ready at "
 DEADLINE = 60.0
-# A start takes a second of one processor, which others may have.
+# A start takes a second of one processor, which others may have; a stop may give requests ten seconds.
 START_DEADLINE = 300.0
+STOP_DEADLINE = 120.0
 
 
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -115,7 +116,7 @@ class ServiceProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=STOP_DEADLINE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

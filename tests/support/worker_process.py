@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from support.service_process import START_DEADLINE, clean_environment
+from support.service_process import START_DEADLINE, STOP_DEADLINE, clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ class WorkerProcess:
         assert self.process is not None, "the worker was not started"
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=STOP_DEADLINE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise
