@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 
+from support.answering_model import AnsweringModel, serving
 from support.plain_client import PlainClient
 from support.service_process import wait_until
+from support.stub_endpoint import Say
 from support.tls_receiver import make_certificate, receiving
 from support.website import a_website
 
@@ -26,12 +30,23 @@ def hanging(tmp_path):
         yield receiver, certificate.trusted
 
 
-@pytest.fixture
-def silent_website():
-    """A website that takes a request and answers nothing."""
-    with a_website({}) as website:
-        website.pages["/robots.txt"] = website.hang
-        yield website
+@pytest.fixture(params=["website", "model"])
+def silent(request):
+    """A website that answers nothing, or a model that does not when it is asked what a website says.
+
+    Gives the URL of the website, the environment of the service, and whether the silent one was asked.
+    """
+    with ExitStack() as ends:
+        website = ends.enter_context(a_website())
+        if request.param == "website":
+            website.pages["/robots.txt"] = website.hang
+            yield website.url, {}, lambda: bool(website.asked)
+        else:
+            ending = threading.Event()
+            model = AnsweringModel(fault=lambda _asked: Say({}, hang=ending))
+            env = ends.enter_context(serving(model))
+            ends.callback(ending.set)
+            yield website.url, env, lambda: model.asked["context"] > 0
 
 
 def begin_upload(service):
@@ -46,19 +61,20 @@ def begin_upload(service):
 
 
 def test_requests_that_are_under_way_at_the_stop_are_answered_as_the_api_answers(
-    start_service, hanging, silent_website
+    start_service, hanging, silent
 ):
     receiver, env = hanging
-    service = start_service(env={**env, "PROMPTLIFT_SECRET_KEY": "s" * 40})
+    url, model, is_asked = silent
+    service = start_service(env={**env, **model, "PROMPTLIFT_SECRET_KEY": "s" * 40})
     client = PlainClient(service)
     webhook = client.send_until_answered(
         "POST", "/webhooks", {"url": receiver.url, "events": ["prompt.updated"]}
     )
     before = client.send("GET", "/settings")
     with ThreadPoolExecutor(2) as threads, begin_upload(service) as upload:
-        website = threads.submit(client.send, "POST", "/settings/sync-context", {"url": silent_website.url})
+        website = threads.submit(client.send, "POST", "/settings/sync-context", {"url": url})
         tested = threads.submit(client.send, "POST", f"/webhooks/{webhook['id']}/test")
-        wait_until(lambda: silent_website.asked and receiver.received, what="both requests are under way")
+        wait_until(lambda: is_asked() and receiver.received, what="both requests are under way")
         assert service.stop() == 0
         status, answer = website.result()
         assert (status, answer["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
