@@ -13,7 +13,7 @@ from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.worker_process import WorkerProcess
 
-pytestmark = [pytest.mark.crash, pytest.mark.slow]
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 SEED = 20261122
 SCENARIOS = 40
@@ -70,7 +70,7 @@ def finished(wire, benchmark_id):
     def is_over():
         return state(wire, benchmark_id)["status"] not in ("queued", "running")
 
-    wait_until(is_over, what="the benchmark ends", seconds=120)
+    wait_until(is_over, what="the benchmark ends", seconds=600)
     found = state(wire, benchmark_id)
     assert found["status"] == "completed", found
     return found
@@ -97,6 +97,7 @@ def kill_at_random(wire, benchmark_id, kill):
                 or state(wire, benchmark_id)["status"] == "completed"
             ),
             what="it makes progress",
+            seconds=300,
         )
         time.sleep(moments.uniform(0.0, 0.15))
         found = state(wire, benchmark_id)
@@ -171,6 +172,7 @@ def test_a_stopped_benchmark_begins_nothing_more_and_resumes_to_the_same_results
             wait_until(
                 lambda: state(wire, benchmark_id)["progress"]["conversationsDone"] >= 10,
                 what="it makes progress",
+                seconds=300,
             )
             status, stopped = wire.send("POST", f"/benchmarks/{benchmark_id}/stop", {"reason": "enough"})
             assert (status, stopped["status"]) == (200, "stopped")

@@ -89,7 +89,9 @@ def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_fin
             optimization_id = ask(caller)
             for _ in range(KILLS):
                 model.allow(share)
-                time.sleep(chance.random() * 0.8)
+                enough = model.asked.total() + chance.randint(1, share)
+                wait_until(lambda enough=enough: model.asked.total() >= enough, what="it runs", seconds=300)
+                time.sleep(chance.random() * 0.2)
                 service.kill()
                 finished = {place: model.conversations[place] for place in kept(service.data)}
                 service.start()
