@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 WRITERS = 4
 SCENARIOS = 12
-# Every eighth write is of the same sort.
-SORTS = 8
 
 
 @dataclass
@@ -91,7 +89,7 @@ class Load:
 
     def _write_when_allowed(self, number: int) -> None:
         self._allowed.acquire()
-        write = (
+        writes = (
             self._write_repeatable,
             self._write_without_reading_the_answer,
             self._write_once,
@@ -100,8 +98,8 @@ class Load:
             self._write_again,
             self._write_once,
             self._write_to_a_new_prompt,
-        )[number % SORTS]
-        write(number)
+        )
+        writes[number % len(writes)](number)
 
     def _write_repeatable(self, number: int, prompt_id: str | None = None) -> str:
         body = self._conversation(number, prompt_id, idempotencyKey=f"order-{number}")
@@ -160,10 +158,10 @@ class Load:
                 continue
             assert status in (200, 201), made
             acknowledged.add(str(made["id"]))
-            while not self._ending.wait(0.1) and self.is_running(f"{path}/{made['id']}"):
+            while not self._ending.wait(0.1) and self._is_running(f"{path}/{made['id']}"):
                 pass
 
-    def is_running(self, path: str) -> bool:
+    def _is_running(self, path: str) -> bool:
         """Whether a benchmark or an optimization has not ended yet."""
         return self._client.send_until_answered("GET", path)["status"] in ("queued", "running")
 
