@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-    from promptlift.service.websites.read import Websites
+    from promptlift.service.websites.read import CompanyReading, Websites
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
 
@@ -35,10 +35,8 @@ def update(database: Database, caller: Caller, body: SettingsChange) -> dict[str
     return {"success": True, "settings": merged}
 
 
-def sync_context(
-    database: Database, websites: Websites, caller: Caller, body: SyncContextRequest
-) -> dict[str, Any]:
-    """Fill industry, objectives and KPIs from a website; values that there are stay unless ``overwrite``.
+def read_website(websites: Websites, body: SyncContextRequest) -> CompanyReading:
+    """Read a website; takes up to half a minute and keeps nothing.
 
     Raises
     ------
@@ -46,10 +44,16 @@ def sync_context(
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
     try:
-        reading = websites.read(body.url)
+        return websites.read(body.url)
     except UnreadableWebsite as error:
         # unspecified: the error of a website that cannot be read.
         raise invalid({"url": str(error)}, "The website could not be read") from None
+
+
+def fill_context(
+    database: Database, caller: Caller, body: SyncContextRequest, reading: CompanyReading
+) -> dict[str, Any]:
+    """Fill industry, objectives and KPIs from what a website says; existing values stay unless ``overwrite``."""
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         settings = accounts.settings(connection, caller.account_id)
