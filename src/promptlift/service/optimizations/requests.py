@@ -153,10 +153,7 @@ def _check_personas(
 
 
 def _count(connection: Connection, caller: Caller, now: int) -> None:
-    tokens = caller.limits.tokens_per_month
-    spent = usage.used(connection, caller.account_id, "tokens", now=now)
-    if tokens is not None and spent >= tokens:
-        raise quota("tokens a month", limit=tokens, used=spent, now=now)
+    usage.check_tokens(connection, caller, now=now)
     limit = caller.limits.optimizations_per_month
     used = usage.used(connection, caller.account_id, "optimizations", now=now)
     if limit is not None and used >= limit:
