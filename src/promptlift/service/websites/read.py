@@ -93,7 +93,7 @@ class Websites:
         text = read_page(page.html)
         if not (text.paragraphs or text.descriptions):
             raise UnreadableWebsite("has no text that can be read without running its scripts")
-        if (main := main_text(page.html)) is not None:
+        if (main := main_text(page.html, text.paragraphs)) is not None:
             text.paragraphs = main
         calls = self._new_calls()
         if calls is None or no_model is not None:
