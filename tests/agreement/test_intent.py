@@ -40,6 +40,13 @@ def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
         assert set(table["optimization_id"]) == {made["id"]}
         assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
         assert lift.targets(lift.optimization(made["id"])).equals(table)
+        held = lift.simulations(made["id"])
+    # The table says of every conversation what the targets were measured by.
+    judged = held[held["task_completed"].notna()]
+    assert {tuple(one["target"] for one in criteria) for criteria in judged["criteria"]} == {
+        tuple(INTENT["targetImprovements"])
+    }
+    assert [criteria[0]["met"] for criteria in judged["criteria"]] == judged["task_completed"].tolist()
 
 
 def test_a_judge_that_says_nothing_of_targets_costs_no_conversation(answering):
