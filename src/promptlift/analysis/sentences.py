@@ -101,8 +101,8 @@ def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = N
     if not n or not _known(rate):
         return f"{subject}No ended conversation has insights yet."
     shown, lower, upper = figures(*(100.0 * value for value in (rate, low, high)), ends=(0.0, 100.0))
-    what = "1 conversation" if n == 1 else f"{n:,} conversations"
-    return f"{subject}{shown}% of {what} completed their task ({lower}% to {upper}%)."
+    what = "1 conversation completed its task" if n == 1 else f"{int(n):,} conversations completed their task"
+    return f"{subject}{shown}% of {what} ({lower}% to {upper}%)."
 
 
 def difference_sentence(
@@ -284,11 +284,11 @@ def _points(shown: str) -> str:
 
 
 def _digits(values: tuple[float, ...], ends: tuple[float, ...]) -> int:
+    exact = [round(value, 9) for value in values]
     for digits in range(_MOST_DIGITS):
-        shown = {round(value, digits) for value in values}
-        different = {round(value, 9) for value in values}
-        at_an_end = any(round(value, digits) == end != value for value in values for end in ends)
-        if len(shown) == len(different) and not at_an_end:
+        shown = [round(value, digits) for value in exact]
+        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
+        if len(set(shown)) == len(set(exact)) and not at_an_end:
             return digits
     return _MOST_DIGITS
 
