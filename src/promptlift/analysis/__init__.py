@@ -16,6 +16,7 @@ from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.prompt_overview import prompt_overview
+from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import fleet, step_failures, top_issues
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
@@ -35,6 +36,7 @@ __all__ = [
     "persona_scenario_heatmap",
     "prompt_overview",
     "prompt_timeline",
+    "segments",
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",

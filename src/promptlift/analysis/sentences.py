@@ -1,7 +1,7 @@
 """Findings in words: every sentence agrees with its table in direction, number and strength.
 
 Nothing is called higher or lower whose interval holds 0. "Clearly" needs the verdict of the table as well; an interval
-without 0 that the verdict does not confirm (after Holm's correction, say) is "probably".
+without 0 that the verdict does not confirm (after Holm's correction, say) is "perhaps".
 
 >>> difference_sentence("v2", "v1", difference=19.2, low=9.4, high=28.1, decided=True)
 'v2 completes 19 points more than v1 (9 to 28); clearly higher. 19 more of 100 users get their task done.'
@@ -26,13 +26,14 @@ __all__ = [
     "figures",
     "name_in_words",
     "score_sentence",
+    "segment_sentence",
     "signed_figures",
     "strength_of",
     "trend_sentence",
 ]
 
 Strength = Literal[
-    "clearly higher", "clearly lower", "probably higher", "probably lower", "unclear", "not known"
+    "clearly higher", "clearly lower", "perhaps higher", "perhaps lower", "unclear", "not known"
 ]
 
 _NAME_WIDTH: Final = 48
@@ -59,8 +60,8 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Stren
     if low <= 0.0 <= high:
         return "unclear"
     if difference > 0.0:
-        return "clearly higher" if decided else "probably higher"
-    return "clearly lower" if decided else "probably lower"
+        return "clearly higher" if decided else "perhaps higher"
+    return "clearly lower" if decided else "perhaps lower"
 
 
 def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
@@ -148,10 +149,10 @@ def difference_sentence(
     shown, lower, upper = figures(abs(difference), least, most)
     much = f"{shown} {_points(shown)} {'more' if up else 'less'}"
     deed = f"completes {much}" if own else f"has {one_line(outcome, 40)} {much} often"
-    ending = (
-        f"; {strength}." if decided else f"; {strength}, but not clearly{': ' + why_not if why_not else ''}."
-    )
-    return f"{one} {deed} than {other} ({lower} to {upper}){ending} {_of_users(shown, up=up, own=own)}"
+    found = f"{one} {deed} than {other} ({lower} to {upper}); {strength}"
+    if decided:
+        return f"{found}. {_of_users(shown, up=up, own=own)}"
+    return f"{found}, but not clearly{': ' + why_not if why_not else ''}."
 
 
 def score_sentence(
@@ -207,6 +208,17 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     return difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high, decided=decided,
         outcome=outcome, why_not=_why_not(row, facts),
+    )  # fmt: skip
+
+
+def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Say what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
+    name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
+    return difference_sentence(
+        name, "the rest",
+        difference=row["difference_points"], low=row["difference_points_low"], high=row["difference_points_high"],
+        decided=row["verdict"] != "unclear", outcome=str(facts["outcome"]),
+        why_not=f"p is {row['p_holm']:.2g} among {facts['n_tests']:,} comparisons",
     )  # fmt: skip
 
 
