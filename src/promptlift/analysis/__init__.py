@@ -23,6 +23,7 @@ from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.usage import usage
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
+from promptlift.analysis.what_else import what_else
 
 __all__ = [
     "benchmark",
@@ -47,4 +48,5 @@ __all__ = [
     "usage",
     "variant_confidence",
     "variant_lift",
+    "what_else",
 ]

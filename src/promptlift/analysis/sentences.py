@@ -25,6 +25,7 @@ __all__ = [
     "difference_sentence",
     "figures",
     "name_in_words",
+    "other_difference_sentence",
     "score_sentence",
     "segment_sentence",
     "signed_figures",
@@ -220,6 +221,33 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
         decided=row["verdict"] != "unclear", outcome=str(facts["outcome"]),
         why_not=f"p is {row['p_holm']:.2g} among {facts['n_tests']:,} comparisons",
     )  # fmt: skip
+
+
+def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Say what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
+    one, other = name_in_words(facts["variant"]), name_in_words(facts["control"])
+    ends = tuple(row[f"difference{end}"] for end in ("", "_low", "_high"))
+    decided = row["verdict"] != "unclear"
+    if row["kind"] == "measure":
+        return score_sentence(
+            one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided
+        )
+    what = f"{row['kind']} {name_in_words(row['name'])}"
+    if not decided:
+        shown = signed_figures(*ends) if all(map(_known, ends)) else ("not known",) * 3
+        return (
+            f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear."
+        )
+    if row["kind"] == "segment":
+        within, outside = signed_figures(row["value"], row["value_control"])
+        return (
+            f"In {name_in_words(row['name'])} the difference of {one} to {other} is another: {within} points there, "
+            f"{outside} points in the rest."
+        )
+    least, most = sorted(map(abs, ends[1:]))
+    shown = figures(abs(ends[0]), least, most)
+    often = "more" if ends[0] > 0.0 else "less"
+    return f"{one} has the {what} {shown[0]} {_points(shown[0])} {often} often than {other} ({shown[1]} to {shown[2]})."
 
 
 def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
