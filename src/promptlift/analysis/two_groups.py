@@ -226,5 +226,5 @@ def _period_name(span: Span) -> str:
         f"{end:%Y-%m-%d}" if end == end.normalize() else f"{end:%Y-%m-%d %H:%M}" for end in (low, high) if end
     ]
     if low is None or high is None:
-        return f"{'before' if low is None else 'from'} {said[0]}" if said else "all time"
+        return f"{said[0]} and {'before' if low is None else 'later'}" if said else "all time"
     return " to ".join(said)

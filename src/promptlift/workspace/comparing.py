@@ -128,9 +128,8 @@ class Comparing(ConversationTables, OptimizationTables):
         last = two_groups.last_began(everything)
         if last is not None and last < week[0]:
             said = f"{said} The last conversation began at {last:%Y-%m-%d %H:%M} UTC; until= takes an earlier end."
-        return Comparison(
-            *two_groups.answer(table, names, outcome="task_completed", level=level, tz=tz, notes=(said,))
-        )
+        parts = two_groups.answer(table, names, outcome="task_completed", level=level, tz=tz, notes=(said,))
+        return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
 
 
 def _check_prompt(name: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -102,25 +103,25 @@ class Comparison:
         row = self.table.iloc[0]
         unit = "difference" if "difference" in row else "difference_points"
         column = next((name for name in ("rate", "mean") if name in row), None)
+        level = 100 * self.table.attrs["promptlift"]["level"]
+        form = "{:.1%}" if column == "rate" else "{:,.4g}"
         cells = {
-            "Compared": row["variant"],
-            "with": row["control"],
-            "Verdict": row["verdict"],
-            "Difference, points" if unit == "difference_points" else "Difference": row[unit],
-            "from": row[f"{unit}_low"],
-            "to": row[f"{unit}_high"],
+            "Compared": str(row["variant"]),
+            "with": str(row["control"]),
+            "verdict": str(row["verdict"]),
+            "difference, points" if unit == "difference_points" else "difference": _signed(row[unit]),
+            f"{level:.4g} % interval": f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}",
+            **({column: f"{form.format(row[column])} of {row['n']:,}"} if column else {}),
             **(
-                {f"{column}": row[column], f"{column} of the other": row[f"{column}_control"]}
+                {"the other's": f"{form.format(row[f'{column}_control'])} of {row['n_control']:,}"}
                 if column
                 else {}
             ),
-            "n": row["n"],
-            "n of the other": row["n_control"],
         }
-        head = "".join(f"<th>{html.escape(name.capitalize())}</th>" for name in cells)
-        body = "".join(f"<td>{html.escape(_cell(value))}</td>" for value in cells.values())
+        head = "".join(f"<th>{html.escape(name[0].upper() + name[1:])}</th>" for name in cells)
+        body = "".join(f"<td>{html.escape(value)}</td>" for value in cells.values())
         return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{body}</tr></tbody></table>"
 
 
-def _cell(value: Any) -> str:
-    return f"{value:,.4g}".replace("-", "−") if isinstance(value, float) else str(value)
+def _signed(value: Any) -> str:
+    return "not known" if math.isnan(value) else f"{value:+,.1f}".replace("-", "−")
