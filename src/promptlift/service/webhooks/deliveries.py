@@ -99,7 +99,7 @@ class Sender:
             return [Attempt(None, f"No answer: {error}", 0.0)]
 
     def send_due(self, webhook_id: str, worker: str, *, slow: bool, is_ending: Callable[[], bool]) -> None:
-        """Send what is due to a webhook that this worker has, until nothing is or others have their turn.
+        """Send what is due to a webhook that this worker has, until what is due is sent or others have their turn.
 
         Raises
         ------
@@ -115,12 +115,17 @@ class Sender:
                 raise LeaseLost
             if not rows:
                 return
-            self._send(webhook, worker, rows, is_ending)
+            count = self._send(webhook, worker, rows, is_ending)
+            if count == len(rows) < _AT_ONCE:
+                return  # what came meanwhile is sent with what is still to come
 
     def _send(
         self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow], is_ending: Callable[[], bool]
-    ) -> None:
-        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once."""
+    ) -> int:
+        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once.
+
+        Returns the number of those that were sent.
+        """
         attempts: list[tuple[AnyRow, Attempt, int]] = []
         keep_at = time.monotonic() + _KEEP_SECONDS
         while len(attempts) < len(rows):
@@ -137,6 +142,7 @@ class Sender:
                 # Nobody may write over what another worker does; the receiver knows the events by their ids.
                 raise LeaseLost
             self._record(connection, webhook, attempts)
+        return len(attempts)
 
     def _is_mine(self, webhook: AnyRow, worker: str) -> bool:
         with self._database.read() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deliveries", "trim_outbox"]
 
+# A turn of a webhook costs transactions of its own, for one event or for hundreds: what comes in this time shares them.
+GATHER_SECONDS: Final = 0.25
 _TRIMMED_AT_ONCE: Final = 500
 _TRIMMED_A_TIME: Final = 100
 
@@ -57,7 +60,16 @@ class Deliveries(Kind):
         self._sender = Sender(database, net, secrets)
         self._worker = worker
         self._slow = slow
+        self._claim_at = 0.0
         self._ending = threading.Event()
+
+    def places(self, held: int) -> int:
+        """Return how many webhooks to claim: none so soon after the last time that only few events can have come."""
+        now = time.monotonic()
+        if now < self._claim_at:
+            return 0
+        self._claim_at = now + GATHER_SECONDS
+        return super().places(held)
 
     def work(self, ids: Sequence[str]) -> None:
         """Deliver what is due to these webhooks, and release them."""
