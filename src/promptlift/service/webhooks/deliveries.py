@@ -34,8 +34,9 @@ _AT_ONCE: Final = 200
 _TURN_SECONDS: Final = 10.0
 # What a killed process may send twice: every transaction waits for those that log and judge.
 _KEEP_SECONDS: Final = 0.25
-# What is sent without another look whether the webhook is still there and this worker's.
-_MOMENT_SECONDS: Final = 0.02
+# What is sent without another look whether the webhook is still there and this worker's. While conversations come in, as much time
+# is left to them after that: logging goes first.
+_MOMENT_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class Sender:
         Secrets of the webhooks.
     now
         The clock that retries go by.
+    is_busy
+        Whether conversations are coming in right now.
     """
 
     def __init__(
@@ -79,11 +82,13 @@ class Sender:
         secrets: Secrets,
         *,
         now: Callable[[], int] = clock.now,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._net = net
         self._secrets = secrets
         self._now = now
+        self._is_busy = is_busy
 
     def attempt(self, webhook: AnyRow, envelope: Mapping[str, Any]) -> Attempt:
         """Send an event once."""
@@ -135,6 +140,8 @@ class Sender:
             attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
             if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():
                 break
+            if self._is_busy():
+                time.sleep(_MOMENT_SECONDS)
             if not self._is_mine(webhook, worker):
                 break
         with self._database.write() as connection:

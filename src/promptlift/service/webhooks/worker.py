@@ -12,7 +12,7 @@ from promptlift.service.store import webhooks
 from promptlift.service.webhooks.deliveries import Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from promptlift.service.net.client import GuardedClient
     from promptlift.service.store.database import Database
@@ -43,13 +43,22 @@ class Deliveries(Kind):
         Name of the worker in the rows.
     slow
         Whether to deliver to slow receivers, or to the others.
+    is_busy
+        Whether conversations are coming in right now.
     """
 
     watches_leases = True
     grace = 2.0
 
     def __init__(
-        self, database: Database, net: GuardedClient, secrets: Secrets, *, worker: str, slow: bool
+        self,
+        database: Database,
+        net: GuardedClient,
+        secrets: Secrets,
+        *,
+        worker: str,
+        slow: bool,
+        is_busy: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.name = "slow deliveries" if slow else "deliveries"
@@ -57,7 +66,7 @@ class Deliveries(Kind):
         self.threads = 32 if slow else 64
         self.leases = webhooks.leases(key_id=secrets.key_id, slow=slow)
         self._database = database
-        self._sender = Sender(database, net, secrets)
+        self._sender = Sender(database, net, secrets, is_busy=is_busy)
         self._worker = worker
         self._slow = slow
         self._claim_at = 0.0
