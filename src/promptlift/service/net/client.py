@@ -216,9 +216,10 @@ class GuardedClient:
 
     async def _send(self, request: Request) -> Reply:
         target = read_url(request.url, schemes=request.schemes)
+        head = _head(target, request)
         try:
             async with asyncio.timeout(request.seconds) as deadline:
-                return await self._exchange(target, request, deadline.when() or 0.0)
+                return await self._exchange(target, request, head, deadline.when() or 0.0)
         except TimeoutError:
             raise TooSlow(f"it did not answer within {request.seconds:g} seconds") from None
         except socket.gaierror:
@@ -228,11 +229,11 @@ class GuardedClient:
         except (Unreachable, OSError, UnicodeError) as error:
             raise NoAnswer(problem_of(error)) from None
 
-    async def _exchange(self, target: Target, request: Request, deadline: float) -> Reply:
+    async def _exchange(self, target: Target, request: Request, head: bytes, deadline: float) -> Reply:
         if kept := self._take_idle(target.origin):
             # The other side may have closed it meanwhile, which is no answer to this request.
             with contextlib.suppress(Broken):
-                return await self._ask(kept, target, request, deadline)
+                return await self._ask(kept, target, request, head, deadline)
         addresses = (await self._addresses(target))[:ADDRESSES_TRIED]
         for number, address in enumerate(addresses, 1):
             try:
@@ -247,7 +248,7 @@ class GuardedClient:
                 if number == len(addresses):
                     raise
             else:
-                return await self._ask(connection, target, request, deadline)
+                return await self._ask(connection, target, request, head, deadline)
         raise NoAnswer("its name has no address")
 
     @cached_property
@@ -257,9 +258,11 @@ class GuardedClient:
         context.set_alpn_protocols(["http/1.1"])
         return context
 
-    async def _ask(self, connection: Connection, target: Target, request: Request, deadline: float) -> Reply:
+    async def _ask(
+        self, connection: Connection, target: Target, request: Request, head: bytes, deadline: float
+    ) -> Reply:
         status, headers, content, whole = await connection.ask(
-            _head(target, request), request.content, max_bytes=request.max_bytes, deadline=deadline
+            head, request.content, max_bytes=request.max_bytes, deadline=deadline
         )
         if connection.is_usable:
             self._keep(target.origin, connection)

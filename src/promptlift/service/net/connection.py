@@ -1,6 +1,6 @@
 """One HTTP/1.1 connection to an address that was checked, for one request after the other.
 
-httpx takes twenty times the processor time of the exchange itself, and a service delivers thousands of events a second.
+httpx takes eight times the processor time of this, and a service may deliver thousands of events a second.
 Here asyncio connects and speaks TLS, and httptools reads the answers.
 """
 
