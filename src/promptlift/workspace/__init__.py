@@ -8,8 +8,8 @@ from promptlift.workspace.benchmarking import (
     BenchmarkFailed,
     BenchmarkStillRunning,
     BenchmarkStopped,
-    CheapestChoice,
 )
+from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
