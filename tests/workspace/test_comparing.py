@@ -10,6 +10,7 @@ import pytest
 
 import promptlift
 from promptlift import analysis
+from promptlift.analysis import two_groups
 from promptlift.errors import ConfigError, FrameError, NotFound
 from promptlift.local import log_samples, wait_for_insights
 from promptlift.workspace import Comparison
@@ -124,7 +125,7 @@ def test_two_versions_are_told_apart_by_when_they_were_live(lift):
             "created_at": live[2],
         }
     )
-    names, sides = analysis.two_groups.of_versions(table, lift.versions(prompt), "v1", 2)
+    names, sides = two_groups.of_versions(table, lift.versions(prompt), "v1", 2)
     assert names == ("v1", "v2")
     assert sides["compared"].tolist() == ["v1", "v1", "v2", "v2"]
 
@@ -196,6 +197,6 @@ def test_what_else_is_silent_where_nothing_differs():
 def test_nothing_shown_is_raw(name):
     table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
     found = Comparison(
-        *analysis.two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC")
+        *two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC")
     )
     assert name not in found._repr_html_()
