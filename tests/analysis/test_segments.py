@@ -11,7 +11,7 @@ from promptlift.errors import FrameError
 from support.hostile import PAYLOADS
 from support.segmented import segmented
 
-TABLES = 60
+TABLES = 40
 
 
 def conversations(n=200, **columns):
@@ -25,10 +25,10 @@ def only(table, column):
 
 @pytest.mark.slow
 def test_a_planted_segment_is_found_and_nothing_where_there_is_nothing():
-    """0.75 against 0.90 with 300 a side among some 40 segments; see measured.md for 2,000 tables without effects.
+    """0.75 against 0.90 with 300 a side among some 40 segments; tests/benchmarks has 2,000 tables.
 
-    60 tables with a true power of 0.93 find fewer than 48 with a probability of 0.0002; more than 9 false alarms of a
-    true rate of 0.05 have 0.001.
+    40 tables with a true power of 0.9 find fewer than 30 with a probability of 0.002; more than 7 false alarms of a true
+    rate of 0.05 have 0.0004.
     """
     rng = np.random.default_rng(10)
     found = alarms = 0
@@ -37,8 +37,8 @@ def test_a_planted_segment_is_found_and_nothing_where_there_is_nothing():
         assert 35 <= len(table) <= 45
         found += only(table, "metadata.returning").loc["yes", "verdict"] == "lower"
         alarms += analysis.segments(segmented(rng, rate=0.825))["verdict"].ne("unclear").any()
-    assert found >= 48
-    assert alarms <= 9
+    assert found >= 30
+    assert alarms <= 7
 
 
 def test_each_row_is_the_segment_against_its_rest():

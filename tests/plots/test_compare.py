@@ -47,9 +47,7 @@ def whiskers(ax):
     return [c for c in ax.collections if isinstance(c, LineCollection)]
 
 
-@pytest.mark.parametrize(
-    ("value", "column"), [("difference", "difference_points"), ("lift", "lift_percent")]
-)
+@pytest.mark.parametrize(("value", "column"), [("difference", "difference_points"), ("lift", "lift_percent")])
 def test_points_and_whiskers_are_the_numbers_of_the_analysis_the_best_on_top(value, column):
     table = runs()
     expected = analysis.compare(table, by="run", pair="task", control="a").sort_values(column)

@@ -69,6 +69,7 @@ _RESULT_COLUMNS = {
     "fleet": "may_be_best",
     "issue_changes": "difference_low",
     "issues": "share_low",
+    "segments": "difference_points_low",
     "sentiment_distribution": "share_low",
     "sentiment_trend": "negative_low",
     "persona_scenario_heatmap": "difference_low",

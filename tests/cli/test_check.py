@@ -1,0 +1,127 @@
+"""``promptlift check``: one line and an exit code, and it fails only where the data are sure."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pandas as pd
+import pytest
+import typer.testing
+
+from promptlift import analysis
+from promptlift.cli import check as module
+from promptlift.cli.check import FAILS, TOO_FEW
+from promptlift.cli.commands import app
+from promptlift.local import local, log_samples, wait_for_insights
+from support.command_line import failed_in_one_line, promptlift_command
+
+pytestmark = pytest.mark.slow
+
+V1, V2 = "Support assistant v1", "Support assistant v2"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A data folder with the sample conversations."""
+    found = tmp_path_factory.mktemp("checked")
+    with local(found, progress=False) as lift:
+        prompts = log_samples(lift, ending=date(2026, 11, 1))
+        wait_for_insights(lift, prompts.values(), progress=False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def rates(folder):
+    with local(folder, progress=False) as lift:
+        return {
+            name: analysis.completion(lift.conversations(name, insights=True)).iloc[0] for name in (V1, V2)
+        }
+
+
+def check(folder, *arguments):
+    done = typer.testing.CliRunner().invoke(app, ["check", *map(str, arguments), "--data", str(folder)])
+    return done.exit_code, done.stdout
+
+
+def test_it_fails_only_when_the_whole_interval_is_below(folder, rates):
+    row = rates[V2]
+    for threshold, code, said in (
+        (row["rate_low"] - 0.001, 0, "surely not below"),
+        (row["rate"] + 0.001, 0, "not surely below"),
+        (row["rate_high"] - 0.001, 0, "not surely below"),
+        (row["rate_high"] + 0.001, FAILS, "surely below"),
+    ):
+        found, line = check(folder, V2, "--fail-below", threshold)
+        assert (found, line.count("\n")) == (code, 1)
+        assert line.startswith(f"{'FAILED' if code else 'PASSED'} {V2}: {row['rate']:.0%} of {int(row['n'])}")
+        assert f"; {said} " in line
+
+
+def test_it_fails_when_it_is_clearly_worse_than_another(folder):
+    code, line = check(folder, V1, "--against", V2)
+    assert code == FAILS
+    assert "clearly lower" in line
+    code, line = check(folder, V2, "--against", V1, "--fail-below", 0.5)
+    assert code == 0
+    assert "clearly higher" in line
+    assert "surely not below 50%" in line
+    # One of both conditions is enough.
+    assert check(folder, V1, "--against", V2, "--fail-below", 0.1)[0] == FAILS
+
+
+def test_too_few_conversations_are_an_exit_code_of_their_own(folder):
+    code, line = check(folder, V2, "--fail-below", 0.8, "--period", "2026-10-31..2026-10-31")
+    assert code == TOO_FEW
+    assert line.startswith(f"TOO FEW {V2}: ")
+    assert "a verdict needs 20" in line
+    assert check(folder, V2, "--fail-below", 0.1, "--min-conversations", 10_000)[0] == TOO_FEW
+    assert check(folder, V2, "--against", V1, "--period", "2020-01-01..2020-01-31")[0] == TOO_FEW
+
+
+def test_an_earlier_version_is_compared_with_the_live_one(folder, monkeypatch):
+    done = promptlift_command("check", V2, "--against", "1", "--data", folder)
+    assert "--against 1 is the version that is live" in failed_in_one_line(done)
+    done = promptlift_command("check", V2, "--against", "9", "--data", folder)
+    assert "no version '9'" in failed_in_one_line(done)
+    asked = {}
+
+    class Stopped(Exception):
+        pass
+
+    def compare(_lift, first, second, **options):
+        asked.update(first=first, second=second, **options)
+        raise Stopped
+
+    monkeypatch.setattr(module, "_live", lambda _lift, _found: "v2")
+    monkeypatch.setattr("promptlift.workspace.Workspace.compare", compare)
+    typer.testing.CliRunner().invoke(app, ["check", V2, "--against", "v1", "--data", str(folder)])
+    assert (asked["first"], asked["second"], asked["since"]) == ("v1", "v2", None)
+    with local(folder, progress=False) as lift:
+        assert asked["prompt"] == lift.prompt_id(V2)
+
+
+def test_the_live_version_is_the_one_that_is_live():
+    class Lift:
+        def versions(self, _):
+            return pd.DataFrame({"number": [3, 2, 1], "is_live": pd.array([False, True, False], "boolean")})
+
+    assert module._live(Lift(), "p") == "v2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check"], "PROMPT"),
+        (["check", "A"], "Give --fail-below, --against or both"),
+        (["check", "A", "--fail-below", "80"], "less than or equal to 1"),
+    ],
+)
+def test_wrong_usage(arguments, said):
+    done = promptlift_command(*arguments)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
+def test_an_unknown_prompt_is_a_failure_of_the_command(folder):
+    done = promptlift_command("check", "Nobody", "--fail-below", "0.5", "--data", folder)
+    assert "There is no prompt 'Nobody'" in failed_in_one_line(done)

@@ -1,0 +1,202 @@
+"""lift.compare and lift.this_week on a real service: prompts, versions, models, periods; and what they refuse."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import promptlift
+from promptlift import analysis
+from promptlift.analysis import two_groups
+from promptlift.errors import ConfigError, FrameError, NotFound
+from promptlift.local import log_samples, wait_for_insights
+from promptlift.workspace import Comparison
+from support.hostile import HTML
+
+pytestmark = pytest.mark.slow
+
+V1, V2 = "Support assistant v1", "Support assistant v2"
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    with promptlift.local(tmp_path_factory.mktemp("samples"), progress=False) as lift:
+        prompts = log_samples(lift, ending=date(2026, 11, 1))
+        wait_for_insights(lift, prompts.values(), progress=False)
+        yield lift
+
+
+@pytest.fixture(scope="module")
+def of_prompts(samples):
+    return samples.compare(V1, V2)
+
+
+def test_two_prompts_the_sentence_first(samples, of_prompts):
+    row = of_prompts.table.iloc[0]
+    assert (row["variant"], row["control"], row["verdict"]) == (V2, V1, "winner")
+    assert list(of_prompts.table.columns[:6]) == [
+        "variant", "control", "verdict", "difference_points", "difference_points_low", "difference_points_high",
+    ]  # fmt: skip
+    points, low, high = (round(row[f"difference_points{end}"]) for end in ("", "_low", "_high"))
+    assert of_prompts.sentence == (
+        f"{V2} completes {points} points more than {V1} ({low} to {high}); clearly higher. "
+        f"{points} more of 100 users get their task done."
+    )
+    assert str(of_prompts).startswith(of_prompts.sentence)
+    assert "not an experiment" in of_prompts.notes[-1]
+    df = samples.conversations(insights=True)
+    for prompt, rate in ((V1, row["rate_control"]), (V2, row["rate"])):
+        part = df[df["prompt_id"] == samples.prompt_id(prompt)]
+        assert analysis.completion(part).iloc[0]["rate"] == rate
+
+
+def test_the_other_way_round_it_is_as_much_lower(samples, of_prompts):
+    other = samples.compare(V2, V1)
+    assert other.table["difference_points"].iloc[0] == pytest.approx(
+        -of_prompts.table["difference_points"].iloc[0]
+    )
+    assert "; clearly lower." in other.sentence
+
+
+def test_in_a_notebook_the_picture_and_the_table_follow(of_prompts):
+    shown = of_prompts._repr_html_()
+    assert shown.index(of_prompts.sentence) < shown.index("data:image/png;base64,") < shown.index("<table>")
+    assert "not an experiment" in shown
+    ax = of_prompts.plot()
+    (point,) = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert point == of_prompts.table["difference_points"].iloc[0]
+
+
+def test_what_else_differs_is_said_only_where_it_is_clear(of_prompts):
+    others = of_prompts.others
+    assert {"issue", "topic", "measure"} <= set(others["kind"])
+    assert len(of_prompts.what_else) == others["verdict"].ne("unclear").sum()
+    holds = (others["difference_low"] <= 0) & (others["difference_high"] >= 0)
+    assert (others["verdict"] == "unclear")[holds | (others["p_holm"] >= 0.05)].all()
+
+
+def test_two_models_and_what_is_not_there(samples):
+    found = samples.compare("gpt-4o-mini", "gpt-4.1-mini", by="llm_model")
+    df = samples.conversations(insights=True)
+    assert (
+        found.conversations["compared"].value_counts().to_dict() == df["llm_model"].value_counts().to_dict()
+    )
+    with pytest.raises(ValueError, match=r"No conversation has 'x' in llm_model.*'gpt-4o-mini'"):
+        samples.compare("x", "gpt-4o-mini", by="llm_model")
+    with pytest.raises(FrameError, match=r"metadata\.channel"):
+        samples.compare("web", "chat", by="metadata.channel")
+    with pytest.raises(NotFound, match="Support assistant v1"):
+        samples.compare("Support asistant v1", V2)
+    with pytest.raises(ConfigError, match="prompt="):
+        samples.compare(1, 2)
+    with pytest.raises(ValueError, match="two different"):
+        samples.compare(V1, V1)
+
+
+def test_two_periods(samples):
+    cut = "2026-10-10"
+    found = samples.compare((None, cut), (cut, None), prompt=V2)
+    began = samples.conversations(V2)["started_at"]
+    before = int((began < pd.Timestamp(cut, tz="UTC")).sum())
+    sizes = found.conversations["compared"].value_counts()
+    assert sizes[f"{cut} and before"] == before
+    assert sizes[f"{cut} and later"] == len(began) - before
+    with pytest.raises(ValueError, match="overlap"):
+        samples.compare(("2026-10-01", "2026-10-10"), ("2026-10-09", "2026-10-20"))
+    with pytest.raises(ValueError, match="before it ends"):
+        samples.compare(("2026-10-10", "2026-10-01"), ("2026-10-10", "2026-10-20"))
+
+
+def test_two_versions_are_told_apart_by_when_they_were_live(lift):
+    prompt = lift.client.prompts.create(name="Versions", content="One.", llm_model="gpt-4o").id
+    lift.client.prompts.update(prompt, content="Two.")
+    with pytest.raises(ValueError, match=r"no version 7 of this prompt. It has: v1, v2"):
+        lift.compare(1, 7, prompt="Versions")
+    found = lift.compare(1, 2, prompt="Versions")
+    assert found.table.empty
+    assert found.sentence == "v2 and v1 cannot be compared: there are no conversations of v1 and v2."
+    live = lift.versions(prompt).set_index("number")["created_at"]
+    table = pd.DataFrame(
+        {
+            "started_at": [live[1], live[2] - pd.Timedelta("1us"), live[2], live[2] + pd.Timedelta("1D")],
+            "created_at": live[2],
+        }
+    )
+    names, sides = two_groups.of_versions(table, lift.versions(prompt), "v1", 2)
+    assert names == ("v1", "v2")
+    assert sides["compared"].tolist() == ["v1", "v1", "v2", "v2"]
+
+
+def test_this_week_against_the_week_before(samples):
+    found = samples.this_week(V2, until="2026-11-02")
+    began = samples.conversations(V2)["started_at"]
+    end, week = pd.Timestamp("2026-11-02", tz="UTC"), pd.Timedelta("7D")
+    sizes = found.conversations["compared"].value_counts()
+    assert sizes["this week"] == ((began >= end - week) & (began < end)).sum() > 0
+    assert sizes["the week before"] == ((began >= end - 2 * week) & (began < end - week)).sum() > 0
+    assert "this week" in found.sentence.lower()
+    assert found.notes[0] == "This week: 2026-10-26 00:00 to 2026-11-02 00:00 UTC."
+
+
+def test_a_week_without_conversations_names_the_last_one(samples):
+    found = samples.this_week(V2, until="2027-03-01")
+    assert found.sentence == (
+        "This week and the week before cannot be compared: there are no conversations of the week before and this week."
+    )
+    assert "The last conversation began at 2026-1" in found.notes[0]
+    assert "until=" in found.notes[0]
+    assert "<table>" not in found._repr_html_()
+
+
+def many(rng, n=1200):
+    """Conversations of two sides: b is slower, has the issue, and is better on the web only."""
+    side, channel = rng.choice(["a", "b"], n), rng.choice(["web", "phone"], n)
+    better = np.where((side == "b") & (channel == "web"), 0.9, 0.6)
+    slow = rng.random(n) < np.where(side == "b", 0.3, 0.1)
+    return pd.DataFrame(
+        {
+            "compared": side,
+            "metadata.channel": channel,
+            "task_completed": pd.array(rng.random(n) < better, "boolean"),
+            "issues": [[{"title": "Slow answer", "severity": "low"}] if one else [] for one in slow],
+            "n_turns": rng.poisson(np.where(side == "b", 9, 7)),
+            "cost": rng.random(n),
+        }
+    )
+
+
+def test_what_else_finds_issue_length_and_the_segment_where_the_difference_is_another():
+    others = analysis.what_else(many(np.random.default_rng(5)), by="compared", variant="b", control="a")
+    clear = others[others["verdict"] != "unclear"]
+    assert set(clear["name"].str.replace(" phone| web", "", regex=True)) == {
+        "Slow answer", "n_turns", "metadata.channel",
+    }  # fmt: skip
+    said = " ".join(others.attrs["promptlift"]["sentences"][: len(clear)])
+    assert "b has the issue Slow answer" in said
+    assert "more often than a" in said
+    assert "mean n turns of b is 1.7 higher" in said
+    assert "the difference of b to a is another" in said
+
+
+def test_what_else_is_silent_where_nothing_differs():
+    """40 tables without any difference: more than 8 false alarms of a true rate of 0.05 have a probability of 0.0005."""
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = many(rng, 400).assign(compared=rng.choice(["a", "b"], 400))
+        alarms += (
+            analysis.what_else(table, by="compared", variant="b", control="a")["verdict"].ne("unclear").any()
+        )
+    assert alarms <= 8
+
+
+@pytest.mark.parametrize("name", HTML[:6])
+def test_nothing_shown_is_raw(name):
+    table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
+    found = Comparison(
+        *two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC")
+    )
+    assert name not in found._repr_html_()
