@@ -91,9 +91,11 @@ def _draw_row(
             "", (at["after"], y), (at["before"], y),
             arrowprops={"arrowstyle": "->", "color": color, "alpha": 0.75, "shrinkA": 3, "shrinkB": 3},
         )  # fmt: skip
-    points = {"marker": "o", "markersize": 5.5, "zorder": 3} | dict(style) | {"linestyle": "none"}
+    points: dict[str, Any] = (
+        {"marker": "o", "markersize": 5.5, "zorder": 3} | dict(style) | {"linestyle": "none"}
+    )
     # Not a hollow point: those are estimates from few conversations.
-    bar = {"marker": "|", "markersize": 11, "markeredgewidth": 1.6, "linestyle": "none"}
+    bar: dict[str, Any] = {"marker": "|", "markersize": 11, "markeredgewidth": 1.6, "linestyle": "none"}
     for side, x in at.items():
         ax.plot([x], [y], color=color, **(bar if side == "before" else points))
 
