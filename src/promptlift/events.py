@@ -24,12 +24,12 @@ __all__ = ["EVENT_KINDS", "HEADER", "VECTORS", "SeenIds", "Vector", "parse", "re
 
 
 class SeenIds:
-    """Remember the ids of the events that came last, in memory; threads may share it.
+    """Remember the ids of the latest events, in memory; threads may share it.
 
     Parameters
     ----------
     limit
-        Ids to remember.
+        How many ids to remember; the oldest are forgotten first.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class SeenIds:
         self._lock = threading.Lock()
 
     def add(self, event_id: str) -> bool:
-        """Remember an id; False when it is remembered already.
+        """Remember an id, and return whether it is new.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class SeenIds:
             return True
 
     def forget(self, event_id: str) -> None:
-        """Forget an id, because the event could not be handled and is to be sent again.
+        """Forget an id, so that the next attempt of an event that could not be handled is accepted.
 
         Parameters
         ----------
@@ -96,12 +96,12 @@ def parse(
     secret
         Secret that the create request of the webhook returned.
     tolerance
-        How old an event may be, in seconds, and how far in the future: a copy of a delivery that is sent again later is
-        refused. The fifth attempt comes 2 h 36 min after the event, and a paused webhook's events come when it is resumed.
-        Any age without it.
+        How far the event's time may be from now, in seconds: protects against an old delivery that somebody recorded and
+        sends again. Allow for retries: the fifth attempt comes 2 h 36 min after the event, and the events of a paused webhook
+        when it is resumed. By default any age is accepted.
     seen
-        Ids of earlier events; an event is refused when its id is among them, and remembered otherwise. After a
-        failure of your own call ``seen.forget(event.id)``, so that the next attempt is not refused.
+        Ids of earlier events: an event whose id is among them is refused, any other is remembered. When you fail to handle
+        an event, call ``seen.forget(event.id)``, so that the next attempt is accepted.
     now
         The current time.
 

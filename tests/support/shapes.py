@@ -420,6 +420,7 @@ DEPLOYMENT = {
                     ),
                     **dict.fromkeys(("before", "after"), maybe(number)),
                     **dict.fromkeys(("conversationsBefore", "conversations"), count),
+                    **dict.fromkeys(("p", "level"), number),
                     "regressed": flag,
                 }
             ),

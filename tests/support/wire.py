@@ -43,7 +43,7 @@ _WITHOUT_ID = {row.path for row in ENDPOINTS.values() if not row.has_id}
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 # These lie beside the API too, and need one.
-BESIDE = ("GET /metrics", "POST /v1/traces")
+BESIDE = ("GET /metrics", "POST /v1/traces", "POST /v1/logs")
 
 
 def body_for(method: str, path: str) -> dict[str, Any] | None:

@@ -15,11 +15,13 @@ from promptlift.analysis.judge_agreement import judge_agreement
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
+from promptlift.analysis.production_metrics import production_metrics
 from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import fleet, step_failures, top_issues
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
+from promptlift.analysis.targets import targets
 from promptlift.analysis.usage import usage
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
@@ -35,6 +37,7 @@ __all__ = [
     "issues",
     "judge_agreement",
     "persona_scenario_heatmap",
+    "production_metrics",
     "prompt_overview",
     "prompt_timeline",
     "segments",
@@ -42,6 +45,7 @@ __all__ = [
     "sentiment_trend",
     "simulated_vs_production",
     "step_failures",
+    "targets",
     "top_issues",
     "topic_changes",
     "topics",

@@ -63,6 +63,8 @@ _CALLS = {
     "top_issues": "lift.top_issues(prompt_id)",
     "step_failures": "lift.step_failures(prompt_id)",
     "fleet": "lift.fleet()",
+    "targets": "lift.targets(optimization_id)",
+    "production_metrics": "lift.production_metrics(optimization_id)",
 }
 
 

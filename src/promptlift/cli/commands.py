@@ -273,7 +273,7 @@ def listen(
     forward: Annotated[
         str | None,
         typer.Option(
-            "--forward", metavar="URL", help="Send every delivery on to this address, byte for byte."
+            "--forward", metavar="URL", help="Send every verified delivery on to this address, byte for byte."
         ),
     ] = None,
     secret_file: Annotated[
@@ -281,12 +281,17 @@ def listen(
         typer.Option(
             "--secret-file",
             metavar="FILE",
-            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET; else nothing is checked]",
+            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET; without either, signatures are not checked]",
         ),
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option("--tolerance", metavar="SECONDS", min=0, help="Refuse events that are older than this."),
+        typer.Option(
+            "--tolerance",
+            metavar="SECONDS",
+            min=0,
+            help="Refuse events that are older than this. [default: any age]",
+        ),
     ] = None,
     certificate: Annotated[
         Path | None,
@@ -297,7 +302,7 @@ def listen(
         typer.Option("--key", metavar="FILE", help="Its private key. [default: in the same file]"),
     ] = None,
 ) -> None:
-    """Receive the deliveries of a webhook until Ctrl-C: verify each, print it, and forward it if wanted.
+    """Receive webhook deliveries until Ctrl-C: verify each one, print a line for it, and forward it if asked to.
 
     Webhooks are sent to HTTPS addresses: give a certificate, or put a tunnel or proxy in front.
     """

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from promptlift.plots.completion_trend import completion_trend
     from promptlift.plots.mentions import issues, topics
     from promptlift.plots.persona_scenario_heatmap import persona_scenario_heatmap
+    from promptlift.plots.production_metrics import production_metrics
     from promptlift.plots.prompt_overview import prompt_overview
     from promptlift.plots.prompt_timeline import prompt_timeline
     from promptlift.plots.segments import segments
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.service_views import fleet, step_failures, top_issues
     from promptlift.plots.simulated_vs_production import simulated_vs_production
+    from promptlift.plots.targets import targets
     from promptlift.plots.usage import usage
     from promptlift.plots.variants import variant_confidence, variant_lift
 
@@ -35,6 +37,7 @@ __all__ = [
     "issue_changes",
     "issues",
     "persona_scenario_heatmap",
+    "production_metrics",
     "prompt_overview",
     "prompt_timeline",
     "segments",
@@ -42,6 +45,7 @@ __all__ = [
     "sentiment_trend",
     "simulated_vs_production",
     "step_failures",
+    "targets",
     "top_issues",
     "topic_changes",
     "topics",

@@ -56,6 +56,10 @@ class ProductionMetric(ApiModel):
     """Conversations behind ``before``."""
     conversations: Annotated[int, Column()] = 0
     """Conversations behind ``after``."""
+    p: Annotated[float | None, Column()] = None
+    """One-sided, of "it became worse", adjusted over the six metrics and the windows."""
+    level: Annotated[float | None, Column()] = None
+    """``p`` below this is harm; it falls from look to look, so that false harm stays rare for as long as the text is live."""
     regressed: Annotated[bool, Column()] = False
     """Whether it became worse than chance explains, over all looks at the six metrics."""
 

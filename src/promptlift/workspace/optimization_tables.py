@@ -279,8 +279,9 @@ class OptimizationTables(Session):
         DataFrame
             metric (``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time``, ``length``), before,
             after (means; percent for task completion and abandonment, seconds for response time, messages for
-            length), conversations_before, conversations, regressed. As the service's last look saw them; empty before
-            the first, which is at 30 judged conversations.
+            length), conversations_before, conversations, p (one-sided, adjusted), level (``p`` below it is harm),
+            regressed. As the service's last look saw them; empty before the first, which is at 30 judged
+            conversations.
 
         Raises
         ------

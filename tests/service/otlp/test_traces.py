@@ -177,3 +177,29 @@ def test_an_acknowledged_span_survives_a_kill(start_service):
 def test_a_quiet_time_that_is_none_is_refused(start_service):
     with pytest.raises(AssertionError, match="PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds"):
         start_service(env={"PROMPTLIFT_OTLP_QUIET_SECONDS": "soon"})
+
+
+def test_an_exporter_of_logs_is_told_what_to_set(service, caplog):
+    from opentelemetry._logs import LogRecord
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
+
+    url = service.base_url.removesuffix("/api/v1") + "/v1/logs"
+    provider = LoggerProvider()
+    exporter = OTLPLogExporter(url, headers={"Authorization": f"Bearer {service.key}"})
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    record = LogRecord(event_name="gen_ai.user.message", body={"content": "Hi"})
+    provider.get_logger("test").emit(record)
+    provider.shutdown()
+    # Told once: it does not send them again.
+    assert len([one for one in caplog.records if "404" in one.getMessage()]) == 1
+    fields = {"Content-Type": JSON, "Authorization": f"Bearer {service.key}"}
+    answer = httpx.post(url, json={"resourceLogs": []}, headers=fields)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+    for setting in (
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY",
+        "use_legacy_attributes=False",
+    ):
+        assert setting in answer.json()["message"]
+    assert httpx.post(url, json={}).status_code == 401

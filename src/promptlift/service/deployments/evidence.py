@@ -131,6 +131,8 @@ def metrics_document(metrics: Sequence[MetricChange]) -> list[dict[str, Any]]:
             "after": _in_unit(change.metric, change.after),
             "conversationsBefore": change.n_before,
             "conversations": change.n_after,
+            "p": change.p,
+            "level": change.level,
             "regressed": change.is_harm,
         }
         for change in metrics

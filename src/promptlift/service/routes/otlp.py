@@ -1,7 +1,8 @@
-"""``POST /v1/traces``: spans of instrumented applications, as OTLP/HTTP sends them."""
+"""``POST /v1/traces``: spans of instrumented applications, as OTLP/HTTP sends them; ``POST /v1/logs`` says what to set."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -24,13 +25,22 @@ if TYPE_CHECKING:
     from promptlift.service.otlp.receive import Received
     from promptlift.service.otlp.span import Span
 
+_LOG = logging.getLogger(__name__)
 PATH: Final = "/v1/traces"
+LOGS_PATH: Final = "/v1/logs"
+# Some instrumentations send messages as log records where they are told to. Those come apart from their spans, in any
+# order and often without a session; all of them can put the messages into the spans.
+LOGS_ANSWER: Final = (
+    "Logs are not read here, only spans: have the messages put into them. Set "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (opentelemetry-instrumentation-genai-*), or leave out "
+    "use_legacy_attributes=False (opentelemetry-instrumentation-openai). OTEL_LOGS_EXPORTER=none stops this message"
+)
 # Where all spans of an exporter are of one prompt: its id or name, in a header that OTEL_EXPORTER_OTLP_HEADERS can set.
 PROMPT_HEADER: Final = "promptlift-prompt"
 
 
 def routes(context: AppContext) -> list[Route]:
-    """Make the route ``/v1/traces``."""
+    """Make the routes ``/v1/traces`` and ``/v1/logs``."""
     database, quiet_seconds = context.database, context.settings.otlp_quiet_seconds
 
     async def traces(request: Request) -> Response:
@@ -49,7 +59,17 @@ def routes(context: AppContext) -> list[Route]:
         except ApiException as refusal:
             return _refusal(refusal, kind)
 
-    return [Route(PATH, traces, methods=["POST"])]
+    async def logs(request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        try:
+            await bounded_body(request, limits.OTLP_BODY_BYTES)
+        except ApiException as refusal:
+            return _refusal(refusal, kind)
+        # No status that has an exporter send it again. Some exporters keep the answer to themselves: the operator reads it.
+        _LOG.warning("an application sends logs. %s", LOGS_ANSWER)
+        return _refusal(ApiException("NOT_FOUND", LOGS_ANSWER), kind)
+
+    return [Route(PATH, traces, methods=["POST"]), Route(LOGS_PATH, logs, methods=["POST"])]
 
 
 def _reader(kind: str) -> Callable[[bytes], list[Span]]:
@@ -113,7 +133,7 @@ def _varint(value: int) -> bytes:
 
 
 def description() -> dict[str, Any]:
-    """Describe the endpoint."""
+    """Describe the endpoints."""
     error = {"$ref": "#/components/schemas/ErrorBody"}
     problems = {
         "400": "VALIDATION_ERROR",
@@ -134,16 +154,26 @@ def description() -> dict[str, Any]:
         },
     }
     binary = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}}
+    refused = {
+        status: {"description": code, "content": {JSON: {"schema": error}, **binary}}
+        for status, code in problems.items()
+    }
+    logs = {
+        "summary": "Say how to send messages in spans: logs are not read (beyond the specification)",
+        "operationId": "receive_logs",
+        "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}, **binary}},
+        "responses": {
+            **{status: refused[status] for status in ("401", "413", "429", "500", "503")},
+            "404": {"description": "NOT_FOUND", "content": {JSON: {"schema": error}, **binary}},
+        },
+    }
     operation = {
         "summary": "Take spans of instrumented applications over OTLP/HTTP (beyond the specification)",
         "operationId": "receive_traces",
         "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}, **binary}},
         "responses": {
             "200": {"description": "Success", "content": {JSON: {"schema": success}, **binary}},
-            **{
-                status: {"description": code, "content": {JSON: {"schema": error}, **binary}}
-                for status, code in problems.items()
-            },
+            **refused,
         },
     }
-    return {PATH: {"post": operation}}
+    return {PATH: {"post": operation}, LOGS_PATH: {"post": logs}}

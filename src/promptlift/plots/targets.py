@@ -1,0 +1,81 @@
+"""Plot of the targets of an optimization."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from promptlift.plots import theme
+from promptlift.plots.differences import draw_differences, fit_points, points_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+__all__ = ["targets"]
+
+_HELD = {
+    True: "The hypothesis held",
+    False: "The hypothesis did not hold",
+    None: "Whether the hypothesis held is open",
+}
+
+
+def targets(table: Any, *, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw how much more often the variant met each target than the original, with intervals.
+
+    Parameters
+    ----------
+    table
+        The table of ``lift.targets(optimization_id)``, or the result of ``analysis.targets``.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        x is the difference in percentage points; the target that improved most is on top. Whether a target improved is a
+        word, never a colour alone; whether the hypothesis held is in the notes.
+
+    Raises
+    ------
+    FrameError
+        Raised by ``analysis.targets``.
+    """
+    result = theme.result_of(table, "targets")
+    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(result)))
+    facts = result.attrs["promptlift"]
+    level = "" if facts["level"] is None else f" ({100 * facts['level']:.4g} % interval)"
+    if result.empty:
+        theme.frame_rows(ax, "Target met, difference to the original in percentage points")
+        theme.show_empty(ax, "This optimization has no targets", ticks=False)
+        return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)))
+    points_axis(ax, f"Target met, difference to the original in percentage points{level}")
+    rows = np.arange(len(result), dtype=np.float64)[::-1]
+    ax.set_ylim(-0.45, len(result) - 0.15)
+    draw_differences(ax, rows, result, "n_pairs", **style)
+    fit_points(ax, result[["difference", "difference_low", "difference_high"]])
+    for row, y in zip(result.to_dict("records"), rows, strict=True):
+        change = row["change"] if isinstance(row["change"], str) else "not measured"
+        theme.name_row(ax, y, f"{theme.plain(row['target'], 52)}: {change}", _numbers(row))
+    return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)))
+
+
+def _numbers(row: Mapping[Any, Any]) -> str:
+    if pd.isna(row["original_met"]) or pd.isna(row["variant_met"]):
+        return "no pairs"
+    pairs = int(row["n_pairs"])
+    return f"{row['original_met']:.1f} % → {row['variant_met']:.1f} % · {pairs:,} pair{'' if pairs == 1 else 's'}"
+
+
+def _hypothesis(facts: Mapping[str, Any]) -> str | None:
+    found = facts.get("hypothesis")
+    if not found:
+        return None
+    by = "" if found.get("measuredBy") != "taskCompletion" else ", measured by task completion"
+    return f"{_HELD[found.get('held')]}{by}: “{theme.plain(found.get('text') or '', 160)}”"
