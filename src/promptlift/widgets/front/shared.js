@@ -22,12 +22,17 @@ function badge(words, tone) {
   return make("span", { class: `plw-badge plw-${tone}` }, words);
 }
 
+/** A text, with the parts marked that a search found. */
+function withMarks(text, parts) {
+  return parts && parts.length ? parts.map(([words, found]) => (found ? make("mark", {}, words) : words)) : [text];
+}
+
 /** The messages of a conversation, each with its role; the same as the static fallback shows. */
 function messageList(turns) {
   return turns.map((turn) => make(
     "div", { class: "plw-turn", "data-role": turn.role },
     make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role), turn.detail ? ` · ${turn.detail}` : null),
-    make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
+    make("div", { class: "plw-foreign" }, ...withMarks(turn.content || "(empty message)", turn.parts)),
     turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`),
   ));
 }

@@ -168,7 +168,9 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),
-        confidence="" if original or row["stage"] == "screen" else confidence_in_words(row["confidence"], needed),
+        confidence=""
+        if original or row["stage"] == "screen"
+        else confidence_in_words(row["confidence"], needed),
         confidence_pieces=() if original else tuple(confidence_pieces(row["confidence"], needed)),
         difference="" if original else describe_difference(before, content),
         diff=() if original else tuple(diff_lines(before, content)),
@@ -187,7 +189,10 @@ def _interval(row: Row) -> tuple[str, ...]:
     if row["uncertainty_source"] != "service":
         return ("no interval",)
     level = row["interval_level"]
-    return (f"{level:.0%} interval" if level else "interval", _ends_in_words(row["lift_low"], row["lift_high"]))
+    return (
+        f"{level:.0%} interval" if level else "interval",
+        _ends_in_words(row["lift_low"], row["lift_high"]),
+    )
 
 
 def _in_production(review: Review, row: Row) -> str:

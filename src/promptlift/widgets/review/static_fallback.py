@@ -100,9 +100,7 @@ def _table(cards: Sequence[Card], caption: str) -> Markup:
         if not card.confidence:
             confidence = Markup("")
         else:
-            confidence = _stacked(
-                pieces_html(card.confidence_pieces, label=card.confidence), card.confidence
-            )
+            confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
         verdict = _stacked(confidence, " · ".join(filter(None, (card.outcome, card.in_production))))
         rows.append([name, effect, verdict, numbers])
     return table(["Variant", "Lift over the original", "Verdict", "Measured"], rows, caption=caption)

@@ -159,7 +159,9 @@ class VariantReview(CommandWidget):
                 return
             raise
         undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
-        self._report(f"{card.name} is now the current version.{undo}", read_after_change, undo=answer.action_id)
+        self._report(
+            f"{card.name} is now the current version.{undo}", read_after_change, undo=answer.action_id
+        )
 
     def _refuse_if_changed(self) -> bool:
         """Whether the prompt was changed since this review was opened; if so, show both texts."""
