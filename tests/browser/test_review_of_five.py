@@ -58,7 +58,7 @@ review
 def in_sight(locator):
     from playwright.sync_api import expect
 
-    expect(locator).to_be_in_viewport(ratio=1.0, timeout=20_000)
+    expect(locator).to_be_in_viewport(ratio=0.9, timeout=20_000)
 
 
 @pytest.mark.parametrize("width", [1000, 1280])
