@@ -176,7 +176,7 @@ class Labels:
         self._seen = state
 
 
-def checked_sets(given: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+def checked_sets(given: Mapping[Any, Any]) -> dict[str, tuple[str, ...]]:
     """Return label sets that people brought: names with the values to choose from.
 
     Raises
