@@ -37,11 +37,10 @@ function render({ model, el }) {
     ["no", "Not labelled"], ["yes", "Labelled"], ...(about.judged ? [["differs", "Label differs from the judge"]] : []),
   ]);
   // Filters that a table may or may not offer: by prompt, model, topic, metadata and date.
-  const under = (label, field) => make("label", {}, make("span", { class: "plw-soft" }, label), " ", field);
   const facets = about.choices.facets.map(([key, label, choices]) => {
     const field = make("select", { onchange: () => search() }, make("option", { value: "" }, "any"),
       ...choices.map(([words, count], at) => make("option", { value: at }, `${words} (${counted(count)})`)));
-    return { key, field, shown: under(label, field) };
+    return { key, field, shown: labelledField(label, field) };
   });
   const [first, last] = about.choices.dates;
   const day = () => make("input", { type: "date", min: first, max: last, onchange: () => search() });
@@ -49,8 +48,8 @@ function render({ model, el }) {
   const until = day();
   const order = make("select", { onchange: () => search() },
     ...about.choices.orders.map((words, at) => make("option", { value: at }, words)));
-  const more = make("div", { class: "plw-bar plw-more" }, about.choices.orders.length > 1 && under("Sort", order),
-    ...facets.map(({ shown }) => shown), first && first !== last && under("From", since), first && first !== last && under("until", until));
+  const more = make("div", { class: "plw-bar plw-more" }, about.choices.orders.length > 1 && labelledField("Sort", order),
+    ...facets.map(({ shown }) => shown), first && first !== last && labelledField("From", since), first && first !== last && labelledField("until", until));
   const clear = make("button", { type: "button", onclick: () => { unfilter(); search(); list.focus(); } }, "Clear");
   const found = make("span", { class: "plw-found", role: "status" });
   const judged = about.judged ? [completion, sentiment, issue] : [];
@@ -96,7 +95,7 @@ function render({ model, el }) {
   };
   note.addEventListener("input", () => { note.dataset.at ??= String(place); clearTimeout(typingNote); typingNote = setTimeout(saveNote, 900); });
   note.addEventListener("blur", saveNote);
-  const noting = make("label", { class: "plw-noting" }, make("span", { class: "plw-soft" }, "Note"), note);
+  const noting = labelledField("Note", note, "plw-noting");
   const notice = make("div", { class: "plw-notice", role: "alert", hidden: true });
   const help = make("div", { class: "plw-help", hidden: true }, ...KEYS.map(([key, words]) =>
     make("span", {}, make("kbd", {}, key), " ", words)));

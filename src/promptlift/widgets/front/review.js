@@ -120,7 +120,7 @@ function render({ model, el }) {
     return make("div", { class: "plw-review-of" },
       make("div", { class: "plw-buttons", role: "group", "aria-label": `Verdict on ${one.name}` },
         ...[["keep", "✓ Keep"], ["reject", "✗ Reject"]].map(verdict)),
-      make("label", { class: "plw-note" }, "Note", field),
+      labelledField("Note", field, "plw-note"),
       make("div", { class: "plw-buttons" },
         pushButton(`Apply ${one.name} …`, () => send("apply", one.id), { class: "plw-apply plw-foreign", disabled: !one.can_apply })),
       one.why_not && make("p", { class: "plw-soft" }, one.why_not));
@@ -168,7 +168,7 @@ function render({ model, el }) {
       const field = make("select", { onchange: () => applyFilters() }, all && make("option", { value: "" }, all),
         ...choices.map(([one, words, count]) => make("option", { value: one }, count === undefined ? words : `${words} (${counted(count)})`)));
       field.value = value;
-      return { field, labelled: make("label", {}, make("span", { class: "plw-soft" }, label), " ", field) };
+      return { field, labelled: labelledField(label, field) };
     };
     const stage = pick("Stage", now.stage, now.stages);
     const outcome = pick("Outcome", now.outcome, now.outcomes, "all outcomes");

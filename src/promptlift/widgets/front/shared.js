@@ -37,6 +37,12 @@ function messageList(turns) {
   ));
 }
 
+/** A field with its label before it. The label is not around the field, so that its text is the label's alone. */
+function labelledField(label, field, name) {
+  field.id = `plw-field-${Math.random().toString(36).slice(2)}`;
+  return make("span", { class: name }, make("label", { class: "plw-soft plw-foreign", for: field.id }, label), " ", field);
+}
+
 /** Format a number with separators, the same in every locale. */
 function counted(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
