@@ -53,6 +53,7 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     expect(box.locator(".plw-title mark").first).to_have_text("parcel")
     box.get_by_label("Sort", exact=True).select_option("Most tokens first")
     first = box.locator(".plw-row .plw-title").first
+    expect(first).to_have_text("Where is parcel 84?", timeout=20_000)
     kept = notebook.evaluate("print(browser._view['rows'][0]['title'], browser._view['found'])")
     expect(first).to_have_text(kept.rpartition(" ")[0])
     tokens = notebook.evaluate("print(*df['tokens'].iloc[[row['place'] for row in browser._view['rows']]])")

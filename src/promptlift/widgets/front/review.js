@@ -35,7 +35,7 @@ function render({ model, el }) {
         : intervalBar(one.effect_pieces, one.effect)),
       make("td", { class: "plw-figures" }, make("b", {}, one.lift || (one.original ? "" : "not measured")), ...lines),
       make("td", { class: "plw-figures" }, one.expected),
-      make("td", { class: "plw-verified" }, one.in_production || make("span", { class: "plw-soft" }, one.original ? "" : "not deployed")),
+      make("td", { class: "plw-verified" }, one.in_production || make("span", { class: "plw-soft" }, one.original ? "" : "–")),
       make("td", { class: "plw-verdict" }, one.outcome, " ", make("span", { class: "plw-own" })),
       make("td", { class: "plw-figures" }, one.n),
     );

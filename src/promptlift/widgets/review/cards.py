@@ -50,7 +50,7 @@ _IN_PRODUCTION: Final = {
     "not_fixed": "✗ not fixed",
     "regressed": "✗ regressed",
     "confounded": "cannot be told",
-    "pending": "being watched",
+    "pending": "pending",
 }
 REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
 
