@@ -43,7 +43,10 @@ df = pd.DataFrame({{
 }})
 df.attrs["promptlift"] = {{"analyser": PAYLOADS[0]}}
 """
-OWN_TAGS = {"DIV", "SPAN", "INPUT", "SELECT", "OPTION", "BUTTON", "KBD", "DL", "DT", "DD", "B", "P"}
+OWN_TAGS = {
+    *("DIV", "SPAN", "INPUT", "SELECT", "OPTION", "BUTTON", "KBD", "DL", "DT", "DD", "B", "P"),
+    *("LABEL", "TEXTAREA", "MARK"),
+}  # fmt: skip
 MEASURE = """
 root => {
     const box = root.getBoundingClientRect();

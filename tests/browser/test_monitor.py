@@ -101,6 +101,10 @@ monitor
     expect(box).to_contain_text("60 of at most", timeout=30_000)
     expect(box).to_contain_text("3 of at most 7")
     expect(box).to_contain_text(f"confidence {later.confidence:.2f}")
+    words = ", ".join(f"{one:.2f}" for one in later.trace)
+    expect(box).to_contain_text(f"confidence by pass: {words}")
+    assert box.locator(".plw-spark").count() == 2
+    assert box.locator(".plw-spark").first.locator("span").count() == len(later.trace)
     expect(box).to_contain_text("time left")
     notebook.screenshot("monitor-running-later")
     assert notebook.problems() == []

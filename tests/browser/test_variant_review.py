@@ -30,7 +30,7 @@ def opened(lab, name):
     notebook = lab.open(name=name)
     notebook.run_all()
     box = notebook.page.locator(".plw-review")
-    box.locator(".plw-card").first.wait_for()
+    box.locator(".plw-card").wait_for()
     box.scroll_into_view_if_needed()
     return notebook, box
 
@@ -48,7 +48,7 @@ def gone(locator):
 
 
 def ask_to_apply(notebook, box):
-    box.get_by_role("button", name="Apply").and_(box.locator(".plw-won .plw-apply")).click()
+    box.get_by_role("button", name="Apply ").and_(box.locator(".plw-won .plw-apply")).click()
     box.locator(".plw-dialog").wait_for()
     # A button that has just appeared takes no click, so that a double click hits nothing.
     notebook.page.wait_for_timeout(800)
@@ -57,15 +57,19 @@ def ask_to_apply(notebook, box):
 def test_a_winner_is_reviewed_applied_and_taken_back(lab):
     notebook, box = opened(lab, "review.ipynb")
     page = notebook.page
-    assert box.locator(".plw-card").count() == 4
-    won = box.locator(".plw-won")
+    assert box.locator(".plw-variant").count() == 4
+    row = box.locator(".plw-variant.plw-won")
+    says(row, "★ winner")
+    says(row, "90% interval")
+    assert row.locator(".plw-interval").count() == 1
+    won = box.locator(".plw-card.plw-won")
     says(won, "★ winner")
     says(won, "rehearsal")
     says(won, "90% interval")
-    assert won.locator(".plw-interval").count() == 2
-    assert box.locator(".plw-texts details[open] ins").count() > 0
+    assert won.locator(".plw-interval").count() == 1
+    assert box.locator(".plw-texts ins").count() > 0
     assert box.locator(".plw-texts .plw-sign").filter(has_text="+").count() > 0
-    says(won.get_by_label("Note on"), "")
+    says(won.get_by_label("Note"), "")
     box.locator(".plw-top").evaluate("one => one.scrollIntoView()")
     notebook.screenshot("review-open")
 
@@ -107,10 +111,10 @@ def test_a_winner_is_reviewed_applied_and_taken_back(lab):
     assert notebook.evaluate(LIVE.format(WINNER)) == "True"
     assert notebook.evaluate(COUNT) == "1 apply"
     assert notebook.evaluate('print(lift.actions()["note"].iloc[0])') == "looked at by a person"
-    says(box.locator(".plw-won"), "current version")
+    says(won, "current version")
     notebook.screenshot("review-applied")
 
-    box.locator(".plw-undo").first.click()
+    box.locator(".plw-notice .plw-undo").click()
     dialog.wait_for()
     page.wait_for_timeout(800)
     notebook.screenshot("review-undo")
@@ -171,7 +175,7 @@ def test_running_everything_twice_applies_nothing(lab):
     # A dialog that is open when the cells run again is no consent.
     ask_to_apply(notebook, box)
     notebook.run_all()
-    box.locator(".plw-card").first.wait_for()
+    box.locator(".plw-card").wait_for()
     gone(box.locator(".plw-dialog"))
     assert notebook.evaluate(COUNT) == "0"
     assert notebook.evaluate(LIVE.format("TEXT")) == "True"

@@ -83,7 +83,7 @@ def test_every_command_runs_once_however_they_are_bundled():
 @pytest.mark.parametrize(
     "message",
     [
-        None, 7, {}, {"client": "t", "number": 1}, {"client": "t", "number": 1, "place": 1, "field": "note", "value": "x"},
+        None, 7, {}, {"client": "t", "number": 1}, {"client": "t", "number": 1, "place": 1, "field": "note", "value": 7},
         {"client": "t", "number": 1, "place": 10**6, "field": "sentiment", "value": "neutral"},
         {"client": "t", "number": 1, "place": -1, "field": "sentiment", "value": "neutral"},
         {"client": "t", "number": 1, "place": 1, "field": "sentiment", "value": "glad"},

@@ -56,3 +56,20 @@ def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
     switched.to(lift)
     there.click("refresh")
     assert there.notice == ""
+
+
+def test_confidence_and_lift_are_shown_by_pass(lift, world):
+    """They are those of the service, so they are all there also when the monitor is opened late."""
+    done = lift.optimize(world.prompt_id, mode="exploratory", variants=2, seed=7, timeout=120)
+    there = CommandFrontEnd(OptimizationMonitor(lift, done.id))
+    trace, lifts = done.results.trace, done.results.lift_trace
+    assert len(trace) == len(lifts) > 1
+    (confidence, said), (gain, said_of_lift) = there.view["sparklines"]
+    assert [height for _, height in confidence] == pytest.approx([100 * one for one in trace], abs=0.01)
+    assert said == "confidence by pass: " + ", ".join(f"{one:.2f}" for one in trace)
+    assert len(gain) == len(lifts)
+    assert said_of_lift.startswith("lift by pass: ")
+    assert said in there.html
+    assert lifts[-1] == done.results.lift
+    queued = CommandFrontEnd(OptimizationMonitor(lift, world.optimization(status="queued", winner=None)))
+    assert queued.view["sparklines"] == []

@@ -256,6 +256,44 @@ def test_what_is_no_command_does_nothing(lift, there, world, message):
     assert lift.actions().empty
 
 
+def test_the_notice_after_an_apply_leads_back(there, done, world):
+    there.click("apply", world.variant(done, 1))
+    there.confirm()
+    undo = there.state("_notice")["undo"]
+    assert undo == there.view["actions"][0]["id"]
+    there.click("undo", undo)
+    there.confirm()
+    assert world.text == ORIGINAL
+    assert there.state("_notice")["undo"] == ""
+
+
+def test_the_confirmation_and_the_screening_are_never_counted_together(lift, world):
+    made = lift.optimize(world.prompt_id, mode="exploratory", variants=3, seed=7, timeout=120)
+    there = CommandFrontEnd(VariantReview(lift, made.id))
+    groups = {group["key"]: group["ids"] for group in there.view["groups"]}
+    assert list(groups) == ["confirm", "screen"]
+    assert groups["confirm"] == [made.results.finalist_variant_id]
+    assert len(groups["screen"]) == 2
+    cards = {card["id"]: card for card in there.view["cards"]}
+    assert {cards[one]["outcome"] for one in groups["screen"]} == {"screened only"}
+    assert not any(cards[one]["confidence"] for one in groups["screen"])
+    assert there.html.index("Screening") > there.html.index("Confirmation")
+    # The finalist has conversations of both stages: each list, and each count in it, is of one.
+    finalist = made.results.finalist_variant_id
+    table = lift.simulations(made.id, variant_id=finalist)
+    for stage in ("confirm", "screen"):
+        there.click("examples", finalist, json.dumps({"stage": stage, "outcome": ""}))
+        assert there.examples["stages"] == [["confirm", "confirmation"], ["screen", "screening"]]
+        assert there.examples["total"] == table["stage"].eq(stage).sum()
+        assert (
+            sum(count for name, _, count in there.examples["outcomes"] if name != "disagree")
+            <= there.examples["total"]
+        )
+        assert {pair["stage"] for pair in there.examples["pairs"]} == {stage}
+    there.click("examples", finalist, "{}")
+    assert there.examples["stage"] == "confirm"
+
+
 def test_what_is_typed_is_no_way_in(lift, there, done, world):
     for text in [one for one in PAYLOADS if one.strip()][::6]:
         there.click("note", text, text)

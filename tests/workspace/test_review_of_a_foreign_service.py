@@ -33,7 +33,7 @@ def test_no_interval_is_invented_and_the_rest_works(foreign, lift):
     kinds = [kind for kind, _ in won["effect_pieces"]]
     assert "hollow" in kinds
     assert "line" not in kinds
-    assert review.examples == {"available": False, "variants": []}
+    assert review.examples == {"available": False}
     assert review.view["kept"] == "promptlift-review.json"
     assert "no sample size" in review.html
     assert not Path("promptlift-review.json").exists()

@@ -106,6 +106,14 @@ def serve(
             help="Do the background work too. Without it, `promptlift worker` has to: on PostgreSQL only.",
         ),
     ] = True,
+    rehearsal_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=3600,
+            help="Seconds that a rehearsal takes when it needs every pass, so that it can be watched. [default: as fast as it can be]",
+        ),
+    ] = None,
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
     """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
@@ -118,6 +126,7 @@ def serve(
         database=database,
         plan=None if plan is None else plan.value,
         work=worker,
+        rehearsal_seconds=rehearsal_seconds,
         while_used=while_used,
     )
 

@@ -40,6 +40,7 @@ def run_service(
     plan: str | None,
     while_used: bool,
     work: bool = True,
+    rehearsal_seconds: float | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM, and print a line when ready.
 
@@ -57,11 +58,19 @@ def run_service(
         Whether to end with the last user of the folder, and not to print the key.
     work
         Whether to do the background work too.
+    rehearsal_seconds
+        Seconds of a rehearsal that needs every pass; ``None`` is ``PROMPTLIFT_REHEARSAL_SECONDS``, else as fast as it can be.
     """
     check_platform()
     serve = _load_server()
     settings = ServiceSettings.from_env(
-        host=host, port=port, data=data, database_url=database, plan=plan, work=work
+        host=host,
+        port=port,
+        data=data,
+        database_url=database,
+        plan=plan,
+        work=work,
+        rehearsal_seconds=rehearsal_seconds,
     )
     served = _Served(settings)
     served.lock()

@@ -23,6 +23,8 @@ OPTIMIZATION_MODES: Final[tuple[OptimizationMode, ...]] = get_args(OptimizationM
 PERSONAS_MAX: Final = 500
 # The largest integer that every JSON reader takes exactly.
 SEED_MAX: Final = 2**53 - 1
+# unspecified: the pace of a rehearsal. An hour is longer than anybody watches one.
+REHEARSAL_SECONDS_MAX: Final = 3_600.0
 PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
@@ -37,6 +39,8 @@ class RunSettings(ApiModel):
     deployment_mode: str | None = None
     auto_deploy: Any = None
     """Object with ``enabled`` and ``requireRegressionPass``."""
+    rehearsal_seconds: float | None = None
+    """Seconds that a rehearsal takes when it needs every pass; ``None`` where it is as fast as it can be."""
 
 
 class OptimizationUsage(ApiModel):
@@ -106,6 +110,9 @@ class OptimizationCreate(RequestModel):
     persona_ids: Annotated[list[PersonaId], Field(max_length=PERSONAS_MAX)] | None = None
     seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
     """Ours: the same seed and the same model answers give the same result."""
+    rehearsal_seconds: Annotated[float, Field(ge=0, le=REHEARSAL_SECONDS_MAX)] | None = None
+    """Ours: seconds that a rehearsal takes when it needs every pass, so that it can be watched; 0 is as fast as it can be.
+    Refused where a language model is configured."""
 
 
 class ApplyRequest(RequestModel):

@@ -170,6 +170,8 @@ class OptimizationResults(Effect):
     """Pairs that a true lift of the measured size needs to be found with 80 % probability."""
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
+    lift_trace: list[float | None] = Field(default_factory=list)
+    """Lift in percent after each pass of the confirmation; ``None`` where the original had completed nothing."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)
     targets: list[TargetResult] | None = None
     """What became of the targets of the intent; ``None`` without targets."""

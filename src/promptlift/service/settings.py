@@ -12,6 +12,7 @@ import platformdirs
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import PlanName
+from promptlift.schema.optimizations import REHEARSAL_SECONDS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,6 +132,8 @@ class ServiceSettings:
         A background worker that gave no sign of life for so long has its work taken over.
     otlp_quiet_seconds
         A conversation that spans tell of is logged when no span of it came for so long.
+    rehearsal_seconds
+        Seconds that a rehearsal takes when it needs every pass, where its request names none; 0 is as fast as it can be.
     """
 
     host: str = "127.0.0.1"
@@ -146,6 +149,7 @@ class ServiceSettings:
     work: bool = True
     lease_seconds: float = 15.0
     otlp_quiet_seconds: float = 300.0
+    rehearsal_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.plan is not None and self.plan not in get_args(PlanName):
@@ -162,6 +166,10 @@ class ServiceSettings:
             raise ConfigError("PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600")
         if not 0 <= self.otlp_quiet_seconds <= 86_400:
             raise ConfigError("PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds from 0 to 86400")
+        if not 0 <= self.rehearsal_seconds <= REHEARSAL_SECONDS_MAX:
+            raise ConfigError(
+                f"PROMPTLIFT_REHEARSAL_SECONDS must be a number of seconds from 0 to {REHEARSAL_SECONDS_MAX:.0f}"
+            )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -184,7 +192,7 @@ class ServiceSettings:
             "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
             "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
-        for name in ("lease_seconds", "otlp_quiet_seconds"):
+        for name in ("lease_seconds", "otlp_quiet_seconds", "rehearsal_seconds"):
             text = env.get(f"PROMPTLIFT_{name.upper()}")
             if text:
                 try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
+from promptlift.stats.effect import lift
 from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.pairs import analyse_pairs
@@ -47,6 +48,7 @@ class _Confirmation:
     max_looks: int
     tally: PairTally
     trace: list[float]
+    lift_trace: list[float | None]
 
     @property
     def look(self) -> int:
@@ -250,7 +252,7 @@ class Experiment:
     def _confirm(self, arm: int) -> None:
         """Start the confirmation of a finalist with what is left of the budget."""
         used = sum(confirmation.look for confirmation in self._confirmations)
-        self._confirmations.append(_Confirmation(arm, self._confirm_passes - used, PairTally(), []))
+        self._confirmations.append(_Confirmation(arm, self._confirm_passes - used, PairTally(), [], []))
 
     def _decide(self) -> None:
         """Apply the stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
@@ -258,6 +260,7 @@ class Experiment:
         tally = confirmation.tally
         log_e = mcnemar_log_e_value(tally.n10, tally.n01)
         confirmation.trace.append(confidence_from_log(log_e))
+        confirmation.lift_trace.append(lift(*tally.counts))
         if log_e >= math.log(self._e_needed) - 1e-12:
             harmed = any(rail.verdict == "harmed" for rail in self._guardrails(tally))
             if harmed:
@@ -302,6 +305,7 @@ class Experiment:
             analysis=analysis,
             confidence_needed=needed / (1.0 + needed),
             trace=tuple(last.trace) if last is not None else (),
+            lift_trace=tuple(last.lift_trace) if last is not None else (),
             variants=tuple(self._variant(arm, winner) for arm in range(1, self.variant_count + 1)),
             guardrails=self._guardrails(last.tally) if last is not None and last.look else (),
             progress=self._progress(),
@@ -404,6 +408,7 @@ class Experiment:
                     "max_looks": confirmation.max_looks,
                     "tally": confirmation.tally.to_state(),
                     "trace": list(confirmation.trace),
+                    "lift_trace": list(confirmation.lift_trace),
                 }
                 for confirmation in self._confirmations
             ],
@@ -440,7 +445,12 @@ class Experiment:
         self._screen = {arm: PairTally.from_state(tally) for arm, tally in state["screen"]}
         self._confirmations = [
             _Confirmation(
-                saved["arm"], saved["max_looks"], PairTally.from_state(saved["tally"]), list(saved["trace"])
+                saved["arm"],
+                saved["max_looks"],
+                PairTally.from_state(saved["tally"]),
+                list(saved["trace"]),
+                # A run that began before the lifts were kept has none for its first passes.
+                list(saved.get("lift_trace", [None] * len(saved["trace"]))),
             )
             for saved in state["confirmations"]
         ]

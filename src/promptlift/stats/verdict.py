@@ -140,6 +140,8 @@ class Verdict:
         Confidence from which on this finalist wins.
     trace
         Confidence after every pass of the confirmation of this finalist.
+    lift_trace
+        Lift in percent after the same passes; ``None`` where the original had completed nothing.
     variants
         Every variant on its own stage, in the order of their numbers.
     guardrails
@@ -163,6 +165,7 @@ class Verdict:
     analysis: PairAnalysis | None
     confidence_needed: float
     trace: tuple[float, ...]
+    lift_trace: tuple[float | None, ...]
     variants: tuple[VariantStats, ...]
     guardrails: tuple[Guardrail, ...]
     progress: Progress

@@ -154,8 +154,10 @@ class CommandWidget(WidgetWithFallback):
         except Exception as error:  # noqa: BLE001 - whatever happens reaches the person, and the widget stays usable
             self._notify(explain_failure(error), "bad")
 
-    def _notify(self, words: str, tone: str = "good") -> None:
-        self._notice = {"words": one_line(words, _MESSAGE_CHARS), "tone": tone} if words else {}
+    def _notify(self, words: str, tone: str = "good", *, undo: str | None = None) -> None:
+        """Show a message, with a button that asks to undo an action when one is named."""
+        notice = {"words": one_line(words, _MESSAGE_CHARS), "tone": tone, "undo": undo or ""}
+        self._notice = notice if words else {}
 
 
 def explain_failure(error: BaseException) -> str:

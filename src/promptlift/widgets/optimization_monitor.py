@@ -17,6 +17,7 @@ from promptlift.widgets.review.cards import (
     interval_in_words,
     signed,
 )
+from promptlift.widgets.sparkline import Bar, bars, bars_html, last_values
 from promptlift.widgets.static_html import badge, element, facts, paragraph, root
 from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from promptlift.schema.optimizations import Optimization
+    from promptlift.schema.results import OptimizationResults
     from promptlift.widgets.commands import Command
     from promptlift.workspace import Workspace
 
@@ -44,7 +46,7 @@ class OptimizationMonitor(CommandWidget):
     """Watch an optimization while it runs, and stop it.
 
     Shows the stage, the simulated conversations done out of the maximum, the lift so far with an interval that stays valid
-    at every look, the confidence, and the most time it can still take. While the page is open it polls the service, less
+    at every look, the confidence, both after each pass of the confirmation, and the most time it can still take. While the page is open it polls the service, less
     and less often and with at most a quarter of the requests that the plan allows, until the optimization has ended. Stop
     asks for confirmation.
 
@@ -149,6 +151,7 @@ class OptimizationMonitor(CommandWidget):
             "effect_pieces": effect_boxes,
             "confidence": "" if confidence is None else confidence_in_words(confidence, needed),
             "confidence_pieces": confidence_pieces(confidence, needed),
+            "sparklines": [] if results is None else _sparklines(results),
             "rehearsal": REHEARSAL if found.rehearsal else "",
             "ended": self._ended,
             "words": self._words(found),
@@ -207,6 +210,8 @@ class OptimizationMonitor(CommandWidget):
             if view[name]:
                 drawing = pieces_html(view[f"{name}_pieces"], label=view[name])
                 parts.append(paragraph(drawing, " ", view[name]))
+        for drawn, words in view["sparklines"]:
+            parts.append(paragraph(bars_html([Bar(*one) for one in drawn], label=words), " ", words))
         if view["words"]:
             parts.append(paragraph(view["words"]))
         parts.append(
@@ -216,3 +221,15 @@ class OptimizationMonitor(CommandWidget):
 
     def _plain(self) -> str:
         return f"OptimizationMonitor(optimization {self._optimization.status})"
+
+
+def _sparklines(results: OptimizationResults) -> list[list[Any]]:
+    """Return a picture of the confidence and one of the lift after each pass of the confirmation, with their words."""
+    found: list[list[Any]] = []
+    if any(one is not None for one in results.trace):
+        words = last_values(["?" if one is None else f"{one:.2f}" for one in results.trace])
+        found.append([bars(results.trace, low=0.0, high=1.0), f"confidence by pass: {words}"])
+    if any(one is not None for one in results.lift_trace):
+        words = last_values(["?" if one is None else signed(one) for one in results.lift_trace])
+        found.append([bars(results.lift_trace), f"lift by pass: {words}"])
+    return found

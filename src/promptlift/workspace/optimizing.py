@@ -48,6 +48,7 @@ class Optimizing(Session):
         intent: str | Mapping[str, Any] | None = None,
         persona_ids: Sequence[str] | None = None,
         seed: int | None = None,
+        rehearsal_seconds: float | None = None,
         wait: bool = True,
         timeout: float | None = None,
     ) -> Optimization:
@@ -71,6 +72,10 @@ class Optimizing(Session):
             Personas to hold the conversations with; the result then applies to these only.
         seed
             The same seed and the same model answers give the same result. Offered by the embedded service.
+        rehearsal_seconds
+            Seconds that a rehearsal takes when it needs every pass, at most 3600, so that it can be watched and stopped;
+            one that is decided earlier ends earlier. 0 is as fast as it can be. Offered by the embedded service without a
+            language model.
         wait
             Whether to wait for the end. If not, the optimization is returned as it was triggered.
         timeout
@@ -101,6 +106,7 @@ class Optimizing(Session):
             "intent": {"hypothesis": intent} if isinstance(intent, str) else intent,
             "persona_ids": None if persona_ids is None else _texts(persona_ids),
             "seed": seed,
+            "rehearsal_seconds": rehearsal_seconds,
         }
         given = {name: value for name, value in fields.items() if value is not None}
 

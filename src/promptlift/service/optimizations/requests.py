@@ -33,17 +33,30 @@ _SEED_BITS = 53
 
 
 def trigger(
-    database: Database, caller: Caller, body: OptimizationCreate, *, rehearsal: bool
+    database: Database,
+    caller: Caller,
+    body: OptimizationCreate,
+    *,
+    rehearsal: bool,
+    rehearsal_seconds: float = 0.0,
 ) -> dict[str, Any]:
     """Ask for an optimization; it runs at once, or waits while the account runs ten.
+
+    Parameters
+    ----------
+    rehearsal
+        Whether the built-in stand-in takes the place of a language model.
+    rehearsal_seconds
+        Seconds of a rehearsal where the request names none.
 
     Raises
     ------
     ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
-        personas, ``LIMIT_EXCEEDED`` for the month.
+        personas or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
     """
     link, prompt_id = _link(body)
+    pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
     now = clock.now()
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
@@ -69,7 +82,7 @@ def trigger(
                 "persona_ids": None
                 if body.persona_ids is None
                 else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
-                "settings": orjson.dumps({**chosen, "general": settings["general"]}).decode(),
+                "settings": orjson.dumps({**chosen, **pace, "general": settings["general"]}).decode(),
                 "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
                 "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
                 "rehearsal": rehearsal,
@@ -97,6 +110,18 @@ def _link(body: OptimizationCreate) -> tuple[str, str]:
     if len(set(links.values())) > 1:
         raise invalid({"agentId": "must be the same as promptId, or absent"})
     return next(iter(links.items()))
+
+
+def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[str, float]:
+    """Return the setting that makes a rehearsal slow enough to watch; nothing where it is not asked for."""
+    if body.rehearsal_seconds and not rehearsal:
+        raise invalid(
+            {
+                "rehearsalSeconds": "is for rehearsals only, and this service has a language model; leave it out"
+            }
+        )
+    seconds = default if body.rehearsal_seconds is None else body.rehearsal_seconds
+    return {"rehearsalSeconds": seconds} if rehearsal and seconds else {}
 
 
 def _check_text(prompt: AnyRow, link: str) -> None:

@@ -71,6 +71,7 @@ def results_of(
         "smallestFindablePoints": None,
         "pairsNeeded": None,
         "trace": list(verdict.trace),
+        "liftTrace": list(verdict.lift_trace),
         "guardrails": [{name: getattr(rail, name) for name in _GUARDRAIL} for rail in verdict.guardrails],
         "warnings": [*notes, *verdict.warnings],
         "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.requests import experiment_of
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
+    from promptlift.stats.verdict import Progress
 
 __all__ = ["OptimizationRun"]
 
@@ -70,6 +73,13 @@ class OptimizationRun(Run):
         self.optimization = row
         self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
         self._notes: list[str] = []
+        self._rehearsal_seconds: float = orjson.loads(row.settings).get("rehearsalSeconds", 0.0)
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """End all tasks of the run, also while it waits for its pace."""
+        self._cancelled.set()
+        super().cancel()
 
     def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
         """Count model calls into the optimization; says whether the worker still has the lease."""
@@ -80,7 +90,7 @@ class OptimizationRun(Run):
         texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            self._simulate(step, texts, more=step.number < experiment.verdict().progress.passes_max)
+            self._simulate(step, texts, experiment.verdict().progress)
             self._record(experiment, step)
         with self.database.write() as connection:
             accounts.lock(connection, self.optimization.account_id)
@@ -170,17 +180,32 @@ class OptimizationRun(Run):
 
     # One pass
 
-    def _simulate(self, step: Pass, texts: Sequence[str], *, more: bool) -> None:
+    def _simulate(self, step: Pass, texts: Sequence[str], progress: Progress) -> None:
         cells = self._cells.of(step)
-        if more:
+        if step.number < progress.passes_max:
             self._cells.look_ahead(step)
-        self.simulate(
-            [
-                SimulatedConversation(cells[planned.number], arm, texts[arm])
-                for planned in step.cells
-                for arm in planned.order
-            ]
-        )
+        of_cells = [
+            [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
+            for planned in step.cells
+        ]
+        if not self._rehearsal_seconds:
+            self.simulate([one for pairs in of_cells for one in pairs])
+            return
+        done = progress.conversations_done
+        for pairs in of_cells:
+            done += len(pairs)
+            self._wait_for_pace(done / progress.conversations_max)
+            self.simulate(pairs)
+
+    def _wait_for_pace(self, fraction: float) -> None:
+        """Wait until a fraction of the time of a rehearsal that is to be watched is over.
+
+        The time counts from the start, so a run that another worker carries on does not wait again for what is done.
+        """
+        started = self.optimization.started_at or self.optimization.created_at
+        due = started + fraction * self._rehearsal_seconds * clock.SECOND
+        if self._cancelled.wait(max(0.0, (due - clock.now()) / clock.SECOND)):
+            raise Cancelled
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Record the outcomes of a pass, decide, and keep both."""

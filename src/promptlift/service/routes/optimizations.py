@@ -21,7 +21,13 @@ def actions(context: AppContext) -> Actions:
     database = context.database
 
     def create(request: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
-        made = requests.trigger(database, request.caller, request.body, rehearsal=context.models.rehearse)
+        made = requests.trigger(
+            database,
+            request.caller,
+            request.body,
+            rehearsal=context.models.rehearse,
+            rehearsal_seconds=context.settings.rehearsal_seconds,
+        )
         context.optimizations.look()
         return made
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,9 +18,12 @@ from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import from_wire_time
 from promptlift.schema.turns import Turn
+from promptlift.widgets.browser.facets import METADATA, between, facets_in, orders_in, titles_in
+from promptlift.widgets.browser.marks import marked, search_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from numpy.typing import NDArray
 
@@ -35,9 +37,8 @@ _TITLE_CHARS: Final = 90
 _ISSUES_OFFERED: Final = 100
 _KNOWN: Final = (
     "status", "has_insights", "insights_error", "created_at", "started_at", "llm_model", "content", "sentiment", "sentiment_score", "task_completed",
-    "topics", "summary", "issues", "analyser",
+    "topics", "summary", "issues", "analyser", "prompt", "title", "n_turns", "tokens", "cost", "latency_ms", "quality",
 )  # fmt: skip
-_WORDS: Final = re.compile(r'"([^"]+)"|(\S+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,17 @@ class Filters:
     """Filters of a search; a conversation must match all of them.
 
     ``sentiment`` and ``completion`` are sets of accepted values, ``issue`` is the index of a title in
-    `Catalogue.issue_titles`, ``text`` are words that must all occur (quoted words as a phrase).
+    `Catalogue.issue_titles`, ``text`` are words that must all occur (quoted words as a phrase). ``facets`` are indices of
+    values by the key of a facet in `Catalogue.facets`; ``since`` and ``until`` are days in UTC, both included.
     """
 
     sentiment: frozenset[str] = frozenset()
     completion: frozenset[str] = frozenset()
     issue: int | None = None
     text: str = ""
+    facets: frozenset[tuple[str, int]] = frozenset()
+    since: date | None = None
+    until: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,9 @@ class Row:
     sentiment: str | None
     completed: str
     issue_count: int
+    prompt: str = ""
+    parts: list[tuple[str, bool]] = field(default_factory=list)
+    """The title in parts where a search found some of it."""
 
 
 class Catalogue:
@@ -85,7 +93,9 @@ class Catalogue:
     def __init__(self, conversations: Any, *, blind: bool = False) -> None:
         require(conversations, ["conversation_id"])
         present = names_of(conversations)
-        frame = collect(conversations, ["conversation_id", *(name for name in _KNOWN if name in present)])
+        metadata = [name for name in present if str(name).startswith(METADATA)]
+        known = [name for name in _KNOWN if name in present]
+        frame = collect(conversations, ["conversation_id", *known, *metadata])
         self.frame = frame.reset_index(drop=True)
         self.blind = blind
         self.ids = [str(one) for one in self.frame["conversation_id"]]
@@ -96,6 +106,10 @@ class Catalogue:
         self.sentiments = self._sentiments()
         self.completions = self._completions()
         self.issue_titles, self.issue_counts, self._issues_of = self._issues()
+        self.times = _times(self.frame)
+        self.facets = facets_in(self.frame, blind=blind)
+        self.orders = orders_in(self.frame, self.times, blind=blind)
+        self._several_prompts = any(facet.key == "prompt" for facet in self.facets)
         self._texts: pa.Array | None = None
 
     def __len__(self) -> int:
@@ -120,14 +134,19 @@ class Catalogue:
             keep &= np.isin(self.completions, sorted(filters.completion))
         if filters.issue is not None:
             keep &= np.isin(np.arange(len(self)), self._issues_of[filters.issue])
-        for quoted, word in _WORDS.findall(filters.text):
-            keep &= self._contains(quoted or word)
+        for key, index in filters.facets:
+            facet = next(one for one in self.facets if one.key == key)
+            keep &= np.isin(np.arange(len(self)), facet.places[index])
+        if filters.since or filters.until:
+            keep &= between(self.times, filters.since, filters.until)
+        for word in search_words(filters.text):
+            keep &= self._contains(word)
         return np.flatnonzero(keep)
 
     def _contains(self, words: str) -> NDArray[np.bool_]:
         if self._texts is None:
             self._texts = pa.array(self._searchable(), pa.large_string())
-        found = pc.match_substring(self._texts, _storable(words.casefold()))
+        found = pc.match_substring(self._texts, _storable(words))
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
     def _searchable(self) -> list[str]:
@@ -139,26 +158,32 @@ class Catalogue:
         if not self.blind:
             for name in ("summary", "issues", "topics"):
                 for own, value in zip(parts, self.frame.get(name, ()), strict=False):
-                    own.append("\n".join(_titles(value)) if name != "summary" else _string(value))
+                    own.append("\n".join(titles_in(value)) if name != "summary" else _string(value))
         return [_storable("\n".join(own).casefold()) for own in parts]
 
     # Content.
 
-    def row(self, place: int) -> Row:
-        """Return the row of one conversation."""
+    def row(self, place: int, words: Sequence[str] = ()) -> Row:
+        """Return the row of one conversation, with the words of a search marked in its title."""
         values = self.frame.iloc[place]
+        title = self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)"
         return Row(
             place=place,
-            title=self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)",
+            title=title,
+            parts=marked(title, list(words)),
+            prompt=one_line(_string(values.get("prompt")), 60) if self._several_prompts else "",
             when=_started_at(values),
             sentiment=None
             if self.blind or self.sentiments[place] == NOT_JUDGED
             else str(self.sentiments[place]),
             completed="" if self.blind else str(self.completions[place]),
-            issue_count=0 if self.blind else len(_titles(values.get("issues"))),
+            issue_count=0 if self.blind else len(titles_in(values.get("issues"))),
         )
 
     def _title(self, values: pd.Series[Any]) -> str:
+        given = one_line(_string(values.get("title")), _TITLE_CHARS)
+        if given:
+            return given
         for message in self._messages(values.get("content"))[0]:
             if message["role"] == "user":
                 return one_line(message["content"][:2000], _TITLE_CHARS)
@@ -171,18 +196,26 @@ class Catalogue:
             ("Id", one_line(self.ids[place], 80)),
             ("Started", _started_at(values)),
             ("Status", one_line(_string(values.get("status")), 40).replace("_", " ")),
+            ("Prompt", one_line(_string(values.get("prompt")), 120)),
             ("Model", one_line(_string(values.get("llm_model")), 60)),
+            ("Tokens", _figure(values.get("tokens"), ",.0f")),
+            ("Cost", _figure(values.get("cost"), ",.4g")),
         ]
         if not self.blind:
             score: Any = values.get("sentiment_score")
             known += [
                 ("Summary", one_line(_string(values.get("summary")), 600)),
                 ("Score", "" if is_missing(score) else f"{float(score):+.2f}".replace("-", "−")),
-                ("Issues", "; ".join(one_line(one, 120) for one in _titles(values.get("issues"))[:8])),
-                ("Topics", ", ".join(one_line(one, 60) for one in _titles(values.get("topics"))[:8])),
+                ("Issues", "; ".join(one_line(one, 120) for one in titles_in(values.get("issues"))[:8])),
+                ("Topics", ", ".join(one_line(one, 60) for one in titles_in(values.get("topics"))[:8])),
                 ("Judged by", one_line(_string(values.get("analyser")), 60)),
                 ("No insights", one_line(_string(values.get("insights_error")), 300)),
             ]
+        known += [
+            (one_line(str(name).removeprefix(METADATA), 40), one_line(_metadata(values[name]), 200))
+            for name in self.frame.columns
+            if str(name).startswith(METADATA)
+        ]
         return [(name, value) for name, value in known if value]
 
     def turns(self, place: int) -> tuple[list[Turn], str]:
@@ -226,7 +259,7 @@ class Catalogue:
     def _issues(self) -> tuple[list[str], list[int], list[NDArray[np.intp]]]:
         places: dict[str, list[int]] = {}
         for place, value in enumerate(self.frame.get("issues", ())):
-            for title in set(_titles(value)):
+            for title in set(titles_in(value)):
                 places.setdefault(title, []).append(place)
         kept = sorted(places, key=lambda title: (-len(places[title]), title))[:_ISSUES_OFFERED]
         return (
@@ -236,7 +269,7 @@ class Catalogue:
         )
 
     def choices(self) -> dict[str, Any]:
-        """Return the choices of each filter, with counts over the whole table."""
+        """Return the choices of each filter by verdict, with counts over the whole table."""
         if not self.has_judgements:
             return {"sentiment": [], "completion": [], "issues": []}
         return {
@@ -247,6 +280,19 @@ class Catalogue:
                 for title, count in zip(self.issue_titles, self.issue_counts, strict=True)
             ],
         }
+
+    def other_choices(self) -> dict[str, Any]:
+        """Return the choices of the other filters, with counts over the whole table, and the ways to sort."""
+        return {
+            "facets": [[facet.key, facet.label, facet.choices()] for facet in self.facets],
+            "orders": [order.words for order in self.orders],
+            "dates": self._days(),
+        }
+
+    def _days(self) -> list[str]:
+        """Return the first and the last day of the conversations; nothing where no time is known."""
+        known = self.times.dropna()
+        return [] if known.empty else [day.strftime("%Y-%m-%d") for day in (known.min(), known.max())]
 
 
 def _counted(values: NDArray[np.object_], names: Sequence[str]) -> list[list[Any]]:
@@ -263,14 +309,17 @@ def _string(value: Any) -> str:
     return "" if is_missing(value) else str(value)
 
 
-def _titles(value: Any) -> list[str]:
-    """Return the titles of issues or topics; a missing cell has none."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, list | tuple):
-        return []
-    found = [one.get("title") if isinstance(one, dict) else one for one in value]
-    return [str(one) for one in found if not is_missing(one)]
+def _figure(value: Any, form: str) -> str:
+    if is_missing(value) or isinstance(value, bool | str):
+        return ""
+    return format(float(value), form)
+
+
+def _metadata(value: Any) -> str:
+    plain = value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(plain, list | dict):
+        return str(plain)
+    return "" if is_missing(plain) else str(plain)
 
 
 def _words_of(content: Any) -> str:
@@ -280,6 +329,18 @@ def _words_of(content: Any) -> str:
         return "\n".join(message["content"] for message in messages_of(content))
     except TranscriptError:
         return content
+
+
+def _times(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Return when each conversation started, or was logged, in UTC."""
+    known = [
+        pd.to_datetime(frame[name], utc=True, errors="coerce").astype("datetime64[us, UTC]")
+        for name in ("started_at", "created_at")
+        if name in frame
+    ]
+    if not known:
+        return pd.Series(pd.NaT, index=frame.index, dtype="datetime64[us, UTC]")
+    return known[0] if len(known) == 1 else known[0].fillna(known[1])
 
 
 def _started_at(values: pd.Series[Any]) -> str:

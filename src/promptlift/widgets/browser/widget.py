@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,22 +13,25 @@ from promptlift.errors import ConfigError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.widgets.browser import static_fallback
-from promptlift.widgets.browser.catalogue import COMPLETIONS, PAGE_ROWS, Catalogue, Filters
-from promptlift.widgets.browser.labels import Labels, write_labels
+from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
+from promptlift.widgets.browser.labels import Labels, checked_sets, write_labels
+from promptlift.widgets.browser.marks import marked
+from promptlift.widgets.browser.messages import LabelCommand, Query
 from promptlift.widgets.fallback import WidgetWithFallback, front_end
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
     from markupsafe import Markup
     from numpy.typing import NDArray
 
+    from promptlift.schema.turns import Turn
+
 __all__ = ["ConversationBrowser"]
 
-_TEXT_CHARS: Final = 500
 _LABELLED: Final = ("yes", "no", "differs")
 
 
@@ -37,6 +40,10 @@ class ConversationBrowser(WidgetWithFallback):
 
     Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes
     nothing but the labels, and only on a click or a key press.
+
+    The list can be sorted, and filtered by verdicts, prompt, model, topic, date and metadata, as far as the table has them;
+    words that were searched for are marked. Sorting and filters come back when the cell runs again in the same browser tab,
+    also after a restart of the kernel.
 
     Keys: ↑ ↓ (or k j) move, Page Up and Page Down change the page, / searches the text, y and n label whether the task
     was completed, 1 2 3 label negative, neutral, positive, Backspace removes the labels, Enter goes to the next
@@ -49,7 +56,10 @@ class ConversationBrowser(WidgetWithFallback):
         the column content; filters need the columns of the insights.
     labels
         Labels to start with: an earlier table of `labels`, or a path (``.csv`` or ``.parquet``). With a path every
-        label is saved at once, so labels survive a restart of the kernel.
+        label and note is saved at once, so they survive a restart of the kernel.
+    label_sets
+        Label sets of your own: names with the values to choose from, such as ``{"reason": ["refund", "bug", "other"]}``.
+        Each becomes a column of `labels`.
     blind
         Hide the judge's verdicts. People who see a verdict tend to agree with it, so label blind what you pass to
         `promptlift.analysis.judge_agreement`. To estimate the agreement over all conversations, label a random
@@ -60,7 +70,7 @@ class ConversationBrowser(WidgetWithFallback):
     FrameError
         When the table has no conversation_id, or the labels lack a column.
     ConfigError
-        When labels cannot be read.
+        When labels cannot be read, or a label set has no usable name or values.
 
     Examples
     --------
@@ -82,10 +92,19 @@ class ConversationBrowser(WidgetWithFallback):
     _query = traitlets.Dict().tag(sync=True)
     _commands: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
-    def __init__(self, conversations: Any, *, labels: Any = None, blind: bool = False) -> None:
+    def __init__(
+        self,
+        conversations: Any,
+        *,
+        labels: Any = None,
+        label_sets: Mapping[str, Sequence[str]] | None = None,
+        blind: bool = False,
+    ) -> None:
         self._catalogue = Catalogue(conversations, blind=blind)
-        self._labels = Labels(labels)
+        self._label_sets = checked_sets(label_sets or {})
+        self._labels = Labels(labels, sets=list(self._label_sets))
         self._analyser = facts_of(conversations).get("analyser")
+        self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(Filters())
         self._last_query: Query | None = None
         self._notice = ""
@@ -95,7 +114,10 @@ class ConversationBrowser(WidgetWithFallback):
 
     @property
     def labels(self) -> pd.DataFrame:
-        """The labels so far: conversation_id, task_completed, sentiment, labelled_at; one row per conversation."""
+        """The labels so far: conversation_id, task_completed, sentiment, labelled_at; one row per conversation.
+
+        Each of ``label_sets`` adds a column, and so does the first note: ``note``.
+        """
         return self._labels.table()
 
     def export(self, path: str | os.PathLike[str]) -> Path:
@@ -126,7 +148,9 @@ class ConversationBrowser(WidgetWithFallback):
 
     def _answer(self, query: Query) -> dict[str, Any]:
         if self._last_query is None or query.searches_again(self._last_query):
-            self._places = self._catalogue.find(query.filters, self._among(query.labelled))
+            self._ranks = self._catalogue.orders[query.order].ranks
+            found = self._catalogue.find(query.filters, self._among(query.labelled))
+            self._places = found[np.argsort(self._ranks[found], kind="stable")]
         self._last_query = query
         place = self._cursor(query)
         page = 0 if place is None else self._rank(place) // PAGE_ROWS
@@ -137,9 +161,10 @@ class ConversationBrowser(WidgetWithFallback):
             "page": page,
             "pages": -(-len(self._places) // PAGE_ROWS),
             "first": page * PAGE_ROWS,
-            "rows": [asdict(self._catalogue.row(int(one))) for one in shown],
+            "rows": [asdict(self._catalogue.row(int(one), query.words)) for one in shown],
         }
-        return {"_view": view, "_opened": {"number": query.number, **self._transcript(place)}}
+        opened = self._transcript(place, query.words)
+        return {"_view": view, "_opened": {"number": query.number, **opened}}
 
     def _cursor(self, query: Query) -> int | None:
         """Return the place of the conversation to show, None when nothing was found."""
@@ -153,12 +178,14 @@ class ConversationBrowser(WidgetWithFallback):
         moves = {"last": last, "page": query.page * PAGE_ROWS, "by": rank + query.page}
         if query.move == "unlabelled":
             order = np.concatenate([self._places[rank + 1 :], self._places[: rank + 1]])
-            return next((int(one) for one in order if self._labels.get(self._catalogue.ids[one]).empty), here)
+            ids = self._catalogue.ids
+            return next((int(one) for one in order if self._labels.get(ids[one]).unlabelled), here)
         return int(self._places[min(max(0, moves.get(query.move, 0)), last)])
 
     def _rank(self, place: int) -> int:
         """Return the rank of a place among the results, or of the next result after it."""
-        return min(int(np.searchsorted(self._places, place)), max(0, len(self._places) - 1))
+        rank = self._ranks[place] if 0 <= place < len(self._ranks) else place
+        return min(int(np.searchsorted(self._ranks[self._places], rank)), max(0, len(self._places) - 1))
 
     def _among(self, labelled: str) -> NDArray[np.bool_] | None:
         if labelled not in _LABELLED:
@@ -166,7 +193,7 @@ class ConversationBrowser(WidgetWithFallback):
         labels = [self._labels.get(one) for one in self._catalogue.ids]
         if labelled == "differs":
             return np.array([self._differs(place, label) for place, label in enumerate(labels)], dtype=bool)
-        return np.array([label.empty == (labelled == "no") for label in labels], dtype=bool)
+        return np.array([label.unlabelled == (labelled == "no") for label in labels], dtype=bool)
 
     def _differs(self, place: int, label: Any) -> bool:
         judged, sentiment = self._catalogue.completions[place], self._catalogue.sentiments[place]
@@ -174,14 +201,14 @@ class ConversationBrowser(WidgetWithFallback):
             label.sentiment is not None and sentiment in SENTIMENTS and label.sentiment != sentiment
         )
 
-    def _transcript(self, place: int | None) -> dict[str, Any]:
+    def _transcript(self, place: int | None, words: list[str]) -> dict[str, Any]:
         if place is None:
             return {"place": None, "facts": [], "turns": [], "problem": ""}
         turns, problem = self._catalogue.turns(place)
         return {
             "place": place,
             "facts": self._catalogue.facts(place),
-            "turns": [asdict(turn) for turn in turns],
+            "turns": [_marked_turn(turn, words) for turn in turns],
             "problem": problem,
         }
 
@@ -191,7 +218,7 @@ class ConversationBrowser(WidgetWithFallback):
         acknowledged = dict(self._acknowledged)
         problems = []
         for message in change["new"] if isinstance(change["new"], list) else []:
-            command = LabelCommand.parse(message, len(self._catalogue))
+            command = LabelCommand.parse(message, len(self._catalogue), self._label_sets)
             if command is None or command.number <= acknowledged.get(command.client, 0):
                 continue
             acknowledged[command.client] = command.number
@@ -212,7 +239,9 @@ class ConversationBrowser(WidgetWithFallback):
         for place in self._shown:
             label = self._labels.get(self._catalogue.ids[place])
             if not label.empty:
-                shown[str(place)] = [label.task_completed, label.sentiment]
+                verdicts = [label.task_completed, label.sentiment]
+                beside = [dict(label.own), label.note] if label.own or label.note else []
+                shown[str(place)] = [*verdicts, *beside]
         return {"shown": shown, "labelled": len(self._labels), "notice": self._notice}
 
     # What stays the same.
@@ -224,7 +253,8 @@ class ConversationBrowser(WidgetWithFallback):
             "page_rows": PAGE_ROWS,
             "blind": self._catalogue.blind,
             "judged": self._catalogue.has_judgements,
-            "choices": self._catalogue.choices(),
+            "choices": {**self._catalogue.choices(), **self._catalogue.other_choices()},
+            "label_sets": [[name, list(values)] for name, values in self._label_sets.items()],
             "kept": "" if kept is None else one_line(kept.name, 60),
             "note": static_fallback.footnote(self._analyser, self._catalogue),
         }
@@ -238,83 +268,7 @@ class ConversationBrowser(WidgetWithFallback):
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A request of the front end for what to show. It comes from outside, so every field is checked."""
-
-    number: int = 0
-    filters: Filters = field(default_factory=Filters)
-    labelled: str = ""
-    move: str = "first"
-    place: int = 0
-    page: int = 0
-
-    def searches_again(self, before: Query) -> bool:
-        """Whether the results may differ from those before.
-
-        A conversation stays in the list after it was labelled, until the next search.
-        """
-        again = self.move == "first" and bool(self.labelled)
-        return again or (self.filters, self.labelled) != (before.filters, before.labelled)
-
-    @classmethod
-    def parse(cls, message: Any, catalogue: Catalogue) -> Query | None:
-        """Read a query from a message of the front end; None when the message is not a query."""
-        if not isinstance(message, dict):
-            return None
-        issue = message.get("issue")
-        known = isinstance(issue, int) and 0 <= issue < len(catalogue.issue_titles)
-        sees = catalogue.has_judgements
-        filters = Filters(
-            sentiment=_chosen(message.get("sentiment"), (*SENTIMENTS, "none")) if sees else frozenset(),
-            completion=_chosen(message.get("completion"), COMPLETIONS) if sees else frozenset(),
-            issue=issue if sees and known else None,
-            text=str(message.get("text") or "")[:_TEXT_CHARS],
-        )
-        labelled = str(message.get("labelled") or "")
-        return cls(
-            number=_whole(message.get("number")),
-            filters=filters,
-            labelled="" if labelled == "differs" and not sees else labelled,
-            move=str(message.get("move") or "first"),
-            place=_whole(message.get("place")),
-            page=_whole(message.get("page")),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LabelCommand:
-    """One label from a person. Each front end numbers its commands, so that none runs twice."""
-
-    client: str
-    number: int
-    place: int
-    field: Any
-    value: Any
-
-    @classmethod
-    def parse(cls, message: Any, rows: int) -> LabelCommand | None:
-        """Read a command from a message of the front end; None when the message is not a command."""
-        if not isinstance(message, dict):
-            return None
-        field, value = message.get("field"), message.get("value")
-        allowed: dict[Any, tuple[Any, ...]] = {
-            "task_completed": (True, False, None),
-            "sentiment": (*SENTIMENTS, None),
-            "both": (None,),
-        }
-        valid = isinstance(field, str) and any(
-            value is one or (isinstance(one, str) and value == one) for one in allowed.get(field, ())
-        )
-        place, number = _whole(message.get("place"), -1), _whole(message.get("number"))
-        if not valid or not 0 <= place < rows or number < 1:
-            return None
-        return cls(str(message.get("client"))[:40], number, place, field, value)
-
-
-def _chosen(given: Any, names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(one for one in given if one in names) if isinstance(given, list) else frozenset()
-
-
-def _whole(given: Any, otherwise: int = 0) -> int:
-    return int(given) if isinstance(given, int) and not isinstance(given, bool) else otherwise
+def _marked_turn(turn: Turn, words: list[str]) -> dict[str, Any]:
+    """Return a message as the front end shows it: in parts where a search found some of it."""
+    parts = marked(turn.content, words) if words else []
+    return {**asdict(turn), **({"content": "", "parts": parts} if parts else {})}

@@ -36,6 +36,20 @@ function render({ model, el }) {
   const labelled = pick("Labelled or not", [
     ["no", "Not labelled"], ["yes", "Labelled"], ...(about.judged ? [["differs", "Label differs from the judge"]] : []),
   ]);
+  // Filters that a table may or may not offer: by prompt, model, topic, metadata and date.
+  const facets = about.choices.facets.map(([key, label, choices]) => {
+    const field = make("select", { onchange: () => search() }, make("option", { value: "" }, "any"),
+      ...choices.map(([words, count], at) => make("option", { value: at }, `${words} (${counted(count)})`)));
+    return { key, field, shown: labelledField(label, field) };
+  });
+  const [first, last] = about.choices.dates;
+  const day = () => make("input", { type: "date", min: first, max: last, onchange: () => search() });
+  const since = day();
+  const until = day();
+  const order = make("select", { onchange: () => search() },
+    ...about.choices.orders.map((words, at) => make("option", { value: at }, words)));
+  const more = make("div", { class: "plw-bar plw-more" }, about.choices.orders.length > 1 && labelledField("Sort", order),
+    ...facets.map(({ shown }) => shown), first && first !== last && labelledField("From", since), first && first !== last && labelledField("until", until));
   const clear = make("button", { type: "button", onclick: () => { unfilter(); search(); list.focus(); } }, "Clear");
   const found = make("span", { class: "plw-found", role: "status" });
   const judged = about.judged ? [completion, sentiment, issue] : [];
@@ -49,50 +63,81 @@ function render({ model, el }) {
   const pages = make("div", { class: "plw-pages" });
   const shown = make("div", { class: "plw-shown", tabindex: 0, "aria-label": "Transcript" });
   const turnPage = (by) => { ask("page", place, model.get("_view").page + by); };
-  const back = make("button", { type: "button", "aria-label": "Previous page", onclick: () => turnPage(-1) }, "‹");
-  const next = make("button", { type: "button", "aria-label": "Next page", onclick: () => turnPage(1) }, "›");
+  const back = make("button", { type: "button", onclick: () => turnPage(-1) }, "‹ Previous page");
+  const next = make("button", { type: "button", onclick: () => turnPage(1) }, "Next page ›");
   const where = make("span", { class: "plw-soft" });
   pages.append(back, where, next);
 
   const choice = (words, key, field, value) => make("button", {
     type: "button", "aria-pressed": "false", "data-field": field, "data-value": String(value),
     onclick: () => { toggle(field, value); list.focus(); },
-  }, words, " ", make("kbd", {}, key));
+  }, words, ...(key === null ? [] : [" ", make("kbd", {}, key)]));
   const labelling = make(
     "div", { class: "plw-labelling", role: "group", "aria-label": "Your label" },
     make("span", { class: "plw-soft" }, "Completed"), choice("Yes", "y", "task_completed", true),
     choice("No", "n", "task_completed", false), make("span", { class: "plw-soft" }, "Sentiment"),
     ...SENTIMENTS.map((name, at) => choice(name, at + 1, "sentiment", name)),
+    ...about.label_sets.flatMap(([name, values]) => [make("span", { class: "plw-soft plw-foreign" }, name),
+      ...values.map((value) => choice(value, null, name, value))]),
     make("button", { type: "button", onclick: () => { ask("unlabelled", place); list.focus(); } },
       "Next unlabelled ", make("kbd", {}, "Enter")),
   );
   const progress = make("span", { class: "plw-soft plw-progress", role: "status" });
   labelling.append(progress);
+  const note = make("textarea", { rows: 1, maxlength: 10000 });
+  let typingNote = 0;
+  const saveNote = () => {
+    clearTimeout(typingNote);
+    if (!("at" in note.dataset)) return;
+    const at = Number(note.dataset.at);
+    delete note.dataset.at;
+    command(at, "note", note.value);
+  };
+  note.addEventListener("input", () => { note.dataset.at ??= String(place); clearTimeout(typingNote); typingNote = setTimeout(saveNote, 900); });
+  note.addEventListener("blur", saveNote);
+  const noting = labelledField("Note", note, "plw-noting");
   const notice = make("div", { class: "plw-notice", role: "alert", hidden: true });
   const help = make("div", { class: "plw-help", hidden: true }, ...KEYS.map(([key, words]) =>
     make("span", {}, make("kbd", {}, key), " ", words)));
-  root.append(
+  root.append(...[
     make("div", { class: "plw-bar" }, text, ...judged, labelled, clear, found,
-      make("button", { type: "button", "aria-label": "Keys", onclick: () => { help.hidden = !help.hidden; } },
-        make("kbd", {}, "?"))),
-    help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling,
-  );
+      make("button", { type: "button", onclick: () => { help.hidden = !help.hidden; } }, "Keys ", make("kbd", {}, "?"))),
+    more.children.length > 0 && more, help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling, noting,
+  ].filter(Boolean));
   if (about.note) root.append(make("div", { class: "plw-foot plw-soft" }, about.note));
 
   // Queries.
+
+  const filters = [text, sentiment, completion, issue, labelled, since, until, ...facets.map(({ field }) => field)];
+  const controls = [...filters, order];
+  // Filters and sorting outlive the kernel: the tab remembers them for the next widget of this page over the same choices.
+  const memory = `promptlift ${location.pathname} ${about.kept} ${about.blind} ${JSON.stringify(about.choices)}`;
+  function remember() {
+    try { sessionStorage.setItem(memory, JSON.stringify(controls.map((field) => field.value))); } catch { /* no storage here */ }
+  }
+  function recall() {
+    let kept = null;
+    try { kept = JSON.parse(sessionStorage.getItem(memory)); } catch { /* no storage here */ }
+    if (!Array.isArray(kept) || kept.length !== controls.length) return false;
+    controls.forEach((field, at) => { field.value = kept[at]; });
+    return filters.some((field) => field.value) || order.value !== "0";
+  }
 
   function ask(move, at, page) {
     asked += 1;
     model.set("_query", {
       number: asked, client, move, place: at ?? 0, page: page ?? 0, text: text.value,
       sentiment: sentiment.value ? [sentiment.value] : [], completion: completion.value ? [completion.value] : [],
-      issue: issue.value === "" ? null : Number(issue.value), labelled: labelled.value,
+      issue: issue.value === "" ? null : Number(issue.value), labelled: labelled.value, order: Number(order.value),
+      facets: Object.fromEntries(facets.filter(({ field }) => field.value !== "").map(({ key, field }) => [key, Number(field.value)])),
+      since: since.value, until: until.value,
     });
+    remember();
     model.save_changes();
     expectAnswer();
   }
   function search() { clearTimeout(typing); ask("first"); }
-  function unfilter() { for (const field of [text, sentiment, completion, issue, labelled]) field.value = ""; }
+  function unfilter() { for (const field of filters) field.value = ""; }
   function go(to) {
     if (to === place) return;
     place = to;
@@ -111,20 +156,24 @@ function render({ model, el }) {
 
   function pending() { return model.get("_commands").filter((one) => one.number > (model.get("_acknowledged")[one.client] || 0)); }
   function labelOf(at) {
-    let [completed, sentiment] = model.get("_label_state").shown[String(at)] || [null, null];
+    const [completed, sentiment, own, words] = model.get("_label_state").shown[String(at)] || [null, null];
+    let found = { ...own, task_completed: completed, sentiment, note: words || "" };
     for (const command of pending()) {
       if (command.place !== at) continue;
-      if (command.field !== "sentiment") completed = command.value;
-      if (command.field !== "task_completed") sentiment = command.value;
+      if (command.field === "both") found = { task_completed: null, sentiment: null, note: found.note };
+      else found[command.field] = command.value;
     }
-    return { task_completed: completed, sentiment };
+    return found;
   }
   function label(field, value) {
     if (place === null) return;
     // A label applies to the conversation that is shown, not to one that is still loading.
     if (model.get("_opened").place !== place) { notify("Not labelled: this conversation is still loading. Try again when it is shown."); return; }
+    command(place, field, value);
+  }
+  function command(at, field, value) {
     sent += 1;
-    model.set("_commands", [...pending(), { client, number: sent, place, field, value }]);
+    model.set("_commands", [...pending(), { client, number: sent, place: at, field, value }]);
     model.save_changes();
     labels();
     expectAnswer();
@@ -149,9 +198,10 @@ function render({ model, el }) {
     const view = model.get("_view");
     list.replaceChildren(...view.rows.map((row) => make(
       "div", { class: "plw-row", role: "option", id: `plw-${client}-${row.place}`, "data-place": row.place },
-      make("div", { class: "plw-title" }, row.title),
+      make("div", { class: "plw-title" }, ...withMarks(row.title, row.parts)),
       make("div", { class: "plw-small" },
         make("span", { class: "plw-soft" }, row.when),
+        row.prompt && make("span", { class: "plw-soft plw-foreign" }, row.prompt),
         row.completed && badge(COMPLETED[row.completed], TONES[row.completed]),
         row.sentiment && badge(row.sentiment, TONES[row.sentiment]),
         row.issue_count > 0 && make("span", { class: "plw-soft" }, row.issue_count === 1 ? "1 issue" : `${row.issue_count} issues`),
@@ -186,6 +236,8 @@ function render({ model, el }) {
       const badges = [
         own.task_completed !== null && badge(own.task_completed ? "✓ you: completed" : "✗ you: not completed", own.task_completed ? "good plw-human" : "bad plw-human"),
         own.sentiment !== null && badge(`you: ${own.sentiment}`, `${TONES[own.sentiment]} plw-human`),
+        ...about.label_sets.map(([name]) => own[name] && badge(`${name}: ${own[name]}`, "accent plw-human")),
+        own.note && badge("note", "plain plw-human"),
       ].filter(Boolean);
       row.querySelector(".plw-own").replaceChildren(...badges);
     }
@@ -194,6 +246,9 @@ function render({ model, el }) {
       button.setAttribute("aria-pressed", String(String(own[button.dataset.field]) === button.dataset.value));
       button.disabled = place === null;
     }
+    note.disabled = place === null;
+    // Do not overwrite what somebody is typing.
+    if (!("at" in note.dataset) && note.value !== own.note) note.value = own.note;
     const { labelled: done, notice: problem } = model.get("_label_state");
     progress.textContent = `${counted(done)} labelled` + (about.kept ? `, saved in ${about.kept}` : "");
     if (!pending().length) notify(problem);
@@ -209,6 +264,8 @@ function render({ model, el }) {
     shown.replaceChildren(facts, ...messageList(opened.turns));
     if (opened.problem) shown.append(make("p", { class: "plw-soft" }, opened.problem));
     shown.scrollTop = 0;
+    const mark = shown.querySelector(".plw-turn mark");
+    if (mark) shown.scrollTop = Math.max(0, mark.getBoundingClientRect().top - shown.getBoundingClientRect().top - 60);
     highlight();
     labels();
   }
@@ -226,7 +283,7 @@ function render({ model, el }) {
   };
   root.addEventListener("keydown", (event) => {
     const into = event.target;
-    if (into.matches("input, select")) {
+    if (into.matches("input, select, textarea")) {
       if (event.key === "Escape") { list.focus(); event.preventDefault(); }
       if (event.key === "Enter" && into === text) { search(); list.focus(); event.preventDefault(); }
       return;
@@ -249,8 +306,14 @@ function render({ model, el }) {
   completion.value = (before.completion || [""])[0] || "";
   issue.value = before.issue ?? "";
   labelled.value = before.labelled || "";
+  since.value = before.since || "";
+  until.value = before.until || "";
+  order.value = before.order || 0;
+  for (const { key, field } of facets) field.value = (before.facets || {})[key] ?? "";
+  const recalled = !("number" in before) && recall();
   rows();
   transcript();
+  if (recalled) search();
   return observe(model, {
     _view: rows, _opened: transcript, _label_state: labels, _acknowledged: () => { clearTimeout(waiting); labels(); },
   });

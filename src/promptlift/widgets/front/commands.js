@@ -95,8 +95,8 @@ function dialogs(model, root, send) {
   return show;
 }
 
-/** The notice line: messages from Python, or that the kernel does not answer. */
-function notices(model) {
+/** The notice line: messages from Python, with a button where one can be undone, or that the kernel does not answer. */
+function notices(model, undo) {
   const place = make("div", { class: "plw-notice", role: "alert", hidden: true });
   let timeout = "";
   function show() {
@@ -104,6 +104,11 @@ function notices(model) {
     place.textContent = timeout || notice.words || "";
     place.hidden = !place.textContent;
     place.classList.toggle("plw-success", !timeout && notice.tone === "good");
+    if (!timeout && notice.undo) {
+      place.append(" ", pushButton("Undo …", () => undo(notice.undo), { class: "plw-undo" }));
+      // Whoever has just applied a variant sees what was done, and the way back.
+      place.scrollIntoView({ block: "nearest" });
+    }
   }
   return { place, show, onTimeout: (words) => { timeout = words; show(); } };
 }

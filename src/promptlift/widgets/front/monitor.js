@@ -1,5 +1,15 @@
 // The interactive view of an OptimizationMonitor. It polls at the pace that Python sets, until the optimization ends.
 
+/** One bar a pass; the words beside it say the same. */
+function sparkline(bars, words) {
+  return make("span", { class: "plw-spark", role: "img", "aria-label": words }, ...bars.map(([bottom, height]) => {
+    const bar = make("span", {});
+    bar.style.height = `${height}%`;
+    bar.style.bottom = `${bottom}%`;
+    return bar;
+  }));
+}
+
 function render({ model, el }) {
   const root = createRoot(el, "plw-monitor");
   const notice = notices(model);
@@ -23,6 +33,7 @@ function render({ model, el }) {
     body.replaceChildren(...[now.rehearsal && make("p", { class: "plw-warning" }, now.rehearsal),
       now.effect && make("div", { class: "plw-measure" }, intervalBar(now.effect_pieces, now.effect) || "", make("span", {}, now.effect)),
       now.confidence && make("div", { class: "plw-measure" }, intervalBar(now.confidence_pieces, now.confidence) || "", make("span", {}, now.confidence)),
+      ...now.sparklines.map(([bars, words]) => make("div", { class: "plw-measure plw-by-pass" }, sparkline(bars, words), make("span", {}, words))),
       now.words && make("p", { class: "plw-foreign plw-end" }, now.words)].filter(Boolean));
     schedule();
   }

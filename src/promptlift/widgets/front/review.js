@@ -1,53 +1,129 @@
-// The interactive view of a VariantReview: cards side by side, examples, notes, and buttons that ask for confirmation.
+// The interactive view of a VariantReview: a row a variant, the card of the chosen one, its conversations, and buttons that ask for confirmation.
 
 function render({ model, el }) {
   const root = createRoot(el, "plw-review");
-  const notice = notices(model);
-  const { send, settle, busy } = commandSender(model, notice.onTimeout);
+  let send = () => {};
+  const notice = notices(model, (id) => send("undo", id));
+  const sender = commandSender(model, notice.onTimeout);
+  const { settle, busy } = sender;
+  send = sender.send;
   const head = make("div", { class: "plw-top" });
   const about = make("div", { class: "plw-about" });
-  const cards = make("div", { class: "plw-cards" });
-  const texts = make("div", { class: "plw-texts" });
+  const variants = make("table", { class: "plw-variants" });
+  const chosen = make("div", { class: "plw-chosen" });
   const examples = make("div", { class: "plw-examples" });
   const done = make("div", { class: "plw-done" });
-  root.append(head, notice.place, about, cards, texts, examples, done);
+  root.append(head, notice.place, about, variants, chosen, examples, done);
   const showDialog = dialogs(model, root, send);
-  const notes = new Map();
+  let choice = null;
+  let saveNote = () => {};
+  let note = null;
 
-  function card(one) {
+  const cards = () => model.get("_view").cards;
+  const card = () => cards().find((one) => one.id === choice);
+
+  // One row a variant, all on the same lift axis.
+
+  function row(one) {
+    const lines = one.interval.map((words) => make("small", {}, words));
+    return make(
+      "tr", { class: `plw-variant${one.winner ? " plw-won" : ""}${one.stage === "screen" ? " plw-screened" : ""}`, "data-variant": one.id,
+        onclick: (event) => { if (!event.target.closest("button")) choose(one.id); } },
+      make("th", { scope: "row" },
+        make("button", { type: "button", class: "plw-choose plw-foreign", "aria-pressed": "false", onclick: () => choose(one.id) }, one.name)),
+      make("td", { class: "plw-on-axis" }, one.original ? intervalBar([["gap", model.get("_view").axis.zero], ["zero", 0]], "the original, at 0 %")
+        : intervalBar(one.effect_pieces, one.effect)),
+      make("td", { class: "plw-figures" }, make("b", {}, one.lift || (one.original ? "" : "not measured")), ...lines),
+      make("td", { class: "plw-figures" }, one.expected),
+      make("td", { class: "plw-verified" }, one.in_production || make("span", { class: "plw-soft" }, one.original ? "" : "–")),
+      make("td", { class: "plw-verdict" }, one.outcome, " ", make("span", { class: "plw-own" })),
+      make("td", { class: "plw-figures" }, one.n),
+    );
+  }
+  function group({ key, title, about: words, ids }) {
+    const rows = cards().filter((one) => ids.includes(one.id)).map(row);
+    const heading = title && make("tr", { class: "plw-stage" }, make("th", { colspan: 7, scope: "rowgroup" },
+      make("b", {}, title), words && make("span", { class: "plw-soft" }, ` ${words}`)));
+    return make("tbody", { "data-stage": key }, heading, ...rows);
+  }
+  function axis() {
+    const { low, high, zero } = model.get("_view").axis;
+    const end = make("span", { class: "plw-zero" }, "0");
+    end.style.left = `${zero}%`;
+    return make("div", { class: "plw-scale plw-soft" }, make("span", {}, low), zero > 30 && zero < 70 && end, make("span", {}, high));
+  }
+  function listVariants() {
+    const now = model.get("_view");
+    variants.hidden = !now.cards.length;
+    variants.classList.toggle("plw-none-deployed", !now.cards.some((one) => one.in_production));
+    variants.replaceChildren(
+      make("thead", {}, make("tr", {}, ...["Variant", axis(), "Lift over the original", "Expected", "Verified", "Verdict", "Pairs"].map(
+        (words, at) => make("th", { scope: "col", class: { 2: "plw-figures", 3: "plw-figures", 4: "plw-verified", 6: "plw-figures" }[at] }, words)))),
+      make("tbody", {}, ...now.cards.filter((one) => one.original).map(row)), ...now.groups.map(group));
+  }
+
+  // The card of the chosen row.
+
+  function choose(id, focus) {
+    if (id === choice) return;
+    saveNote();
+    choice = id;
+    showCard();
+    if (focus) variants.querySelector(`[data-variant="${CSS.escape(id)}"] .plw-choose`).focus();
+    if (!card().original && model.get("_examples").available) send("examples", id, "{}");
+  }
+  variants.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    const ids = [...variants.querySelectorAll("[data-variant]")].map((one) => one.dataset.variant);
+    choose(ids[Math.min(Math.max(0, ids.indexOf(choice) + step), ids.length - 1)], true);
+    event.preventDefault();
+  });
+  function showCard() {
+    for (const one of variants.querySelectorAll("[data-variant]")) {
+      const here = one.dataset.variant === choice;
+      one.classList.toggle("plw-here", here);
+      one.querySelector(".plw-choose").setAttribute("aria-pressed", String(here));
+    }
+    const one = card();
+    if (!one) { chosen.replaceChildren(make("p", { class: "plw-soft" }, "There are no variants yet. Press Refresh to check again.")); note = null; return; }
+    const stage = model.get("_view").groups.find(({ ids }) => ids.includes(one.id));
+    chosen.replaceChildren(make(
+      "section", { class: `plw-card${one.winner ? " plw-won" : ""}`, "data-variant": one.id },
+      make("div", { class: "plw-numbers" },
+        make("div", { class: "plw-name plw-foreign" }, one.name),
+        make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
+        one.effect && make("div", { class: "plw-words" }, one.effect),
+        one.stage === "screen" && make("p", { class: "plw-warning" }, stage.about),
+        one.confidence && intervalBar(one.confidence_pieces, one.confidence),
+        one.confidence && make("div", { class: "plw-words" }, one.confidence),
+        make("dl", {}, ...one.facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
+        one.warnings && make("p", { class: "plw-warning" }, one.warnings),
+        decision(one)),
+      one.difference && make("div", { class: "plw-texts" },
+        make("div", { class: "plw-heading" }, "Text compared with the original"),
+        make("p", { class: "plw-soft" }, one.difference), one.diff.length > 0 && diffBlock(one.diff)),
+    ));
+    reviews();
+  }
+  function decision(one) {
     const verdict = ([value, words]) => pushButton(words, () => {
       const now = (model.get("_reviews")[one.id] || ["", ""])[0];
       send("verdict", one.id, now === value ? "" : value);
     }, { "data-verdict": value, "aria-pressed": "false" });
-    const field = make("textarea", { rows: 2, maxlength: 10000, placeholder: "Note …", "aria-label": `Note on ${one.name}` });
+    const field = make("textarea", { rows: 2, maxlength: 10000 });
     let typing = 0;
-    const keep = () => { clearTimeout(typing); if (field.dataset.dirty) { delete field.dataset.dirty; send("note", one.id, field.value); } };
-    field.addEventListener("input", () => { field.dataset.dirty = "yes"; clearTimeout(typing); typing = setTimeout(keep, 900); });
-    field.addEventListener("blur", keep);
-    notes.set(one.id, field);
-    return make(
-      "section", { class: `plw-card${one.winner ? " plw-won" : ""}`, "data-variant": one.id },
-      make("div", { class: "plw-name plw-foreign" }, one.name),
-      make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
-      ...(one.effect ? [intervalBar(one.effect_pieces, one.effect),
-        one.effect_pieces.length > 0 && make("div", { class: "plw-scale plw-soft" }, make("span", {}, one.scale[0]), make("span", {}, one.scale[1])),
-        make("div", { class: "plw-words" }, one.effect), intervalBar(one.confidence_pieces, one.confidence),
-        make("div", { class: "plw-words" }, one.confidence)] : []),
-      make("dl", {}, ...one.facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))),
-      one.warnings && make("p", { class: "plw-warning" }, one.warnings),
-      make("div", { class: "plw-review-of" },
-        make("div", { class: "plw-buttons", role: "group", "aria-label": `Verdict on ${one.name}` },
-          ...[["keep", "✓ Keep"], ["reject", "✗ Reject"]].map(verdict)), field),
+    saveNote = () => { clearTimeout(typing); if (field.dataset.dirty) { delete field.dataset.dirty; send("note", one.id, field.value); } };
+    field.addEventListener("input", () => { field.dataset.dirty = "yes"; clearTimeout(typing); typing = setTimeout(saveNote, 900); });
+    field.addEventListener("blur", saveNote);
+    note = field;
+    return make("div", { class: "plw-review-of" },
+      make("div", { class: "plw-buttons", role: "group", "aria-label": `Verdict on ${one.name}` },
+        ...[["keep", "✓ Keep"], ["reject", "✗ Reject"]].map(verdict)),
+      labelledField("Note", field, "plw-note"),
       make("div", { class: "plw-buttons" },
-        pushButton(one.winner ? "Apply the winner …" : "Apply …", () => send("apply", one.id),
-          { class: "plw-apply", disabled: !one.can_apply, title: one.why_not || `Make ${one.name} the current version`, "aria-label": `Apply ${one.name}` })),
-    );
-  }
-
-  function text(one) {
-    return make("details", { open: one.winner, "data-text": one.id },
-      make("summary", {}, "Text of ", make("b", { class: "plw-foreign" }, one.name), " compared with the original"),
-      make("p", { class: "plw-soft" }, one.difference), one.diff.length > 0 && diffBlock(one.diff));
+        pushButton(`Apply ${one.name} …`, () => send("apply", one.id), { class: "plw-apply plw-foreign", disabled: !one.can_apply })),
+      one.why_not && make("p", { class: "plw-soft" }, one.why_not));
   }
 
   function view() {
@@ -60,30 +136,28 @@ function render({ model, el }) {
     );
     about.replaceChildren(...[now.rehearsal && make("p", { class: "plw-warning" }, now.rehearsal),
       now.explanation && make("p", { class: "plw-foreign" }, now.explanation)].filter(Boolean));
-    notes.clear();
-    cards.replaceChildren(...now.cards.map(card));
-    const open = new Set([...texts.querySelectorAll("[open]")].map((one) => one.dataset.text));
-    texts.replaceChildren(...now.cards.filter((one) => one.difference).map(text));
-    for (const one of texts.children) if (open.has(one.dataset.text)) one.open = true;
-    if (!now.cards.length) cards.append(make("p", { class: "plw-soft" }, "There are no variants yet. Press Refresh to check again."));
+    saveNote();
+    listVariants();
+    if (!card()) choice = (now.cards.find((one) => one.winner) || now.cards.find((one) => !one.original) || now.cards[0] || { id: null }).id;
+    showCard();
     done.replaceChildren(...[now.actions.length > 0 && make("div", { class: "plw-heading" }, "Actions"),
       ...now.actions.map((row) => make("div", { class: "plw-action", "data-action": row.id },
         make("span", { class: "plw-soft" }, row.when), " ", make("b", {}, row.kind), " ", make("span", { class: "plw-foreign" }, row.name),
         row.undone && badge("undone", "plain"), row.note && make("span", { class: "plw-foreign plw-soft" }, ` “${row.note}”`), " ",
         row.undo && pushButton("Undo …", () => send("undo", row.id), { class: "plw-undo" }))),
       make("div", { class: "plw-soft plw-kept" }, now.kept ? `Notes, verdicts and actions are kept in ${now.kept}.` : "Notes, verdicts and actions are kept by the service.")].filter(Boolean));
-    reviews();
   }
 
   function reviews() {
-    for (const [id, [verdict, note]] of Object.entries(model.get("_reviews"))) {
-      const box = [...cards.querySelectorAll("[data-variant]")].find((one) => one.dataset.variant === id);
-      if (!box) continue;
-      for (const button of box.querySelectorAll("[data-verdict]")) button.setAttribute("aria-pressed", String(button.dataset.verdict === verdict));
-      const field = notes.get(id);
-      // Do not overwrite what somebody is typing.
-      if (!field.dataset.dirty && field !== document.activeElement) field.value = note;
+    const all = model.get("_reviews");
+    for (const one of variants.querySelectorAll("[data-variant]")) {
+      const verdict = (all[one.dataset.variant] || [""])[0];
+      one.querySelector(".plw-own").replaceChildren(...[verdict && badge(verdict === "keep" ? "✓ you: keep" : "✗ you: reject", verdict === "keep" ? "good" : "bad")].filter(Boolean));
     }
+    const [verdict, words] = all[choice] || ["", ""];
+    for (const button of chosen.querySelectorAll("[data-verdict]")) button.setAttribute("aria-pressed", String(button.dataset.verdict === verdict));
+    // Do not overwrite what somebody is typing.
+    if (note && !note.dataset.dirty && note !== document.activeElement) note.value = words;
   }
 
   function list() {
@@ -91,23 +165,24 @@ function render({ model, el }) {
     if (!now.available) { examples.replaceChildren(make("p", { class: "plw-soft" }, "This service has no simulated conversations.")); return; }
     if (!now.variant) { examples.replaceChildren(); return; }
     const pick = (label, value, choices, all) => {
-      const made = make("select", { "aria-label": label, onchange: () => applyFilters() }, ...(all ? [make("option", { value: "" }, all)] : []),
+      const field = make("select", { onchange: () => applyFilters() }, all && make("option", { value: "" }, all),
         ...choices.map(([one, words, count]) => make("option", { value: one }, count === undefined ? words : `${words} (${counted(count)})`)));
-      made.value = value;
-      return made;
+      field.value = value;
+      return { field, labelled: labelledField(label, field) };
     };
-    const variant = pick("Variant of the examples", now.variant, now.variants);
+    const stage = pick("Stage", now.stage, now.stages);
     const outcome = pick("Outcome", now.outcome, now.outcomes, "all outcomes");
     const persona = pick("Persona", now.persona, now.personas.map(([name, count]) => [name, name, count]), "all personas");
     const scenario = pick("Scenario", now.scenario, now.scenarios.map(([name, count]) => [name, name, count]), "all scenarios");
-    const applyFilters = () => send("examples", variant.value, JSON.stringify({ outcome: outcome.value, persona: persona.value, scenario: scenario.value }));
+    const applyFilters = () => send("examples", now.variant, JSON.stringify({
+      stage: stage.field.value, outcome: outcome.field.value, persona: persona.field.value, scenario: scenario.field.value }));
     const rows = now.pairs.map((pair) => pushButton(
       [`${pair.persona} · ${pair.scenario}`].join(""), () => send("pair", `${pair.stage}:${pair.cell}`),
-      { class: "plw-pair", "aria-pressed": String(!!now.opened && now.opened.cell === pair.cell && now.opened.stage === pair.stage), title: pair.outcome }));
+      { class: "plw-pair", "aria-pressed": String(!!now.opened && now.opened.cell === pair.cell && now.opened.stage === pair.stage) }));
     rows.forEach((row, at) => row.append(make("span", { class: "plw-soft" }, ` ${now.pairs[at].outcome}`)));
     examples.replaceChildren(
-      make("div", { class: "plw-heading" }, "Simulated conversations"),
-      make("div", { class: "plw-bar" }, variant, outcome, persona, scenario,
+      make("div", { class: "plw-heading" }, "Simulated conversations of ", make("span", { class: "plw-foreign" }, now.name)),
+      make("div", { class: "plw-bar" }, stage.labelled, outcome.labelled, persona.labelled, scenario.labelled,
         make("span", { class: "plw-soft", role: "status" }, `${counted(now.found)} of ${counted(now.total)} pairs`)),
       make("div", { class: "plw-pairs" }, ...rows, now.found > rows.length && make("span", { class: "plw-soft" }, `Showing the first ${rows.length}.`)),
       opened(now.opened, now) || "",
@@ -115,7 +190,7 @@ function render({ model, el }) {
   }
   function opened(pair, now) {
     if (!pair) return null;
-    const name = (now.variants.find(([id]) => id === now.variant) || ["", ""])[1];
+    const { name } = now;
     return make("div", { class: "plw-opened" },
       make("p", { class: "plw-foreign" }, make("b", {}, pair.persona), " · ", pair.scenario, pair.goal ? ` · Goal: ${pair.goal}` : ""),
       make("div", { class: "plw-sides" }, ...pair.sides.map((side) => make("div", { class: "plw-side" },

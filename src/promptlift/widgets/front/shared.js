@@ -22,14 +22,25 @@ function badge(words, tone) {
   return make("span", { class: `plw-badge plw-${tone}` }, words);
 }
 
+/** A text, with the parts marked that a search found. */
+function withMarks(text, parts) {
+  return parts && parts.length ? parts.map(([words, found]) => (found ? make("mark", {}, words) : words)) : [text];
+}
+
 /** The messages of a conversation, each with its role; the same as the static fallback shows. */
 function messageList(turns) {
   return turns.map((turn) => make(
     "div", { class: "plw-turn", "data-role": turn.role },
     make("div", { class: "plw-soft plw-who" }, make("b", {}, turn.role), turn.detail ? ` · ${turn.detail}` : null),
-    make("div", { class: "plw-foreign" }, turn.content || "(empty message)"),
+    make("div", { class: "plw-foreign" }, ...withMarks(turn.content || "(empty message)", turn.parts)),
     turn.cut > 0 && make("div", { class: "plw-bad" }, `${counted(turn.cut)} characters omitted`),
   ));
+}
+
+/** A field with its label before it. The label is not around the field, so that its text is the label's alone. */
+function labelledField(label, field, name) {
+  field.id = `plw-field-${Math.random().toString(36).slice(2)}`;
+  return make("span", { class: name }, make("label", { class: "plw-soft plw-foreign", for: field.id }, label), " ", field);
 }
 
 /** Format a number with separators, the same in every locale. */

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_INTERVAL",
     "REHEARSAL",
+    "STAGES",
     "Card",
+    "Stage",
     "actions",
+    "by_stage",
     "confidence_in_words",
     "headline",
     "interval_in_words",
+    "lift_axis",
     "make_cards",
     "signed",
 ]
@@ -40,18 +44,56 @@ _REASONS: Final = {
     "stopped": "stopped by a person",
     "failed": "failed",
 }
-_STAGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
+_BADGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
+_IN_PRODUCTION: Final = {
+    "verified": "✓ verified",
+    "not_fixed": "✗ not fixed",
+    "regressed": "✗ regressed",
+    "confounded": "cannot be told",
+    "pending": "pending",
+}
 REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
+
+
+class Stage(NamedTuple):
+    """A group of variants whose numbers come from the same conversations, and what to know before comparing them."""
+
+    key: str
+    title: str
+    about: str
+
+
+STAGES: Final = (
+    Stage(
+        "confirm",
+        "Confirmation",
+        "New conversations that chose nothing. Only these numbers decide.",
+    ),
+    Stage(
+        "screen",
+        "Screening",
+        "A few other conversations, used only to choose the finalist. The largest of several small samples is partly luck, so "
+        "a larger lift here does not mean a better variant.",
+    ),
+    Stage("", "Not measured yet", ""),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One variant as shown."""
+    """One variant as shown: its row in the list, and what its card adds."""
 
     id: str
     name: str
     original: bool
     winner: bool
+    stage: str
+    lift: str
+    interval: tuple[str, ...]
+    expected: str
+    in_production: str
+    outcome: str
+    n: str
     badges: tuple[tuple[str, Tone], ...]
     facts: tuple[tuple[str, str], ...]
     effect: str
@@ -65,21 +107,34 @@ class Card:
     why_not: str = ""
     verdict: str = ""
     note: str = ""
-    scale: tuple[str, str] = field(default=("", ""))
 
 
 def make_cards(review: Review) -> list[Card]:
-    """Return a card for every variant, the original first."""
-    ends = [
-        row[name]
-        for row in review.variants
-        for name in ("lift", "lift_low", "lift_high", "lift_expected")
-        if not row["is_original"]
-    ]
-    axis = common_axis(ends)
+    """Return a card for every variant: the original first, then those of the confirmation, then those of the screening."""
+    axis = lift_axis(review)
     original = review.original
     before = "" if original is None else original["content"] or ""
-    return [_card(review, row, axis, before) for row in review.variants]
+    order = {stage.key: place for place, stage in enumerate(STAGES)}
+    cards = [_card(review, row, axis, before) for row in review.variants]
+    return sorted(cards, key=lambda card: (not card.original, order[card.stage]))
+
+
+def by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
+    """Return the variants by stage; their numbers can be compared within a stage only."""
+    groups = [
+        (stage, [card for card in cards if card.stage == stage.key and not card.original]) for stage in STAGES
+    ]
+    found = [(stage, group) for stage, group in groups if group]
+    if len(found) == 1 and not found[0][0].key and any(card.lift for card in found[0][1]):
+        # A service that reports no stages: nothing is known that would divide its variants.
+        return [(Stage("", "", ""), found[0][1])]
+    return found
+
+
+def lift_axis(review: Review) -> tuple[float, float]:
+    """Return the ends of the lift axis that all variants of a review share."""
+    names = ("lift", "lift_low", "lift_high", "lift_expected")
+    return common_axis([row[name] for row in review.variants if not row["is_original"] for name in names])
 
 
 def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
@@ -102,11 +157,20 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         name=one_line(row["name"] or ("Original" if original else row["variant_id"]), 120),
         original=original,
         winner=bool(row["is_winner"]),
+        stage=row["stage"] if row["stage"] in _BADGES and not original else "",
+        lift="" if original or row["lift"] is None else signed(row["lift"]),
+        interval=() if original else _interval(row),
+        expected="" if original or row["lift_expected"] is None else signed(row["lift_expected"]),
+        in_production=_in_production(review, row),
+        outcome=_outcome(review, row),
+        n="" if row["n"] is None else f"{row['n']:,}",
         badges=tuple(_badges(review, row)),
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),
-        confidence="" if original else confidence_in_words(row["confidence"], needed),
+        confidence=""
+        if original or row["stage"] == "screen"
+        else confidence_in_words(row["confidence"], needed),
         confidence_pieces=() if original else tuple(confidence_pieces(row["confidence"], needed)),
         difference="" if original else describe_difference(before, content),
         diff=() if original else tuple(diff_lines(before, content)),
@@ -115,8 +179,41 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         why_not=why_not,
         verdict=reviewed.get("verdict") or "",
         note=reviewed.get("note") or "",
-        scale=(signed(axis[0]), signed(axis[1])),
     )
+
+
+def _interval(row: Row) -> tuple[str, ...]:
+    """Return the interval of a lift in lines, as a row has room for it."""
+    if row["lift"] is None:
+        return ()
+    if row["uncertainty_source"] != "service":
+        return ("no interval",)
+    level = row["interval_level"]
+    return (
+        f"{level:.0%} interval" if level else "interval",
+        _ends_in_words(row["lift_low"], row["lift_high"]),
+    )
+
+
+def _in_production(review: Review, row: Row) -> str:
+    """Return whether logged conversations confirm a variant that was deployed."""
+    deployment = review.optimization.deployment
+    if deployment is None or deployment.variant_id != row["variant_id"] or deployment.verification is None:
+        return ""
+    return _IN_PRODUCTION.get(deployment.verification, deployment.verification)
+
+
+def _outcome(review: Review, row: Row) -> str:
+    """Return what the optimization says of a variant."""
+    if row["is_original"]:
+        return "reference"
+    if row["is_winner"]:
+        return "★ winner"
+    if row["stage"] == "screen":
+        return "screened only"
+    if row["confidence"] is None:
+        return "not measured yet" if row["lift"] is None else "no confidence reported"
+    return "being tested" if review.optimization.status == "running" else "not shown to be better"
 
 
 def _badges(review: Review, row: Row) -> list[tuple[str, Tone]]:
@@ -130,7 +227,7 @@ def _badges(review: Review, row: Row) -> list[tuple[str, Tone]]:
         (bool(row["is_winner"]), "★ winner", "good"),
         (staged, "staged: awaiting approval", "accent"),
         (current, "● current version", "accent"),
-        (row["stage"] in _STAGES and not row["is_original"], _STAGES.get(row["stage"], ""), "plain"),
+        (row["stage"] in _BADGES and not row["is_original"], _BADGES.get(row["stage"], ""), "plain"),
         (row["rehearsal"] is True, "rehearsal", "warn"),
     ]
     return [(words, tone) for shown, words, tone in badges if shown]
@@ -168,8 +265,11 @@ def lift_in_words(row: Row) -> str:
 
 def interval_in_words(level: float | None, low: float | None, high: float | None) -> str:
     """Return the interval of a lift in words; an end that is None has no bound."""
-    ends = " to ".join("no bound" if end is None else signed(end) for end in (low, high))
-    return f"{f'{level:.0%} ' if level else ''}interval {ends}"
+    return f"{f'{level:.0%} ' if level else ''}interval {_ends_in_words(low, high)}"
+
+
+def _ends_in_words(low: float | None, high: float | None) -> str:
+    return " to ".join("no bound" if end is None else signed(end) for end in (low, high))
 
 
 def confidence_in_words(confidence: float | None, needed: float | None) -> str:

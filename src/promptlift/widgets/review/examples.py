@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTCOMES", "Examples", "Pair", "pair_state"]
 
+_STAGES: Final = {"confirm": "confirmation", "screen": "screening", "regression": "regression test"}
+
 OUTCOMES: Final = {
     "disagree": "outcomes differ",
     "gained": "only the variant completed",
@@ -87,8 +89,18 @@ class Examples:
             self._offset[row["simulation_id"]] = counts[row["variant_id"]]
             counts[row["variant_id"]] += 1
 
-    def pairs(self, variant_id: str) -> list[Pair]:
-        """Return the pairs of a variant, those of the confirmation first."""
+    def stages(self, variant_id: str) -> list[str]:
+        """Return the stages in which a variant has pairs, the confirmation first."""
+        found = {pair.stage for pair in self._all_pairs(variant_id)}
+        return [stage for stage in _STAGES if stage in found] + sorted(found - _STAGES.keys())
+
+    def pairs(self, variant_id: str, stage: str = "") -> list[Pair]:
+        """Return the pairs of a variant in one stage, by default its first: conversations of two stages never count together."""
+        stages = self.stages(variant_id)
+        wanted = stage if stage in stages else next(iter(stages), "")
+        return [pair for pair in self._all_pairs(variant_id) if pair.stage == wanted]
+
+    def _all_pairs(self, variant_id: str) -> list[Pair]:
         originals = {(row["stage"], row["cell"]): row for row in self._rows if row["is_original"]}
         pairs = []
         for row in self._rows:
@@ -105,16 +117,17 @@ class Examples:
                         row,
                     )
                 )
-        order = {"confirm": 0, "screen": 1, "regression": 2}
-        return sorted(pairs, key=lambda pair: (order.get(pair.stage, 3), pair.cell))
+        return sorted(pairs, key=lambda pair: pair.cell)
 
-    def listing(self, variant_id: str, *, outcome: str, persona: str, scenario: str) -> Row:
-        """Return what the front end lists: counts by outcome, persona and scenario, and the first pairs."""
-        pairs = self.pairs(variant_id)
+    def listing(self, variant_id: str, *, stage: str, outcome: str, persona: str, scenario: str) -> Row:
+        """Return what the front end lists of one stage: counts by outcome, persona and scenario, and the first pairs."""
+        pairs = self.pairs(variant_id, stage)
         matching = [pair for pair in pairs if pair.matches(outcome, persona, scenario)]
         counts = {name: sum(pair.matches(name, persona, scenario) for pair in pairs) for name in OUTCOMES}
         return {
             "variant": variant_id,
+            "stage": pairs[0].stage if pairs else "",
+            "stages": [[one, _STAGES.get(one, one)] for one in self.stages(variant_id)],
             "outcome": outcome,
             "persona": persona,
             "scenario": scenario,
@@ -137,7 +150,8 @@ class Examples:
 
     def open(self, variant_id: str, stage: str, cell: int) -> Row | None:
         """Return both transcripts of a pair; None when there is no such pair."""
-        pair = next((one for one in self.pairs(variant_id) if (one.stage, one.cell) == (stage, cell)), None)
+        pairs = self._all_pairs(variant_id)
+        pair = next((one for one in pairs if (one.stage, one.cell) == (stage, cell)), None)
         if pair is None:
             return None
         return {

@@ -8,7 +8,15 @@ from markupsafe import Markup
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import pieces_html
-from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline
+from promptlift.widgets.review.cards import (
+    REHEARSAL,
+    Card,
+    actions,
+    by_stage,
+    headline,
+    lift_axis,
+    signed,
+)
 from promptlift.widgets.static_html import (
     badge,
     badges,
@@ -52,7 +60,7 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
     results = review.optimization.results
     if results is not None and results.explanation:
         parts.append(paragraph(one_line(results.explanation, 600)))
-    parts.append(_table(cards) if cards else paragraph("There are no variants yet."))
+    parts += _tables(review, cards) if cards else [paragraph("There are no variants yet.")]
     parts += [_decision(review, cards)]
     parts += [_diff(card) for card in cards if not card.original]
     parts += [_example(name, pair) for name, pair in examples]
@@ -68,7 +76,20 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
     return root(*parts)
 
 
-def _table(cards: Sequence[Card]) -> Markup:
+def _tables(review: Review, cards: Sequence[Card]) -> list[Markup]:
+    """Return one table a stage, all on the same lift axis."""
+    low, high = lift_axis(review)
+    scale = f"Lift axis: {signed(low)} to {signed(high)}; the dashed line is the original."
+    parts = [paragraph(scale, soft=True)]
+    originals = [card for card in cards if card.original]
+    if originals:
+        parts.append(_table(originals, "Original"))
+    for stage, group in by_stage(cards):
+        parts.append(_table(group, ". ".join(filter(None, (stage.title or "Variants", stage.about)))))
+    return parts
+
+
+def _table(cards: Sequence[Card], caption: str) -> Markup:
     rows = []
     for card in cards:
         name = element("span", element("b", card.name), " ", badges(card.badges))
@@ -76,11 +97,13 @@ def _table(cards: Sequence[Card]) -> Markup:
             element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
         )
         effect = _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
-        confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
-        rows.append([name, numbers, effect, confidence])
-    scale = next((card.scale for card in cards if not card.original), ("", ""))
-    caption = f"Lift axis: {scale[0]} to {scale[1]}; the dashed line is the original." if scale[0] else None
-    return table(["Variant", "Measured", "Lift over the original", "Confidence"], rows, caption=caption)
+        if not card.confidence:
+            confidence = Markup("")
+        else:
+            confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
+        verdict = _stacked(confidence, " · ".join(filter(None, (card.outcome, card.in_production))))
+        rows.append([name, effect, verdict, numbers])
+    return table(["Variant", "Lift over the original", "Verdict", "Measured"], rows, caption=caption)
 
 
 def _stacked(drawing: Markup, words: str) -> Markup:

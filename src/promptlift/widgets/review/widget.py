@@ -13,7 +13,16 @@ from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
-from promptlift.widgets.review.cards import REHEARSAL, Card, actions, headline, make_cards
+from promptlift.widgets.review.cards import (
+    REHEARSAL,
+    Card,
+    actions,
+    by_stage,
+    headline,
+    lift_axis,
+    make_cards,
+    signed,
+)
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.reading import (
     CurrentVersion,
@@ -44,9 +53,11 @@ _STOPPABLE: Final = ("queued", "running")
 class VariantReview(CommandWidget):
     """Review the variants of an optimization, and decide.
 
-    Shows the variants side by side with their lift, interval and confidence, their differences word by word, simulated
-    conversations with the original and a variant next to each other, notes and verdicts. Apply, Stop and Undo show what
-    will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All,
+    Shows one row a variant on a shared lift axis: the lift with its interval, the lift to expect, whether production
+    verified it, the verdict and the pairs. Variants that were only screened are listed apart from those of the confirmation.
+    The card of the chosen row has its numbers, its differences from the original word by word, notes and verdicts; below are
+    its simulated conversations, next to those of the original. Apply, Stop and Undo show what will change and ask for
+    confirmation. Nothing changes without these clicks: running the cell again, Run All,
     papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
     Apply refuses and shows both texts.
 
@@ -147,8 +158,10 @@ class VariantReview(CommandWidget):
             if "liveVersionId" in error.details and self._refuse_if_changed():
                 return
             raise
-        undo = f" To revert this: Undo below, or lift.undo({answer.action_id!r})." if answer.action_id else ""
-        self._report(f"{card.name} is now the current version.{undo}", read_after_change)
+        undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
+        self._report(
+            f"{card.name} is now the current version.{undo}", read_after_change, undo=answer.action_id
+        )
 
     def _refuse_if_changed(self) -> bool:
         """Whether the prompt was changed since this review was opened; if so, show both texts."""
@@ -231,8 +244,10 @@ class VariantReview(CommandWidget):
         self._close_dialog()
         self._notify(" ".join(self._review.problems), "bad")
 
-    def _report(self, words: str, read: Callable[[Workspace, Review], Review]) -> None:
-        """Report what was done and show what it changed; it is reported even when reading fails."""
+    def _report(
+        self, words: str, read: Callable[[Workspace, Review], Review], *, undo: str | None = None
+    ) -> None:
+        """Report what was done, with a button to undo it, and show what it changed; it is reported even when reading fails."""
         before = self._review
         # Should reading fail, what is known of the prompt is out of date.
         self._review = replace(before, current=None)
@@ -241,7 +256,8 @@ class VariantReview(CommandWidget):
             self._update()
         except PromptliftError as error:
             words = f"{words} What you see is out of date: {explain_failure(error)}"
-        self._notify(words)
+        known = any(row["action_id"] == undo for row in self._review.actions)
+        self._notify(words, undo=undo if known else None)
 
     def _update(self) -> None:
         with self.hold_sync():
@@ -270,20 +286,23 @@ class VariantReview(CommandWidget):
         examples = self._examples_table
         variants = [card for card in self._cards if not card.original]
         if not examples.available or not variants:
-            return {"available": examples.available, "variants": []}
+            return {"available": examples.available}
         best = next((card for card in variants if card.winner), variants[0])
-        first = next((card for card in (best, *variants) if examples.pairs(card.id)), best)
-        differ = any(pair.matches("disagree", "", "") for pair in examples.pairs(first.id))
-        return self._list_examples(first.id, "disagree" if differ else "")
+        first = next((card for card in (best, *variants) if examples.stages(card.id)), best)
+        return self._list_examples(first.id, self._first_outcome(first.id))
+
+    def _first_outcome(self, variant_id: str) -> str:
+        """Return the filter that a person most likely wants first: where the outcomes differ, if they do anywhere."""
+        pairs = self._examples_table.pairs(variant_id)
+        return "disagree" if any(pair.matches("disagree", "", "") for pair in pairs) else ""
 
     def _list_examples(
-        self, variant_id: str, outcome: str, persona: str = "", scenario: str = ""
+        self, variant_id: str, outcome: str, persona: str = "", scenario: str = "", *, stage: str = ""
     ) -> dict[str, Any]:
-        names = [[card.id, card.name] for card in self._cards if not card.original]
         listing = self._examples_table.listing(
-            variant_id, outcome=outcome, persona=persona, scenario=scenario
+            variant_id, stage=stage, outcome=outcome, persona=persona, scenario=scenario
         )
-        return {"available": True, "variants": names, **listing, "opened": None}
+        return {"available": True, "name": self._card(variant_id).name, **listing, "opened": None}
 
     def _filter_examples(self, variant_id: str, filters: str) -> None:
         try:
@@ -292,12 +311,14 @@ class VariantReview(CommandWidget):
             return
         if not isinstance(given, dict) or not self._examples_table.available:
             return
-        outcome = str(given.get("outcome") or "")
+        card = self._card(variant_id)
+        outcome = str(given.get("outcome", self._first_outcome(card.id)) or "")
         self._examples = self._list_examples(
-            self._card(variant_id).id,
+            card.id,
             outcome if outcome in OUTCOMES else "",
             str(given.get("persona") or ""),
             str(given.get("scenario") or ""),
+            stage=str(given.get("stage") or ""),
         )
 
     def _open_pair(self, target: str) -> None:
@@ -327,6 +348,7 @@ class VariantReview(CommandWidget):
 
     def _view_state(self) -> dict[str, Any]:
         optimization = self._review.optimization
+        low, high = lift_axis(self._review)
         explanation = optimization.results.explanation if optimization.results else None
         return {
             "head": [list(pair) for pair in headline(self._review)],
@@ -336,6 +358,11 @@ class VariantReview(CommandWidget):
             ),
             "can_stop": optimization.status in _STOPPABLE,
             "cards": [asdict(card) for card in self._cards],
+            "groups": [
+                {**stage._asdict(), "ids": [card.id for card in cards]}
+                for stage, cards in by_stage(self._cards)
+            ],
+            "axis": {"low": signed(low), "high": signed(high), "zero": 100 * -low / (high - low)},
             "actions": actions(self._review, self._cards, _ACTIONS),
             "kept": "promptlift-review.json" if self._review.kept_in_file else "",
         }
