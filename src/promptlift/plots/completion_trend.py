@@ -24,6 +24,7 @@ def completion_trend(
     by: str | None = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -38,6 +39,8 @@ def completion_trend(
         and ``level``).
     freq, by, tz, level
         As for ``analysis.completion_trend``. Only the six largest groups are drawn.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -59,7 +62,7 @@ def completion_trend(
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, 8.5, lane_height(count, len(table)))
-    return theme.finish(ax, table, draw_trend(ax, table, **style))
+    return theme.finish(ax, table, draw_trend(ax, table, **style), title=title)
 
 
 def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:

@@ -33,6 +33,7 @@ def persona_scenario_heatmap(
     variant_id: str | None = None,
     stage: Any = None,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -49,6 +50,8 @@ def persona_scenario_heatmap(
         arguments).
     variant_id, stage, level
         As for ``analysis.persona_scenario_heatmap``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -72,7 +75,7 @@ def persona_scenario_heatmap(
     wide = 0.95 * max(3, personas + 1)
     width = wide if ax is None else None
     ax = theme.new_axes(ax, 3.3 + wide, 2.3 + 0.48 * max(3, scenarios + 1))
-    return theme.finish(ax, table, _draw(ax, table, **style), width=width)
+    return theme.finish(ax, table, _draw(ax, table, **style), width=width, title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
@@ -29,6 +30,8 @@ __all__ = ["prompt_overview"]
 
 # From this many conversations on, reading takes long enough to show a preview.
 PREVIEW_FROM = 2_000
+# Lines of a finding between the heading of a panel and the panel.
+_LINES = 2
 
 
 def prompt_overview(
@@ -40,6 +43,7 @@ def prompt_overview(
     level: float = 0.95,
     top: int = 5,
     rows: bool = True,
+    title: str | None = "auto",
 ) -> Figure:
     """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
 
@@ -58,6 +62,9 @@ def prompt_overview(
     rows
         Whether to read the conversations. Otherwise the page is drawn from the service's aggregates, which take one
         request but have no sample sizes, so nothing on the page has an interval.
+    title
+        ``"auto"`` writes the finding of each panel above it, None only what it is about, and another text replaces the name
+        of the prompt.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def prompt_overview(
     if not rows:
         if not hasattr(source, "prompt_insights"):
             raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        figure, axes = _page(_name(source, prompt_id))
+        figure, axes = _page(_headed(source, prompt_id, title))
         _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
         return figure
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
@@ -91,11 +98,14 @@ def prompt_overview(
     trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
-    figure, axes = _page(_name(source, prompt_id))
+    figure, axes = _page(_headed(source, prompt_id, title))
     _headline(axes[0], headline.iloc[0], level)
     notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
-    theme.mark_rehearsal(axes[1], headline)
+    if title == "auto":
+        for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
+            _write_finding(ax, shown)
+    theme.mark_rehearsal(axes[0], headline)
     _write_notes(figure, notes)
     return figure
 
@@ -131,6 +141,21 @@ def _name(source: Any, prompt_id: str | None) -> str:
     if prompt_id is not None and hasattr(source, "client"):
         name = source.client.prompts.get(prompt_id).name
     return theme.plain(name or prompt_id or "All conversations", 60)
+
+
+def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:
+    return _name(source, prompt_id) if title in (None, "auto") else title
+
+
+def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
+    """Write the finding of a panel under its heading."""
+    ax.set_title(ax.get_title("left"), loc="left", fontsize=11, fontweight="bold", pad=_LINES * 12)
+    lines = theme.lines_of(finding(table), 72 * theme.inches_wide(ax), 9)[:_LINES]
+    text = ax.annotate(
+        theme.escaped("\n".join(lines)), (0, 1), xycoords="axes fraction", xytext=(0, 5),
+        textcoords="offset points", va="bottom", fontsize=9, annotation_clip=False,
+    )  # fmt: skip
+    make_readable([text])
 
 
 def _page(name: str) -> tuple[Figure, list[Axes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
@@ -11,12 +12,15 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgba
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
 from promptlift.plots.fonts import MISSING, make_readable
-from promptlift.plots.user_text import columns_of, distinct_names, plain
+from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +37,9 @@ __all__ = [
     "columns_of",
     "distinct_names",
     "draw_estimates",
+    "escaped",
     "finish",
+    "fit_names",
     "foreground",
     "frame_axes",
     "frame_rows",
@@ -41,6 +47,7 @@ __all__ = [
     "inches_wide",
     "is_dark",
     "legend",
+    "lines_of",
     "mark_rehearsal",
     "name_row",
     "new_axes",
@@ -53,6 +60,7 @@ __all__ = [
     "show_empty",
     "texts_of",
     "write_in_row",
+    "write_title",
 ]
 
 # Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
@@ -82,6 +90,7 @@ _RESULT_COLUMNS = {
     "variant_lift": "low_unbounded",
 }
 FEW = 5
+_SHORTEST_NAME = 12
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -330,8 +339,16 @@ def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
         )  # fmt: skip
 
 
-def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float | None = None) -> Axes:
-    """Finish a plot: mark a rehearsal, find fonts for all texts, write the notes.
+def finish(
+    ax: Axes,
+    table: pd.DataFrame,
+    notes: Sequence[str],
+    *,
+    title: str | None = None,
+    width: float | None = None,
+    **drawn: Any,
+) -> Axes:
+    """Finish a plot: write its title, mark a rehearsal, find fonts for all texts, write the notes.
 
     Parameters
     ----------
@@ -341,9 +358,14 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
         The result that was drawn.
     notes
         Sentences under the axes.
+    title
+        The title: ``"auto"`` for the finding of the table, another text as it is, or None to leave it as it is.
     width
         Their width in inches; by default that of the axes before the layout.
+    drawn
+        What the plot draws of the table, for its finding.
     """
+    write_title(ax, table, title, width=width, **drawn)
     mark_rehearsal(ax, table)
     text = " ".join([*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
     if text:
@@ -354,6 +376,64 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
             va="top", ha="left", fontsize=7, alpha=0.8, annotation_clip=False,
         )  # fmt: skip
     return ax
+
+
+def fit_names(ax: Axes, names: Sequence[Any], beside: Sequence[str], *, most: int = 80) -> list[str]:
+    """Cut names so that each fits into its row beside other text, and different names stay different.
+
+    Parameters
+    ----------
+    ax
+        Axes with the rows along y.
+    names
+        Names from outside.
+    beside
+        What else is written in the row of each.
+    most
+        Columns of the longest name.
+    """
+    room = 72 * inches_wide(ax) - 14 - np.array([points_wide(text, "small") for text in beside])
+    columns = min(most, max(_SHORTEST_NAME, int(min(room, default=0) / 4)))
+    fitting = distinct_names(names, columns)
+    while columns > _SHORTEST_NAME and any(
+        points_wide(name, "small") > space for name, space in zip(fitting, room, strict=True)
+    ):
+        columns = max(_SHORTEST_NAME, int(0.9 * columns))
+        fitting = distinct_names(names, columns)
+    return fitting
+
+
+def points_wide(text: str, size: Any, weight: str = "normal") -> float:
+    """Return the width of one line in points, without drawing it."""
+    with warnings.catch_warnings():
+        # A letter that the font lacks is as wide as the box in its place.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight=weight)
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def write_title(
+    ax: Axes, table: pd.DataFrame, title: str | None, *, width: float | None = None, **drawn: Any
+) -> None:
+    """Write the title above the left corner; ``"auto"`` writes the finding of the table, in lines that fit."""
+    if title is None:
+        return
+    if title == "auto":
+        room = (inches_wide(ax) if width is None else width) - (
+            1.2 if facts_of(table).get("rehearsal") else 0
+        )
+        title = escaped("\n".join(lines_of(finding(table, **drawn), 72 * room, "medium", "bold")))
+    make_readable([ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")])
+
+
+def lines_of(text: str, room: float, size: Any, weight: str = "normal") -> list[str]:
+    """Break a text into lines that fit into so many points."""
+    columns = max(20, int(room / 5))
+    lines = textwrap.wrap(text, columns)
+    while columns > 20 and any(points_wide(line, size, weight) > room for line in lines):
+        columns -= 2
+        lines = textwrap.wrap(text, columns)
+    return lines
 
 
 def texts_of(ax: Axes) -> list[Text]:

@@ -19,7 +19,9 @@ __all__ = ["usage"]
 _WIDEST = 2.0
 
 
-def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) -> Axes:
+def usage(
+    table: Any, *, now: Any = None, title: str | None = None, ax: Axes | None = None, **style: Any
+) -> Axes:
     """Draw usage in the billing period against its limits, with a projection to the end of the period.
 
     The bar is the usage so far, the hollow diamond the projection, the line at 100 % the limit. Resources without a
@@ -31,6 +33,8 @@ def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) 
         The table of ``lift.usage()``, or the result of ``analysis.usage``.
     now
         As for ``analysis.usage``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -48,7 +52,7 @@ def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) 
     """
     result = table if theme.precomputed(table, "usage_projection") else analysis.usage(table, now=now)
     ax = theme.new_axes(ax, 8.0, 1.3 + 0.55 * max(2, len(result)))
-    return theme.finish(ax, result, _draw(ax, result, **style))
+    return theme.finish(ax, result, _draw(ax, result, **style), title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
