@@ -59,7 +59,7 @@ def benchmark(
     if value not in ("difference", "cost"):
         raise ValueError(f"value must be 'difference' or 'cost', not {value!r}.")
     table = theme.result_of(data, "benchmark", prices=prices) if prices is None else _priced(data, prices)
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
     draw = _draw_differences if value == "difference" else _draw_costs
     return theme.finish(ax, table, draw(ax, table, **style), title=title)
 
@@ -136,6 +136,8 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
         )  # fmt: skip
     ax.set_xlim(left=0.0)
     ax.margins(x=0.25)
+    low, high = ax.get_ylim()
+    ax.set_ylim(max(low, -2.0), min(high, 102.0))
     notes = (
         []
         if priced

@@ -102,7 +102,7 @@ def topic_changes(
 
 
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(table)))
+    ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(table)))
     return theme.finish(ax, table, draw_changes(ax, table, label, **style), title=title)
 
 

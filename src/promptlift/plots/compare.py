@@ -83,7 +83,7 @@ def compare(
         raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
     if value not in table:
         raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
     return theme.finish(ax, table, _draw(ax, table, value, **style), title=title)
 
 

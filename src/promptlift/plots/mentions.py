@@ -97,7 +97,7 @@ def topics(
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
     by = table.attrs["promptlift"]["by"]
     count = 1 if by is None else min(theme.MAX_GROUPS, table[by].nunique(dropna=False))
-    ax = theme.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
+    ax = theme.new_axes(ax, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
     return theme.finish(ax, table, draw_mentions(ax, table, label, **style), title=title)
 
 
@@ -130,7 +130,9 @@ def draw_mentions(
         return theme.notes_of(table)
     headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
-    ax.set_xlim(0, min(1.0, 1.08 * float(table["share_high"].max())))
+    most = min(1.015, 1.08 * float(table["share_high"].max()))
+    # Room for half a marker at 0.
+    ax.set_xlim(-0.015 * most, most)
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     rows = np.arange(len(titles))[::-1].astype(np.float64)

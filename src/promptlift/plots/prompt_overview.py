@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
+from promptlift.analysis.wording import percent
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -149,7 +149,7 @@ def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:
 
 def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
     """Write the finding of a panel under its heading."""
-    ax.set_title(ax.get_title("left"), loc="left", fontsize=11, fontweight="bold", pad=_LINES * 12)
+    ax.set_title(ax.get_title("left"), loc="left", fontsize=11, fontweight="bold", pad=8 + 12 * _LINES)
     lines = theme.lines_of(finding(table), 72 * theme.inches_wide(ax), 9)[:_LINES]
     text = ax.annotate(
         theme.escaped("\n".join(lines)), (0, 1), xycoords="axes fraction", xytext=(0, 5),
@@ -161,12 +161,24 @@ def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
 def _page(name: str) -> tuple[Figure, list[Axes]]:
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
 
-    figure = plt.figure(figsize=(11, 7.2))
+    figure = plt.figure(figsize=(theme.WIDTH, 7.4))
+    theme.hold_width(figure)
     # Fixed margins: a layout engine would take as long as the drawing.
     grid = figure.add_gridspec(
-        2, 2, left=0.11, right=0.975, top=0.88, bottom=0.125, wspace=0.18, hspace=0.42, width_ratios=(1, 1.25)
+        2,
+        2,
+        left=0.105,
+        right=0.975,
+        top=0.845,
+        bottom=0.145,
+        wspace=0.26,
+        hspace=0.62,
+        width_ratios=(1, 1.15),
     )
     axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    # The headline numbers have no labels at their left, so they may use that space.
+    box = axes[0].get_position()
+    axes[0].set_position((0.03, box.y0, box.x1 - 0.03, box.height))
     figure.text(0.03, 0.955, name, fontsize=15, fontweight="bold", va="center")
     axes[0].axis("off")
     for ax, title in zip(axes[1:], ("Task completion", "Sentiment", "Issues"), strict=True):
@@ -178,7 +190,14 @@ def _write_notes(figure: Figure, notes: Iterable[str]) -> None:
     texts = [*figure.texts, *[text for ax in figure.axes for text in theme.texts_of(ax)]]
     notes = [*notes, *([MISSING] if make_readable(texts) else [])]
     text = " ".join(dict.fromkeys(notes))
-    figure.text(0.03, 0.02, "\n".join(textwrap.wrap(text, 190)), fontsize=7.5, alpha=0.85, va="bottom")
+    figure.text(
+        0.03,
+        0.02,
+        "\n".join(theme.lines_of(text, 72 * 0.94 * theme.WIDTH, 7.5)),
+        fontsize=7.5,
+        alpha=0.85,
+        va="bottom",
+    )
 
 
 def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
@@ -189,23 +208,32 @@ def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
     sentiment = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
     lines = [
         (f"{row['conversations']:,}", "conversations", _period(row)),
-        (rate, "completed their task", _interval(row["rate_low"], row["rate_high"], level, row["n"], ".0%")),
+        (
+            rate,
+            "completed their task",
+            _interval(row["rate_low"], row["rate_high"], level, row["n"], rate=True),
+        ),
         (
             sentiment,
             "mean sentiment, −1 to 1",
-            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"], "+.2f"),
+            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"]),
         ),
     ]
     write_headlines(ax, lines)
 
 
-def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
+def _interval(low: float, high: float, level: float, n: int, *, rate: bool = False) -> str:
     if n == 0:
         return "no ended conversations with insights yet"
     if bool(np.isnan(low)):
         return f"n = {n:,}: too few for an interval"
     few = " (very few)" if n < theme.FEW else ""
-    return f"{100 * level:g}% interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
+    if rate:
+        ends = " to ".join(percent(low, high))
+    else:
+        digits = next((digits for digits in (2, 3) if f"{low:.{digits}f}" != f"{high:.{digits}f}"), 3)
+        ends = f"{low:+.{digits}f} to {high:+.{digits}f}".replace("-", "−")
+    return f"{100 * level:g}% interval {ends}, n = {n:,}{few}"
 
 
 def _period(row: pd.Series[Any]) -> str:

@@ -78,7 +78,7 @@ def prompt_timeline(
     """
     texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
     trend = analysis.completion_trend(of_one_prompt(conversations, versions), freq=freq, tz=tz, level=level)
-    ax = theme.new_axes(ax, 9.0, 4.4)
+    ax = theme.new_axes(ax, 4.4)
     notes = draw_trend(ax, trend, **style)
     return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes], title=title)
 

@@ -62,7 +62,7 @@ def sentiment_distribution(
         Raised by ``analysis.sentiment_distribution``.
     """
     table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
-    ax = theme.new_axes(ax, 7.0, 3.4)
+    ax = theme.new_axes(ax, 3.4)
     return theme.finish(ax, table, draw_sentiment(ax, table, **style), title=title)
 
 
@@ -104,8 +104,8 @@ def sentiment_trend(
     Returns
     -------
     Axes
-        x is time in matplotlib days, y a fraction, or the score from -1 to 1. Lines that would
-        overlap have a lane each, one below the other.
+        x is time in matplotlib days, y a fraction, or the score from -1 to 1. From four lines on,
+        each has a lane, one below the other.
 
     Raises
     ------
@@ -116,8 +116,7 @@ def sentiment_trend(
     by = table.attrs["promptlift"]["by"]
     values = _values(value, by)
     count = len(values) if by is None else table[by].nunique(dropna=False)
-    rows = len(table) * (len(values) if by is None else 1)
-    ax = theme.new_axes(ax, 8.5, lane_height(count, rows))
+    ax = theme.new_axes(ax, lane_height(count))
     return theme.finish(
         ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values
     )
@@ -197,7 +196,7 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     groups, omitted, shown = theme.groups_of(ax, table, by, "n", color if by is not None else None)
     theme.frame_axes(ax, "x")
     labels = list(theme.SENTIMENT_COLORS)
-    ax.set_xlim(0, 1)
+    ax.set_xlim(-0.015, 1.015)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")

@@ -132,7 +132,7 @@ def fleet(
 
 
 def _axes(ax: Axes | None, result: pd.DataFrame) -> Axes:
-    return theme.new_axes(ax, 8.0, 1.3 + 0.5 * max(2, len(result)))
+    return theme.new_axes(ax, 1.3 + 0.5 * max(2, len(result)))
 
 
 def _draw(

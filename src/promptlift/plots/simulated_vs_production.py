@@ -69,7 +69,7 @@ def simulated_vs_production(
     """
     options = {"versions": versions, "applied_at": applied_at, "window": window, "level": level}
     table = theme.result_of(variants, "simulated_vs_production", conversations, **options)
-    ax = theme.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
+    ax = theme.new_axes(ax, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
     return theme.finish(ax, table, _draw(ax, table, **style), title=title)
 
 

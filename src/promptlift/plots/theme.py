@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.colors import to_rgba
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
 from promptlift import analysis
@@ -24,7 +25,8 @@ from promptlift.plots.user_text import columns_of, distinct_names, escaped, plai
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation, Text
     from numpy.typing import NDArray
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "MAX_GROUPS",
     "PALETTE",
     "SENTIMENT_COLORS",
+    "WIDTH",
     "Group",
     "columns_of",
     "distinct_names",
@@ -44,6 +47,7 @@ __all__ = [
     "frame_axes",
     "frame_rows",
     "groups_of",
+    "hold_width",
     "inches_wide",
     "is_dark",
     "legend",
@@ -90,6 +94,8 @@ _RESULT_COLUMNS = {
     "variant_lift": "low_unbounded",
 }
 FEW = 5
+# Of every figure, in inches.
+WIDTH = 8.5
 _SHORTEST_NAME = 12
 MAX_GROUPS = 6
 _REHEARSAL = (
@@ -107,13 +113,21 @@ class Group:
     marker: str = MARKERS[0]
 
 
-def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return ``ax``, or the axes of a new figure of this size in inches."""
+def new_axes(ax: Axes | None, height: float) -> Axes:
+    """Return ``ax``, or the axes of a new figure of this height in inches."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt  # noqa: PLC0415  (callers with axes of their own may not want a window toolkit)
 
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    figure, new = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    hold_width(figure)
+    return new
+
+
+def hold_width(figure: Figure) -> None:
+    """Keep a notebook from cutting the margins off, so that all plots are equally wide there."""
+    frame = Rectangle((0, 0), 1, 1, transform=figure.transFigure, fill=False, linewidth=0)
+    figure.add_artist(frame)
 
 
 def background(ax: Axes) -> tuple[float, float, float, float]:
@@ -208,6 +222,7 @@ def draw_estimates(
     *,
     color: Any,
     horizontal: bool = False,
+    ribbon: bool = False,
     **style: Any,
 ) -> None:
     """Draw estimates with their intervals; points are hollow and pale below ``FEW``.
@@ -226,6 +241,8 @@ def draw_estimates(
         Colour of points and whiskers.
     horizontal
         Whether the estimates run along x.
+    ribbon
+        Whether a ribbon shows the intervals instead of whiskers; a row without neighbours keeps its whisker.
     style
         Properties of the points (``Line2D``).
     """
@@ -233,18 +250,26 @@ def draw_estimates(
     at, count = np.asarray(at, np.float64), table[n].to_numpy(np.float64)
     known = ~np.isnan(value)
     lines = ax.hlines if horizontal else ax.vlines
-    dense = len(value) > 100
+    dense = ribbon or len(value) > 100
+    whiskers = known
+    if ribbon:
+        ax.fill_between(at, low, high, where=known, color=color, alpha=0.22, linewidth=0)
+        beside = np.concatenate([[False], known, [False]])
+        whiskers = known & ~beside[:-2] & ~beside[2:]
     points: dict[str, Any] = (
-        {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+        {"marker": "o", "markersize": 2.5 if ribbon else 3.5 if dense else 5.5, "zorder": 3}
+        | style
+        | {"linestyle": "none"}
     )
     for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
         chosen = known & ((count >= FEW) == enough)
         if not chosen.any():
             continue
+        with_whisker = chosen & whiskers
         lines(
-            at[chosen],
-            low[chosen],
-            high[chosen],
+            at[with_whisker],
+            low[with_whisker],
+            high[with_whisker],
             color=color,
             alpha=strength,
             linewidth=1.0 if dense else 1.6,
@@ -320,10 +345,10 @@ def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7
 
 def write_in_row(
     ax: Axes, x: float, y: float, text: str, *, size: Any = 7.5, above: float = 7, boxed: bool = False
-) -> None:
-    """Write a text above a row, at the left (0) or at the right (1) end of the axes."""
+) -> Annotation:
+    """Write a text above a row, at the left (0) or at the right (1) end of the axes, and return it."""
     box = {"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6} if boxed else None
-    ax.annotate(
+    return ax.annotate(
         text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
         ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False, bbox=box,
     )  # fmt: skip

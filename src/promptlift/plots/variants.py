@@ -76,7 +76,7 @@ def variant_lift(
     band = equivalence if equivalence is not None else facts.get("equivalence")
     drawn, panels, notes = _panels(table)
     rows = sum(len(panel) for panel in panels)
-    ax = theme.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
+    ax = theme.new_axes(ax, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
     theme.frame_rows(ax, variant_captions.axis_label(drawn))
     ax.set_title(variant_captions.title(table, facts), loc="left", fontsize="medium")
     if table.empty:
@@ -280,9 +280,9 @@ def variant_confidence(
     """
     table = theme.result_of(variants, "variant_confidence")
     facts = table.attrs["promptlift"]
-    ax = theme.new_axes(ax, 7.0, 3.6)
+    ax = theme.new_axes(ax, 3.6)
     theme.frame_axes(ax, "y")
-    ax.set_ylim(0.0, 1.02)
+    ax.set_ylim(-0.03, 1.03)
     ax.set_ylabel("Confidence that the variant is better")
     ax.set_xlabel("Pass of the confirmation")
     known = table[table["confidence"].notna()]
