@@ -161,7 +161,8 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
         return f"No {label} was found in {facts['n_judged']:,} conversation{'' if one else 's'} with insights"
     by = facts["by"]
     first = table[table[label] == table[label].iloc[0]]
-    title = _quoted(table[label].iloc[0])
+    titles = list(dict.fromkeys(table[label]))
+    title = _quoted(names_in_title(titles, _NAME)[0])
     counts = table.groupby(label, sort=False)["n"].sum()
     also = int(counts.eq(counts.iloc[0]).sum()) - 1
     most = f"{title} is the most frequent {label}"
@@ -188,6 +189,7 @@ def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"No {label}s in either period"
     largest = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index]
     sure = [_sure(row["difference_low"], row["difference_high"]) for _, row in largest.iterrows()]
+    largest = largest.assign(**{label: names_in_title(list(largest[label]), _NAME)})
     changed = largest[largest["change"].ne("unclear").to_numpy() & sure]
     if changed.empty:
         row = largest.iloc[0]

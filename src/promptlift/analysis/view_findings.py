@@ -21,6 +21,7 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     several = facts["n_optimizations"]
     if table.empty:
         return "No variants yet"
+    table = table.assign(name=names_in_title(list(table["name"]), _NAME))
     winners = table[table["is_winner"].astype(bool)]
     if several > 1:
         won = winners["optimization_id"].nunique()
@@ -134,6 +135,7 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
         return "No issues"
+    table = table.assign(issue=names_in_title(list(table["issue"]), _NAME))
     lower = table[table["impact_points_high"].lt(0).fillna(value=False)]
     if lower.empty:
         return "No issue goes clearly with lower task completion"
@@ -148,7 +150,8 @@ def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty or not table["failed"].fillna(0).sum():
         return "No step failed"
     row = table.iloc[0]
-    step = _quoted(str(row["step"]).replace("tool:", "tool "))
+    steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
+    step = _quoted(names_in_title(steps, _NAME)[0])
     also = int(table["failed"].eq(row["failed"]).sum()) - 1
     most = f"{step} fails most often" if not also else f"{step} and {also} more steps fail most often"
     ends = f" ({row['failure_pct']:.0f}%, {row['failure_pct_low']:.0f}% to {row['failure_pct_high']:.0f}%)"
@@ -162,7 +165,7 @@ def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if judged.empty:
         return "No prompt has conversations with insights"
     row = judged.iloc[0]
-    name = _quoted(row["name"] if known(row["name"]) else row["prompt_id"])
+    name = _quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])), _NAME)[0])
     ends = [row[f"completion_pct{end}"] for end in ("_low", "_high")]
     interval = f" ({ends[0]:.0f}% to {ends[1]:.0f}%)" if all(map(known, ends)) else ""
     rate = f"{row['completion_pct']:.0f}%{interval}"

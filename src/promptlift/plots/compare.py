@@ -11,7 +11,7 @@ from promptlift.plots import theme
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -91,7 +91,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     interval = f" ({100 * facts['level']:.4g} % interval)" if table[f"{value}_low"].notna().any() else ""
-    theme.frame_rows(ax, _axis(facts, value) + interval)
+    theme.frame_rows(ax, _axis(facts, value, list(table["variant"])) + interval)
     if table.empty:
         theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)
@@ -122,8 +122,10 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     return theme.notes_of(table, *notes, *_caveats(table, value))
 
 
-def _axis(facts: dict[str, Any], value: str) -> str:
-    control = theme.plain(facts["control"], 28) if facts["control"] is not None else "the control"
+def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
+    # Told apart from the variants: long names may start alike.
+    known = facts["control"] is not None
+    control = theme.distinct_names([facts["control"], *variants], 28)[0] if known else "the control"
     if value == "lift":
         return f"Lift over {control} in percent"
     outcome = theme.plain(str(facts["outcome"]).replace("_", " "), 28)

@@ -453,7 +453,7 @@ def write_title(
 
 def lines_of(text: str, room: float, size: Any, weight: str = "normal") -> list[str]:
     """Break a text into lines that fit into so many points."""
-    columns = max(20, int(room / 5))
+    columns = max(20, int(1.1 * len(text) * room / max(points_wide(text, size, weight), 1.0)))
     lines = textwrap.wrap(text, columns)
     while columns > 20 and any(points_wide(line, size, weight) > room for line in lines):
         columns -= 2
