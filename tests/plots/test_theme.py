@@ -14,7 +14,15 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 
 from promptlift import plots
-from promptlift.plots.theme import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, distinct_names, plain
+from promptlift.plots.theme import (
+    MARKERS,
+    MAX_GROUPS,
+    PALETTE,
+    PALETTE_ON_DARK,
+    columns_of,
+    distinct_names,
+    plain,
+)
 from support.synthetic_tables import conversations
 
 
@@ -76,7 +84,7 @@ def test_every_group_of_a_picture_has_a_shape_of_its_own():
     assert len(set(MARKERS)) == len(PALETTE) == MAX_GROUPS
 
 
-@pytest.mark.parametrize("colors", [PALETTE, _ON_DARK])
+@pytest.mark.parametrize("colors", [PALETTE, PALETTE_ON_DARK])
 def test_no_two_colours_of_a_palette_are_near(colors):
     for one, other in itertools.combinations(colors, 2):
         assert sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other), strict=True)) > 0.05

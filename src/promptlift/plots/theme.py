@@ -34,6 +34,7 @@ __all__ = [
     "MARKERS",
     "MAX_GROUPS",
     "PALETTE",
+    "PALETTE_ON_DARK",
     "SENTIMENT_COLORS",
     "WIDTH",
     "Group",
@@ -69,7 +70,7 @@ __all__ = [
 
 # Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+PALETTE_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
@@ -145,7 +146,7 @@ def is_dark(ax: Axes) -> bool:
 
 def palette(ax: Axes) -> tuple[str, ...]:
     """Return the colours of the groups in order, lighter ones first on a dark background."""
-    return _ON_DARK if is_dark(ax) else PALETTE
+    return PALETTE_ON_DARK if is_dark(ax) else PALETTE
 
 
 def precomputed(data: Any, name: str) -> TypeGuard[pd.DataFrame]:
