@@ -23,6 +23,7 @@ from promptlift.plots.theme import (
     distinct_names,
     plain,
 )
+from support.every_plot import LONG
 from support.synthetic_tables import conversations
 
 
@@ -73,6 +74,12 @@ def test_long_names_are_told_apart_by_their_ends():
     assert one.endswith("in Berlin")
     assert other.endswith("in Paris")
     assert one.startswith("A very long")
+
+
+def test_names_that_start_and_end_alike_are_told_apart_by_their_middle():
+    shown = distinct_names(LONG, 28)
+    assert all(city in name for city, name in zip(("Amsterdam", "Berlin", "Copenhagen"), shown, strict=False))
+    assert not any("(2)" in name for name in shown)
 
 
 def test_characters_of_east_asia_take_two_columns():

@@ -282,7 +282,7 @@ def variant_confidence(
     facts = table.attrs["promptlift"]
     ax = theme.new_axes(ax, 3.6)
     theme.frame_axes(ax, "y")
-    ax.set_ylim(-0.03, 1.03)
+    ax.set_ylim(0.0, 1.02)
     ax.set_ylabel("Confidence that the variant is better")
     ax.set_xlabel("Pass of the confirmation")
     known = table[table["confidence"].notna()]
@@ -328,7 +328,7 @@ def variant_confidence(
 
 def _draw_run(ax: Axes, group: theme.Group, style: dict[str, Any]) -> None:
     x = group.rows["look"].astype("float64").fillna(1.0).to_numpy()
-    given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3} | style
+    given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3, "clip_on": False} | style
     first = not ax.lines
     ax.plot(x, group.rows["confidence"].to_numpy(), color=group.color, **given)
     most = max(float(x.max()) + 0.5, 2.5)
