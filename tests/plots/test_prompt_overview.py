@@ -177,5 +177,5 @@ def test_ends_of_an_interval_that_look_alike_have_one_more_digit():
     said = next(text for text in words(plots.prompt_overview(table)) if text.startswith("95% interval"))
     low, high = said.removeprefix("95% interval ").split(",")[0].split(" to ")
     assert low != high
-    few = small(status=["completed"] * 10**5, task_completed=[i % 10 < 7 for i in range(10**5)], sentiment=[None] * 10**5, sentiment_score=[None] * 10**5, conversation_id=["c"] * 10**5, issues=[None] * 10**5, started_at=["2026-01-01"] * 10**5)  # fmt: skip
+    few = small(status=["completed"] * 10**5, task_completed=[i % 10 < 7 for i in range(10**5)], sentiment=["neutral"] * 10**5, sentiment_score=[0.5] * 10**5, conversation_id=["c"] * 10**5, issues=[None] * 10**5, started_at=["2026-01-01"] * 10**5)  # fmt: skip
     assert any(text.startswith("95% interval 69.7% to 70.3%") for text in words(plots.prompt_overview(few)))

@@ -328,7 +328,13 @@ def variant_confidence(
 
 def _draw_run(ax: Axes, group: theme.Group, style: dict[str, Any]) -> None:
     x = group.rows["look"].astype("float64").fillna(1.0).to_numpy()
-    given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3, "clip_on": False} | style
+    given: dict[str, Any] = {
+        "linewidth": 1.6,
+        "markersize": 5.5,
+        "marker": group.marker,
+        "zorder": 3,
+        "clip_on": False,
+    } | style
     first = not ax.lines
     ax.plot(x, group.rows["confidence"].to_numpy(), color=group.color, **given)
     most = max(float(x.max()) + 0.5, 2.5)
