@@ -34,7 +34,7 @@ def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
             fontweight="bold",
         )
         ax.text(0.4, y + 0.06, meaning, transform=ax.transAxes, va="center", fontsize=10)
-        room = 0.68 * 72 * theme.inches_wide(ax)
+        room = 0.56 * 72 * theme.inches_wide(ax)
         wrapped = [part for row in interval.split("\n") for part in theme.lines_of(row, room, 7.5)]
         ax.text(0.4, y - 0.01, "\n".join(wrapped), transform=ax.transAxes, va="top", fontsize=7.5, alpha=0.85)
 
