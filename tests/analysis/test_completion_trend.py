@@ -60,7 +60,7 @@ def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after
     first = pd.Timestamp(before) + pd.Timedelta("1s")
     last = pd.Timestamp(after) - pd.Timedelta("1s")
     table = small(started_at=[before, first, last, after], task_completed=[True] * 4)
-    result = analysis.completion_trend(table, tz=tz)
+    result = analysis.completion_trend(table, tz=tz, freq="D")
     assert result["n"].tolist() == [1, 2, 1]
     assert result["period_start"][1] == pd.Timestamp(day, tz=tz)
     assert result["period_start"][2] - result["period_start"][1] == pd.Timedelta(hours=hours)
@@ -78,7 +78,7 @@ def test_the_hour_that_comes_twice_is_two_hours():
 
 def test_a_day_that_a_zone_left_out_is_not_on_the_axis():
     table = small(started_at=["2011-12-29T12:00Z", "2011-12-31T12:00Z"], task_completed=[True, True])
-    result = analysis.completion_trend(table, tz="Pacific/Apia")
+    result = analysis.completion_trend(table, tz="Pacific/Apia", freq="D")
     assert [f"{start:%Y-%m-%d}" for start in result["period_start"]] == [
         "2011-12-29",
         "2011-12-31",
@@ -89,7 +89,7 @@ def test_a_day_that_a_zone_left_out_is_not_on_the_axis():
 
 def test_days_without_conversations_are_there_and_have_no_rate():
     table = small(started_at=["2026-01-01", "2026-01-04"], task_completed=[True, False])
-    result = analysis.completion_trend(table)
+    result = analysis.completion_trend(table, freq="D")
     assert result["n"].tolist() == [1, 0, 0, 1]
     assert result["rate"].isna().tolist() == [False, True, True, False]
     assert result.loc[1:2, ["rate_low", "rate_high"]].isna().to_numpy().all()
@@ -99,20 +99,20 @@ def test_created_at_stands_in_where_started_at_is_not_known():
     table = small(
         started_at=["2026-01-01", None], created_at=["2026-02-01", "2026-01-02"], task_completed=[True, False]
     )
-    assert analysis.completion_trend(table)["completed"].tolist() == [1, 0]
-    assert len(analysis.completion_trend(table.drop(columns="started_at"))) == 31
+    assert analysis.completion_trend(table, freq="D")["completed"].tolist() == [1, 0]
+    assert len(analysis.completion_trend(table.drop(columns="started_at"), freq="D")) == 31
 
 
 def test_rows_without_any_time_are_counted_apart():
     table = small(started_at=["2026-01-01", None], created_at=[None, None], task_completed=[True, False])
-    result = analysis.completion_trend(table)
+    result = analysis.completion_trend(table, freq="D")
     assert result["n"].sum() == 1
     assert result.attrs["promptlift"]["n_undated"] == 1
 
 
 def test_all_groups_share_one_axis():
     table = small(started_at=["2026-01-01", "2026-01-03"], task_completed=[True, False], prompt_id=["a", "b"])
-    result = analysis.completion_trend(table, by="prompt_id")
+    result = analysis.completion_trend(table, by="prompt_id", freq="D")
     assert result["prompt_id"].tolist() == ["a", "b"] * 3
     assert result["n"].tolist() == [1, 0, 0, 0, 0, 1]
 
@@ -178,7 +178,7 @@ def test_too_many_groups_are_refused():
 def test_text_is_not_time():
     table = small(task_completed=[True]).assign(started_at=["2026-01-01"])
     with pytest.raises(ValueError, match=r"started_at holds str.*pandas.to_datetime"):
-        analysis.completion_trend(table)
+        analysis.completion_trend(table, freq="D")
 
 
 def test_a_table_without_times_is_refused():
@@ -192,7 +192,9 @@ def test_times_without_a_zone_are_utc():
         started_at=table["started_at"].dt.tz_localize(None),
         created_at=table["created_at"].dt.tz_localize(None),
     )
-    pd.testing.assert_frame_equal(analysis.completion_trend(naive), analysis.completion_trend(table))
+    pd.testing.assert_frame_equal(
+        analysis.completion_trend(naive, freq="D"), analysis.completion_trend(table, freq="D")
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -29,7 +29,7 @@ def as_arrow_backed_pandas(table):
 
 RUNS = {
     "completion": lambda t, by: analysis.completion(t, by=by),
-    "trend": lambda t, by: analysis.completion_trend(t, by=by),
+    "trend": lambda t, by: analysis.completion_trend(t, by=by, freq="D"),
     "trend in Berlin": lambda t, by: analysis.completion_trend(t, by=by, tz="Europe/Berlin", freq="W"),
     "trend in Kolkata": lambda t, by: analysis.completion_trend(t, by=by, tz="Asia/Kolkata", freq="h"),
     "sentiment": lambda t, by: analysis.sentiment_distribution(t, by=by),

@@ -48,8 +48,11 @@ def test_the_variant_of_the_confirmation_is_taken_unless_another_is_named():
     table = pd.concat([screen, confirm], ignore_index=True)
     found = analysis.persona_scenario_heatmap(table)
     assert found.attrs["promptlift"]["variant_id"] == "v2"
-    assert found["n"].iloc[0] == 45
-    assert found.attrs["promptlift"]["stages"] == ["screen", "confirm"]
+    assert found["n"].iloc[0] == 15
+    assert found.attrs["promptlift"]["stages"] == ["confirm"]
+    everything = analysis.persona_scenario_heatmap(table, stage="all")
+    assert everything["n"].iloc[0] == 45
+    assert everything.attrs["promptlift"]["stages"] == ["screen", "confirm"]
     assert analysis.persona_scenario_heatmap(table, stage="confirm")["n"].iloc[0] == 15
     assert analysis.persona_scenario_heatmap(table, variant_id="v3")["n"].iloc[0] == 30
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PolyCollection
 from matplotlib.colors import same_color
 from matplotlib.dates import date2num
 
@@ -47,7 +47,7 @@ def test_points_and_whiskers_are_the_numbers_of_the_analysis():
 
 
 def test_few_conversations_are_hollow_and_weak_and_none_are_a_gap():
-    ax = plots.completion_trend(few_and_many())
+    ax = plots.completion_trend(few_and_many(), freq="D")
     many, few = points(ax)
     assert (many.get_ydata().tolist(), few.get_ydata().tolist()) == ([0.8], [0.5])
     assert same_color(many.get_markerfacecolor(), PALETTE[0])
@@ -59,13 +59,13 @@ def test_few_conversations_are_hollow_and_weak_and_none_are_a_gap():
 
 
 def test_the_counts_stand_under_the_points():
-    ax = plots.completion_trend(few_and_many())
+    ax = plots.completion_trend(few_and_many(), freq="D")
     (bars,) = (c for c in ax.collections if isinstance(c, PolyCollection))
     heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
     assert len(heights) == 2
     assert heights[1] / heights[0] == pytest.approx(2 / 5)
     assert all(path.vertices[:, 1].max() < 0 for path in bars.get_paths())
-    assert "n ≤ 5" in words(ax)
+    assert "n up to 5" in words(ax)
 
 
 @pytest.mark.parametrize(("freq", "tz", "label"), [("D", "UTC", "Day (UTC)"), ("W", "Europe/Berlin", "Week from Monday (Europe/Berlin)"), ("MS", "Asia/Kolkata", "Month (Asia/Kolkata)"), ("h", "UTC", "Hour (UTC)")])  # fmt: skip
@@ -78,7 +78,7 @@ def test_the_axis_says_period_and_zone(freq, tz, label):
 
 def test_dates_are_labelled_in_the_zone():
     table = small(started_at=["2026-01-01T20:00Z", "2026-01-02T20:00Z"], task_completed=[True, True])
-    ax = plots.completion_trend(table, tz="Asia/Kolkata")
+    ax = plots.completion_trend(table, tz="Asia/Kolkata", freq="D")
     assert {"02 Jan 2026", "03 Jan 2026"} <= set(words(ax))
     assert not any("01 Jan" in text for text in words(ax))
 
@@ -96,10 +96,10 @@ def test_groups_are_named_with_their_size_and_coloured():
     ] == [True] * 2
 
 
-def test_crowded_groups_get_a_lane_each():
-    table = conversations(2_000)
-    ax = plots.completion_trend(table, by="prompt_id")
-    expected = analysis.completion_trend(table, by="prompt_id")
+def test_four_groups_get_a_lane_each():
+    table = conversations(2_000, prompts=[*"abcd"])
+    ax = plots.completion_trend(table, by="prompt_id", freq="D")
+    expected = analysis.completion_trend(table, by="prompt_id", freq="D")
     first, second = (expected[expected["prompt_id"] == name] for name in "ab")
     assert ax.get_legend() is None
     np.testing.assert_allclose(joined(ax)[0].get_ydata(), first["rate"].where(first["n"] >= 5))
@@ -107,7 +107,7 @@ def test_crowded_groups_get_a_lane_each():
     low, high = ax.get_ylim()
     assert whiskers(ax).min() > low
     assert whiskers(ax).max() < high
-    assert sum(text.startswith(("a (n", "b (n")) for text in words(ax)) == 2
+    assert sum(text.startswith(("a (n", "b (n", "c (n", "d (n")) for text in words(ax)) == 4
 
 
 def test_only_the_largest_groups_are_drawn_and_a_note_says_so():
@@ -115,7 +115,7 @@ def test_only_the_largest_groups_are_drawn_and_a_note_says_so():
     table = conversations(900, prompts=names)
     kept = table[(table["prompt_id"] != "c") | (np.arange(900) % 4 == 0)]
     ax = plots.completion_trend(kept, by="prompt_id", freq="MS")
-    texts = [text.get_text()[0] for text in ax.get_legend().get_texts()]
+    texts = [text[0] for text in words(ax) if " (n = " in text]
     assert len(texts) == MAX_GROUPS
     assert "c" not in texts
     assert any(PLOTS["largest groups"] in text for text in words(ax))
@@ -194,3 +194,49 @@ def test_the_input_stays_as_it_was():
     before = table.copy(deep=True)
     plots.completion_trend(table)
     pd.testing.assert_frame_equal(table, before)
+
+
+def test_three_groups_share_the_axes_whatever_their_length():
+    table = conversations(6_000, prompts=[*"abc"], days=90)
+    ax = plots.completion_trend(table, by="prompt_id", freq="D")
+    assert len(ax.get_legend().get_texts()) == 3
+    assert ax.get_ylim()[0] > -0.5
+
+
+def test_more_than_sixty_periods_have_a_ribbon_instead_of_whiskers():
+    table = conversations(9_000, days=90)
+    ax = plots.completion_trend(table, freq="D")
+    expected = analysis.completion_trend(table, freq="D")
+    assert not [
+        segment for c in ax.collections if isinstance(c, LineCollection) for segment in c.get_segments()
+    ]
+    ribbon = next(c for c in ax.collections if isinstance(c, FillBetweenPolyCollection))
+    (path,) = ribbon.get_paths()
+    assert path.vertices[:, 1].min() == pytest.approx(expected["rate_low"].min())
+    assert path.vertices[:, 1].max() == pytest.approx(expected["rate_high"].max())
+
+
+def test_a_period_without_neighbours_keeps_its_whisker():
+    days = [*["2026-01-01"] * 5, *["2026-04-01"] * 5]
+    ax = plots.completion_trend(small(started_at=days, task_completed=[True, False] * 5), freq="D")
+    assert len(whiskers(ax)) == 2
+
+
+@pytest.mark.parametrize(("freq", "days"), [("h", 3), ("h", 40), ("D", 30), ("D", 400), ("W", 200), ("W", 1_500), ("MS", 400), ("MS", 4_000)])  # fmt: skip
+def test_every_tick_is_under_a_point(freq, days):
+    ax = plots.completion_trend(conversations(500, days=days), freq=freq, tz="Europe/Berlin")
+    ticks = ax.get_xticks()
+    assert 1 < len(ticks) <= 9
+    starts = analysis.completion_trend(conversations(500, days=days), freq=freq, tz="Europe/Berlin")[
+        "period_start"
+    ]
+    assert set(np.round(ticks, 6)) <= set(np.round(date2num(starts), 6))
+
+
+def test_markers_at_0_and_100_percent_are_inside_of_the_axes():
+    table = small(
+        conversation_id=[*"abcdefgh"], sentiment=["positive"] * 8, issues=[[]] * 8, task_completed=[True] * 8
+    )
+    low, high = plots.sentiment_distribution(table).get_xlim()
+    assert low < 0
+    assert high > 1

@@ -32,7 +32,7 @@ def test_each_row_says_title_counts_severity_and_how_tasks_fared():
     cells = [[{"title": "Slow", "severity": "high"}], [], [{"title": "Slow", "severity": "low"}]]
     table = small(conversation_id=["1", "2", "3"], issues=cells, task_completed=[False, True, True])
     texts = words(plots.issues(table))
-    assert {"Slow", "2 of 3 · high severity", "task completed: 1 of 2 with it, 1 of 1 without"} <= set(texts)
+    assert {"Slow", "2 of 3 · high in 1 of 2", "task completed: 1 of 2 with it, 1 of 1 without"} <= set(texts)
 
 
 @pytest.mark.parametrize(

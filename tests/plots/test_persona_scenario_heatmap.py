@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 
@@ -29,7 +30,7 @@ def test_every_field_says_difference_and_counts():
 
 def test_fields_of_few_pairs_are_hollow_and_missing_ones_are_not_drawn():
     table = simulations(12, personas=6, scenarios=6)
-    ax = plots.persona_scenario_heatmap(table)
+    ax = plots.persona_scenario_heatmap(table, cells=True)
     found = analysis.persona_scenario_heatmap(table)
     assert len(boxes(ax)) == len(found)
     hollow = [box for box in boxes(ax) if box.get_facecolor()[3] == 0]
@@ -49,7 +50,7 @@ def test_better_and_worse_have_different_colours_and_signs():
 def test_only_the_largest_are_drawn_and_a_note_says_so():
     ax = plots.persona_scenario_heatmap(simulations(240, personas=40, scenarios=30, rehearsal=True))
     texts = words(ax)
-    assert any("Shown: 8 of 40 personas, 14 of 30 scenarios" in text for text in texts)
+    assert any("Shown: 6 of 40 personas, 14 of 30 scenarios" in text for text in texts)
     assert "REHEARSAL" in texts
 
 
@@ -75,4 +76,26 @@ def test_an_empty_table_says_so(dark):
 
 def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
     answer = analysis.persona_scenario_heatmap(simulations(20))
-    assert boxes(plots.persona_scenario_heatmap(answer))
+    assert boxes(plots.persona_scenario_heatmap(answer, cells=True))
+
+
+def test_cells_of_few_pairs_become_two_lists_of_dots_with_intervals():
+    table = simulations(60, personas=8, scenarios=14)
+    ax = plots.persona_scenario_heatmap(table)
+    found = analysis.persona_scenario_heatmap(table)
+    drawn = [x for line in ax.lines if line.get_marker() == "o" for x in line.get_xdata()]
+    shown = [
+        found[found["part"] == part].head(most)
+        for part, most in (("all", 1), ("persona", 6), ("scenario", 14))
+    ]
+    assert sorted(drawn) == pytest.approx(sorted(pd.concat(shown)["difference"]))
+    assert not boxes(ax)
+    assert {"By persona", "By scenario", "all pairs"} <= set(words(ax))
+
+
+def test_the_screening_is_only_in_the_picture_on_request():
+    screen, confirm = simulations(90, stage="screen"), simulations(60, seed=1)
+    confirm["cell"] += 90
+    table = pd.concat([screen, confirm], ignore_index=True)
+    assert not any("screening" in text for text in words(plots.persona_scenario_heatmap(table)))
+    assert any("screening" in text for text in words(plots.persona_scenario_heatmap(table, stage="all")))

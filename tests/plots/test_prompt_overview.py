@@ -160,3 +160,22 @@ def test_errors_come_before_any_figure():
     with pytest.raises(FrameError):
         plots.prompt_overview(small(started_at=["2026-01-01"]))
     assert plt.get_fignums() == []
+
+
+def test_each_panel_has_its_finding_unless_there_is_to_be_none():
+    table = conversations(600)
+    texts = words(plots.prompt_overview(table))
+    assert any("completed their task (" in text for text in texts)
+    assert any("is the most frequent issue" in text for text in texts)
+    plain = words(plots.prompt_overview(table, title=None))
+    assert not any("is the most frequent issue" in text for text in plain)
+    assert "Mine" in words(plots.prompt_overview(table, title="Mine"))
+
+
+def test_ends_of_an_interval_that_look_alike_have_one_more_digit():
+    table = conversations(30_000, seed=4)
+    said = next(text for text in words(plots.prompt_overview(table)) if text.startswith("95% interval"))
+    low, high = said.removeprefix("95% interval ").split(",")[0].split(" to ")
+    assert low != high
+    few = small(status=["completed"] * 10**5, task_completed=[i % 10 < 7 for i in range(10**5)], sentiment=["neutral"] * 10**5, sentiment_score=[0.5] * 10**5, conversation_id=["c"] * 10**5, issues=[None] * 10**5, started_at=["2026-01-01"] * 10**5)  # fmt: skip
+    assert any(text.startswith("95% interval 69.7% to 70.3%") for text in words(plots.prompt_overview(few)))

@@ -42,7 +42,7 @@ def test_a_real_table_goes_through_everything(n):
         n,
         *([2, 1, 1] if n else [0, 0, 0]),
     ]
-    assert analysis.completion_trend(table)["n"].tolist() == ([1, 0, 0] if n else [])
+    assert analysis.completion_trend(table, freq="D")["n"].tolist() == ([1, 0, 0] if n else [])
     assert analysis.issues(table)["n"].tolist() == ([2] if n else [])
     assert analysis.issues(table)["total"].tolist() == ([2] if n else [])
     for draw in (plots.completion_trend, plots.sentiment_distribution, plots.issues, plots.topics):

@@ -68,12 +68,12 @@ def test_groups_are_compared_by_one_label():
     ] * 2
 
 
-def test_crowded_labels_get_a_lane_each():
+def test_two_labels_share_the_axes_however_many_periods_there_are():
     table = conversations(2_000)
     ax = plots.sentiment_trend(table)
     expected = analysis.sentiment_trend(table)
-    np.testing.assert_allclose(points(ax)[1].get_ydata() + 1.55, expected["positive_share"])
-    assert sum(text.startswith(("negative (n", "positive (n")) for text in words(ax)) == 2
+    np.testing.assert_allclose(points(ax)[1].get_ydata(), expected["positive_share"])
+    assert len(ax.get_legend().get_texts()) == 2
 
 
 def test_few_are_hollow_and_none_are_a_gap():

@@ -14,7 +14,16 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_rgb
 
 from promptlift import plots
-from promptlift.plots.theme import _ON_DARK, MARKERS, MAX_GROUPS, PALETTE, columns_of, distinct_names, plain
+from promptlift.plots.theme import (
+    MARKERS,
+    MAX_GROUPS,
+    PALETTE,
+    PALETTE_ON_DARK,
+    columns_of,
+    distinct_names,
+    plain,
+)
+from support.every_plot import LONG
 from support.synthetic_tables import conversations
 
 
@@ -67,6 +76,12 @@ def test_long_names_are_told_apart_by_their_ends():
     assert one.startswith("A very long")
 
 
+def test_names_that_start_and_end_alike_are_told_apart_by_their_middle():
+    shown = distinct_names(LONG, 28)
+    assert all(city in name for city, name in zip(("Amsterdam", "Berlin", "Copenhagen"), shown, strict=False))
+    assert not any("(2)" in name for name in shown)
+
+
 def test_characters_of_east_asia_take_two_columns():
     assert columns_of("日本語") == 6
     assert plain("日本語" * 10, 10) == "日本語日…"
@@ -76,7 +91,7 @@ def test_every_group_of_a_picture_has_a_shape_of_its_own():
     assert len(set(MARKERS)) == len(PALETTE) == MAX_GROUPS
 
 
-@pytest.mark.parametrize("colors", [PALETTE, _ON_DARK])
+@pytest.mark.parametrize("colors", [PALETTE, PALETTE_ON_DARK])
 def test_no_two_colours_of_a_palette_are_near(colors):
     for one, other in itertools.combinations(colors, 2):
         assert sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other), strict=True)) > 0.05

@@ -59,3 +59,10 @@ def test_a_full_limit_and_an_empty_table_are_said():
 
 def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
     assert len(plots.usage(analysis.usage(usage(), now="2026-04-16")).patches) == 4
+
+
+def test_without_any_limit_there_is_no_axis_of_shares():
+    ax = plots.usage(usage(limit=(None,) * 4), now="2026-04-16")
+    assert not ax.get_xticks().size
+    assert ax.get_xlabel() == "No limits"
+    assert not ax.lines or all(line.get_marker() != "D" or not line.get_xdata().size for line in ax.lines)

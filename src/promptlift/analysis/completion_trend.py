@@ -30,7 +30,7 @@ _MAX_TESTED = 200
 def completion_trend(
     conversations: Any,
     *,
-    freq: str = "D",
+    freq: str = "auto",
     by: str | None = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
@@ -46,7 +46,7 @@ def completion_trend(
         Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
     freq
         ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months; ``"ME"`` and ``"M"`` mean the same), or
-        ``"auto"``: days, or weeks when the median day has fewer than 10 conversations with insights (a day's
+        ``"auto"`` (the default): days, or weeks when the median day has fewer than 10 conversations with insights (a day's
         interval would be wider than 50 points), or months beyond ten years.
     by
         Column that names groups, such as ``"prompt_id"``. All groups share one axis of periods.

@@ -28,6 +28,7 @@ _COLUMNS = (
     "share_low",
     "share_high",
     "severity",
+    "n_worst",
     *_RATED,
     *(f"{name}_without" for name in _RATED),
 )
@@ -57,7 +58,8 @@ def issues(
     -------
     DataFrame
         One row an issue (and group): ``issue``, ``by`` if given, ``n`` conversations with it, ``total`` with
-        insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named; then of ended
+        insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named, in ``n_worst`` of the
+        ``n`` conversations; then of ended
         conversations with it ``n_rated``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, and the same
         of those without it, ending in ``_without``; ``example_id``, the first conversation that has it.
         Rates and shares are fractions, NaN where nothing was counted. ``attrs["promptlift"]`` says ``n_titles``,
@@ -93,7 +95,7 @@ def topics(
     Returns
     -------
     DataFrame
-        As of ``issues``, with ``topic`` first and without ``severity``.
+        As of ``issues``, with ``topic`` first and without ``severity`` and ``n_worst``.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def topics(
         When ``by``, ``top`` or ``level`` cannot be used, or ``topics`` does not hold lists.
     """
     table = _mentions(conversations, "topics", "topic", by=by, top=top, level=level)
-    return table.drop(columns="severity")
+    return table.drop(columns=["severity", "n_worst"])
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,7 @@ def _table(
     first = np.full(size[0] * size[1], -1)
     first[cell[::-1]] = found.row[::-1]
     n = count(np.ones(len(cell), bool))
+    n_worst = count((found.severity >= 0) & (found.severity == severity[cell]))
     worst = severity.reshape(size).max(axis=1, initial=-1)
     totals, worsts = n.sum(axis=1).tolist(), worst.tolist()
     order = sorted(range(size[0]), key=lambda i: (-totals[i], -worsts[i], found.titles[i]))[:top]
@@ -270,6 +273,7 @@ def _table(
             "severity": pd.Categorical.from_codes(
                 severity.reshape(size)[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
             ),
+            "n_worst": n_worst[order].ravel(),
             "n_rated": rated.ravel(),
             "completed": completed.ravel(),
             **_rate(completed, rated, ("rate", "rate_low", "rate_high"), level),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def persona_scenario_heatmap(
     simulations: Any,
     *,
     variant_id: str | None = None,
-    stage: SimulationStage | None = None,
+    stage: SimulationStage | Literal["all"] | None = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Compare a variant with the original by persona and scenario, in pairs on the same cells.
@@ -37,7 +37,8 @@ def persona_scenario_heatmap(
     variant_id
         The variant; by default the one with the most pairs, those of the confirmation counted first.
     stage
-        Only pairs of this stage; by default all of them. The screening favours the variant that was lucky there.
+        Only pairs of this stage; by default those of the confirmation where there are any. ``"all"`` adds the screening,
+        which favours the variant that was lucky there.
     level
         Coverage of each interval.
 
@@ -60,14 +61,16 @@ def persona_scenario_heatmap(
         When there is no such variant or stage, or ``level`` cannot be used.
     """
     level = check_level(level)
-    if stage is not None and stage not in SIMULATION_STAGES:
-        raise ValueError(f"stage must be one of {', '.join(SIMULATION_STAGES)}, not {stage!r}.")
+    if stage not in (None, "all", *SIMULATION_STAGES):
+        raise ValueError(f"stage must be one of {', '.join(SIMULATION_STAGES)} or all, not {stage!r}.")
     needed = ["variant_id", "is_original", "cell", "persona", "scenario", "task_completed"]
     columns = require(simulations, needed, of="simulations")
     present = names_of(simulations)
     more = [name for name in (*_KEY, "persona_id") if name in present and name not in columns]
     frame = collect(simulations, [*columns, *more])
-    if stage is not None:
+    if stage is None and _confirmed(frame, variant_id):
+        stage = "confirm"
+    if stage not in (None, "all"):
         if "stage" not in frame:
             raise ValueError("stage cannot be chosen: the table has no column stage.")
         frame = frame[frame["stage"].astype("str").eq(stage)]
@@ -78,6 +81,16 @@ def persona_scenario_heatmap(
     stages = sorted(pairs["stage"].dropna().unique(), key=SIMULATION_STAGES.index) if "stage" in pairs else []
     facts = {"by": None, "level": level, "variant_id": chosen, "stages": stages, "n_dropped": dropped}
     return with_provenance(table, simulations, "persona_scenario_heatmap", **facts)
+
+
+def _confirmed(frame: pd.DataFrame, variant_id: str | None) -> bool:
+    """Whether the variant, or any where none is named, was tested in the confirmation."""
+    if "stage" not in frame:
+        return False
+    tested = ~frame["is_original"].astype("boolean").fillna(value=False)
+    if variant_id is not None:
+        tested &= frame["variant_id"].eq(variant_id).fillna(value=False)
+    return bool((tested & frame["stage"].astype("str").eq("confirm")).any())
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:

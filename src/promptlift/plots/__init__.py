@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptlift.plots.compare import compare
     from promptlift.plots.completion_trend import completion_trend
     from promptlift.plots.mentions import issues, topics
+    from promptlift.plots.notebook_theme import follow_notebook_theme
     from promptlift.plots.persona_scenario_heatmap import persona_scenario_heatmap
     from promptlift.plots.production_metrics import production_metrics
     from promptlift.plots.prompt_overview import prompt_overview
@@ -34,6 +35,7 @@ __all__ = [
     "compare",
     "completion_trend",
     "fleet",
+    "follow_notebook_theme",
     "issue_changes",
     "issues",
     "persona_scenario_heatmap",
@@ -57,6 +59,7 @@ __all__ = [
 # Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.
 _MODULES = {
     "fleet": "service_views",
+    "follow_notebook_theme": "notebook_theme",
     "issue_changes": "changes",
     "issues": "mentions",
     "sentiment_distribution": "sentiment",

@@ -22,19 +22,21 @@ _NOTE = "As reported by the service, without sample sizes, so there are no inter
 def write_headlines(ax: Axes, lines: Sequence[tuple[str, str, str]]) -> None:
     """Write each headline number in large type, with its meaning and interval next to it."""
     for place, (number, meaning, interval) in enumerate(lines):
-        y = 0.86 - 0.36 * place
+        y = 0.88 - 0.36 * place
         ax.text(
-            0.3,
+            0.36,
             y,
             number.replace("-", "−"),
             transform=ax.transAxes,
             ha="right",
             va="center",
-            fontsize=22,
+            fontsize=20 if len(number) < 7 else 15,
             fontweight="bold",
         )
-        ax.text(0.35, y + 0.06, meaning, transform=ax.transAxes, va="center", fontsize=10.5)
-        ax.text(0.35, y - 0.01, interval, transform=ax.transAxes, va="top", fontsize=8, alpha=0.85)
+        ax.text(0.4, y + 0.06, meaning, transform=ax.transAxes, va="center", fontsize=10)
+        room = 0.56 * 72 * theme.inches_wide(ax)
+        wrapped = [part for row in interval.split("\n") for part in theme.lines_of(row, room, 7.5)]
+        ax.text(0.4, y - 0.01, "\n".join(wrapped), transform=ax.transAxes, va="top", fontsize=7.5, alpha=0.85)
 
 
 def draw_view(axes: Sequence[Axes], view: Any, *, top: int) -> list[str]:

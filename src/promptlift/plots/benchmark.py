@@ -23,6 +23,7 @@ def benchmark(
     *,
     prices: Mapping[str, Mapping[str, float]] | None = None,
     value: Literal["difference", "cost"] = "difference",
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -37,6 +38,8 @@ def benchmark(
     value
         ``difference``: task completion against the reference in percentage points, with intervals of the pairs and a line at the
         margin. ``cost``: task completion by the cost of a conversation, with Wilson intervals.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -56,9 +59,9 @@ def benchmark(
     if value not in ("difference", "cost"):
         raise ValueError(f"value must be 'difference' or 'cost', not {value!r}.")
     table = theme.result_of(data, "benchmark", prices=prices) if prices is None else _priced(data, prices)
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
     draw = _draw_differences if value == "difference" else _draw_costs
-    return theme.finish(ax, table, draw(ax, table, **style))
+    return theme.finish(ax, table, draw(ax, table, **style), title=title)
 
 
 def _priced(data: Any, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -97,8 +100,12 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     fit_points(
         ax, shown[["difference", "difference_low", "difference_high"]], [-float(facts.get("margin") or 0)]
     )
-    for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        theme.name_row(ax, y, f"{theme.plain(row['name'], 40)}: {_verdict(row)}", _numbers(row), boxed=False)
+    records = shown.to_dict("records")
+    verdicts, numbers = [f": {_verdict(row)}" for row in records], [_numbers(row) for row in records]
+    beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
+    names = theme.fit_names(ax, list(shown["name"]), beside, most=60)
+    for y, name, verdict, text in zip(rows, names, verdicts, numbers, strict=True):
+        theme.name_row(ax, y, name + verdict, text, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table))
 
 
@@ -129,6 +136,8 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
         )  # fmt: skip
     ax.set_xlim(left=0.0)
     ax.margins(x=0.25)
+    low, high = ax.get_ylim()
+    ax.set_ylim(max(low, -2.0), min(high, 102.0))
     notes = (
         []
         if priced

@@ -24,6 +24,7 @@ def issue_changes(
     periods: Any = None,
     top: int | None = 10,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -38,6 +39,8 @@ def issue_changes(
         Conversations, as for ``analysis.issue_changes``, or its result (which then sets these arguments).
     at, window, periods, top, level
         As for ``analysis.issue_changes``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -54,7 +57,7 @@ def issue_changes(
         Raised by ``analysis.issue_changes``.
     """
     options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    return _draw(theme.result_of(data, "issue_changes", **options), "issue", ax, style)
+    return _draw(theme.result_of(data, "issue_changes", **options), "issue", title, ax, style)
 
 
 def topic_changes(
@@ -65,6 +68,7 @@ def topic_changes(
     periods: Any = None,
     top: int | None = 10,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -76,6 +80,8 @@ def topic_changes(
         Conversations, as for ``analysis.topic_changes``, or its result (which then sets these arguments).
     at, window, periods, top, level
         As for ``analysis.topic_changes``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -92,12 +98,12 @@ def topic_changes(
         Raised by ``analysis.topic_changes``.
     """
     options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    return _draw(theme.result_of(data, "topic_changes", **options), "topic", ax, style)
+    return _draw(theme.result_of(data, "topic_changes", **options), "topic", title, ax, style)
 
 
-def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(table)))
-    return theme.finish(ax, table, draw_changes(ax, table, label, **style))
+def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
+    ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(table)))
+    return theme.finish(ax, table, draw_changes(ax, table, label, **style), title=title)
 
 
 def draw_changes(ax: Axes, table: pd.DataFrame, label: str, **style: Any) -> list[str]:
@@ -115,9 +121,13 @@ def draw_changes(ax: Axes, table: pd.DataFrame, label: str, **style: Any) -> lis
     draw_differences(ax, rows, shown.assign(_n=few), "_n", **style)
     fit_points(ax, shown[ENDS])
     ax.set_ylim(-0.4, len(shown) - 0.2)
-    room = max(14, int((theme.inches_wide(ax) - 2.4) * 12))
-    for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        theme.name_row(ax, y, f"{theme.plain(row[label], room)}: {row['change']}", _counts(row))
+    counts = [_counts(row) for row in shown.to_dict("records")]
+    changed = [f": {change}" for change in shown["change"]]
+    names = theme.fit_names(
+        ax, list(shown[label]), [change + text for change, text in zip(changed, counts, strict=True)]
+    )
+    for y, name, change, text in zip(rows, names, changed, counts, strict=True):
+        theme.name_row(ax, y, name + change, text)
     if not (facts["n_before"] and facts["n_after"]):
         theme.show_empty(ax, "Nothing to compare: one of the periods has no conversations with insights")
     return theme.notes_of(table, _spans(facts), _rule(facts, len(shown)))

@@ -11,7 +11,7 @@ from promptlift.plots import theme
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
@@ -32,6 +32,7 @@ def compare(
     repeats: Any = "refuse",
     kind: Any = None,
     value: Literal["difference", "lift"] = "difference",
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -49,6 +50,8 @@ def compare(
     value
         ``difference``, in percentage points or in the unit of the score, or ``lift``, in percent of the
         control's rate. Only paired data give a lift an interval; a small diamond is the expected lift.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -81,8 +84,8 @@ def compare(
     column = _column(table, value)
     if column not in table:
         raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
-    return theme.finish(ax, table, _draw(ax, table, column, **style))
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
+    return theme.finish(ax, table, _draw(ax, table, column, **style), title=title)
 
 
 def _column(table: pd.DataFrame, value: str) -> str:
@@ -95,7 +98,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     interval = f" ({100 * facts['level']:.4g} % interval)" if table[f"{value}_low"].notna().any() else ""
-    theme.frame_rows(ax, _axis(facts, value) + interval)
+    theme.frame_rows(ax, _axis(facts, value, list(table["variant"])) + interval)
     if table.empty:
         theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)
@@ -116,15 +119,20 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
         draw_expected(ax, rows, shown["lift_percent_expected"])
         notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     fit_points(ax, shown[[value, f"{value}_low", f"{value}_high"]])
-    for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        verdict = row["verdict"] if pd.notna(row["verdict"]) else "not compared"
-        name = f"{theme.plain(row['variant'], 34)}: {verdict}"
-        theme.name_row(ax, y, name, _numbers(row, facts), boxed=False)
+    records = shown.to_dict("records")
+    verdicts = [f": {row['verdict'] if pd.notna(row['verdict']) else 'not compared'}" for row in records]
+    numbers = [_numbers(row, facts) for row in records]
+    beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
+    names = theme.fit_names(ax, list(shown["variant"]), beside, most=60)
+    for y, name, verdict, text in zip(rows, names, verdicts, numbers, strict=True):
+        theme.name_row(ax, y, name + verdict, text, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table, value))
 
 
-def _axis(facts: dict[str, Any], value: str) -> str:
-    control = theme.plain(facts["control"], 28) if facts["control"] is not None else "the control"
+def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
+    # Told apart from the variants: long names may start alike.
+    known = facts["control"] is not None
+    control = theme.distinct_names([facts["control"], *variants], 28)[0] if known else "the control"
     if value == "lift_percent":
         return f"Lift over {control} in percent"
     outcome = theme.plain(str(facts["outcome"]).replace("_", " "), 28)

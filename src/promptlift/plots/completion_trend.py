@@ -20,10 +20,11 @@ __all__ = ["completion_trend", "draw_trend"]
 def completion_trend(
     data: Any,
     *,
-    freq: str = "D",
+    freq: str = "auto",
     by: str | None = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -37,7 +38,9 @@ def completion_trend(
         Conversations, as for ``analysis.completion_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
         and ``level``).
     freq, by, tz, level
-        As for ``analysis.completion_trend``. Only the six largest groups are drawn.
+        As for ``analysis.completion_trend``. Only the six largest groups are drawn; more than three have a lane each.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -47,8 +50,8 @@ def completion_trend(
     Returns
     -------
     Axes
-        x is time in matplotlib days, y the rate as a fraction; the bars below 0 are the counts. Groups that
-        would overlap have a lane each, 1.55 below the one before.
+        x is time in matplotlib days, y the rate as a fraction; the bars below 0 are the counts. More than 60 periods
+        have a ribbon instead of whiskers. From four groups on, each has a lane, 1.55 below the one before.
 
     Raises
     ------
@@ -58,8 +61,8 @@ def completion_trend(
     table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
-    ax = theme.new_axes(ax, 8.5, lane_height(count, len(table)))
-    return theme.finish(ax, table, draw_trend(ax, table, **style))
+    ax = theme.new_axes(ax, lane_height(count))
+    return theme.finish(ax, table, draw_trend(ax, table, **style), title=title)
 
 
 def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:

@@ -22,6 +22,7 @@ def issues(
     by: str | None = None,
     top: int | None = 10,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -34,6 +35,8 @@ def issues(
         ``level``).
     by, top, level
         As for ``analysis.issues``. Only the six largest groups are drawn.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -49,7 +52,7 @@ def issues(
     FrameError, ValueError
         Raised by ``analysis.issues``.
     """
-    return _draw(theme.result_of(data, "issues", by=by, top=top, level=level), "issue", ax, style)
+    return _draw(theme.result_of(data, "issues", by=by, top=top, level=level), "issue", title, ax, style)
 
 
 def topics(
@@ -58,6 +61,7 @@ def topics(
     by: str | None = None,
     top: int | None = 10,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -70,6 +74,8 @@ def topics(
         ``level``).
     by, top, level
         As for ``analysis.topics``. Only the six largest groups are drawn.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -85,14 +91,14 @@ def topics(
     FrameError, ValueError
         Raised by ``analysis.topics``.
     """
-    return _draw(theme.result_of(data, "topics", by=by, top=top, level=level), "topic", ax, style)
+    return _draw(theme.result_of(data, "topics", by=by, top=top, level=level), "topic", title, ax, style)
 
 
-def _draw(table: pd.DataFrame, label: str, ax: Axes | None, style: dict[str, Any]) -> Axes:
+def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
     by = table.attrs["promptlift"]["by"]
     count = 1 if by is None else min(theme.MAX_GROUPS, table[by].nunique(dropna=False))
-    ax = theme.new_axes(ax, 8.0, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
-    return theme.finish(ax, table, draw_mentions(ax, table, label, **style))
+    ax = theme.new_axes(ax, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
+    return theme.finish(ax, table, draw_mentions(ax, table, label, **style), title=title)
 
 
 def draw_mentions(
@@ -124,7 +130,9 @@ def draw_mentions(
         return theme.notes_of(table)
     headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
-    ax.set_xlim(0, min(1.0, 1.08 * float(table["share_high"].max())))
+    most = min(1.015, 1.08 * float(table["share_high"].max()))
+    # Room for half a marker at 0.
+    ax.set_xlim(-0.015 * most, most)
     ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     rows = np.arange(len(titles))[::-1].astype(np.float64)
@@ -145,19 +153,28 @@ def _write_rows(
     ax: Axes, table: pd.DataFrame, titles: list[str], label: str, *, outcomes: bool, compared: bool
 ) -> None:
     """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
-    width = max(14, int((theme.inches_wide(ax) - 1.6) * 13))
-    for place, title in enumerate(titles):
-        rows = table[table[label] == title]
+    of_title = [table[table[label] == title] for title in titles]
+    numbers = [_counts(rows, compared=compared) for rows in of_title]
+    names = theme.fit_names(ax, titles, numbers)
+    for place, (rows, name, right) in enumerate(zip(of_title, names, numbers, strict=True)):
         first = rows.iloc[0]
-        severity = rows["severity"].max() if label == "issue" else None
-        counts = f"{rows['n'].sum():,}" if compared else f"{first['n']:,} of {first['total']:,}"
-        right = f"{counts} · {severity} severity" if isinstance(severity, str) else counts
         spread = 0.0 if not compared else 0.24
         y = len(titles) - 1 - place + spread
-        theme.name_row(ax, y, theme.plain(title, width), right, above=17 if outcomes else 7, boxed=False)
+        theme.name_row(ax, y, name, right, above=17 if outcomes else 7, boxed=False)
         if outcomes:
             completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "
                 f"{first['completed_without']:,} of {first['n_rated_without']:,} without"
             )
             theme.write_in_row(ax, 0, y, completion)
+
+
+def _counts(rows: pd.DataFrame, *, compared: bool) -> str:
+    """Return how many conversations have a title, and how many of them as severely as the worst."""
+    n = int(rows["n"].sum())
+    counts = f"{n:,}" if compared else f"{n:,} of {rows['total'].iloc[0]:,}"
+    worst = rows["severity"].max() if "severity" in rows else None
+    if not isinstance(worst, str):
+        return counts
+    severe = int(rows.loc[rows["severity"] == worst, "n_worst"].sum())
+    return f"{counts} · {worst} in {'all' if severe == n else f'{severe:,} of {n:,}'}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.collections import PolyCollection
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from promptlift.analysis.periods import last_period_end
@@ -27,7 +26,18 @@ _DAYS = {"h": 1 / 24, "D": 1.0, "W": 7.0, "MS": 30.4}
 _US_A_DAY = 86_400_000_000
 _STRIP = (-0.24, -0.08)
 _LANE = 1.55
-_CROWDED = 60
+# From this many groups on, each has a lane of its own.
+_LANES_FROM = 4
+# Above this many periods whiskers would touch each other.
+_MANY_PERIODS = 60
+_MOST_TICKS = 8
+# How many periods are between two ticks, and of which round number the first one is a multiple.
+_STEPS = {
+    "h": (1, 2, 3, 6, 12, 24, 48, 168),
+    "D": (1, 2, 7, 14, 28, 91, 182, 364),
+    "W": (1, 2, 4, 8, 13, 26, 52),
+    "MS": (1, 2, 3, 6, 12, 24, 60),
+}
 
 
 @dataclass(frozen=True)
@@ -64,14 +74,9 @@ RATES = Scale(0.0, 1.0, (0, 0.25, 0.5, 0.75, 1), (0, 0.5, 1), ".0%")
 SCORES = Scale(-1.0, 1.0, (-1, -0.5, 0, 0.5, 1), (-1, 0, 1), "+g")
 
 
-def is_crowded(groups: int, rows: int) -> bool:
-    """Whether groups would overlap, so that each gets a lane of its own."""
-    return groups > 1 and rows > _CROWDED
-
-
-def lane_height(groups: int, rows: int) -> float:
+def lane_height(groups: int) -> float:
     """Return the height of a new figure in inches."""
-    return 1.4 + 1.3 * min(groups, theme.MAX_GROUPS) if is_crowded(groups, rows) else 4.0
+    return 1.4 + 1.3 * min(groups, theme.MAX_GROUPS) if groups >= _LANES_FROM else 4.0
 
 
 def day_numbers(times: Any) -> NDArray[np.float64]:
@@ -120,8 +125,7 @@ def draw_periods(
     facts = table.attrs["promptlift"]
     starts = pd.DatetimeIndex(table["period_start"].unique() if has_conversations(table) else [])
     named = facts["by"] is not None if named is None else named
-    rows = sum(len(group.rows) for group in groups)
-    lanes = [[group] for group in groups] if is_crowded(len(groups), rows) else [groups]
+    lanes = [[group] for group in groups] if len(groups) >= _LANES_FROM else [groups]
     theme.frame_axes(ax, "y")
     ax.set_xlabel(f"{PERIODS[facts['freq']]} ({theme.plain(facts['tz'])})")
     headroom = (1.6 if len(lanes) > 1 else (len(groups) + 1) // 2) if named else 0
@@ -143,7 +147,7 @@ def draw_periods(
             group.color if separate_counts or len(lanes) > 1 else theme.foreground() for group in counted
         ]
         most = _draw_counts(ax, counted, tones, days, step, scale, base, n)
-        ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n ≤ {most:,.0f}"
+        ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n up to {most:,.0f}"
     _set_ticks(ax, ticks)
     _date_axis(ax, starts, days, step, facts["freq"])
     sizes = [int(group.rows[n].sum()) for group in groups]
@@ -169,7 +173,8 @@ def _draw_groups(
     style: dict[str, Any],
 ) -> None:
     for place, group in enumerate(groups):
-        shift = (place - (len(groups) - 1) / 2) * 0.11 * step
+        # Ribbons may lie on one another; whiskers may not.
+        shift = 0.0 if len(days) > _MANY_PERIODS else (place - (len(groups) - 1) / 2) * 0.11 * step
         rows = group.rows
         if base:
             ends = [f"{estimate}{end}" for end in ("", "_low", "_high")]
@@ -178,7 +183,8 @@ def _draw_groups(
         line = rows[estimate].where(rows[n] >= theme.FEW)
         ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
         points = {"marker": group.marker} | style
-        theme.draw_estimates(ax, days + shift, rows, estimate, n, color=group.color, **points)
+        ribbon = len(days) > _MANY_PERIODS
+        theme.draw_estimates(ax, days + shift, rows, estimate, n, color=group.color, ribbon=ribbon, **points)
 
 
 def _draw_counts(
@@ -224,13 +230,30 @@ def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], st
         ax.xaxis.set_major_locator(FixedLocator(list(days)))
         ax.xaxis.set_major_formatter(FixedFormatter(labels))
         return
-    locator = AutoDateLocator(tz=zone, minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_locator(locator)
-    formatter = ConciseDateFormatter(  # type: ignore[no-untyped-call]
-        locator,
-        tz=zone,
-        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M"],
-        zero_formats=["", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
-        offset_formats=["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y"],
-    )
-    ax.xaxis.set_major_formatter(formatter)
+    chosen = _ticked(starts, freq)
+    ax.xaxis.set_major_locator(FixedLocator(list(days[chosen])))
+    ax.xaxis.set_major_formatter(FixedFormatter(_tick_labels(starts[chosen], freq)))
+
+
+def _ticked(starts: pd.DatetimeIndex, freq: str) -> NDArray[np.intp]:
+    """Choose the periods that have a tick: every second, third, …, so that each tick is under a point."""
+    sizes = _STEPS[freq]
+    every = next((size for size in sizes if len(starts) <= size * _MOST_TICKS), sizes[-1])
+    while len(starts) > every * _MOST_TICKS:
+        every *= 2
+    begin = 0
+    if freq == "h":
+        begin = int(np.argmax(starts.hour % min(every, 24) == 0))
+    elif freq == "MS":
+        begin = int(np.argmax((starts.month - 1) % min(every, 12) == 0))
+    return np.arange(begin, len(starts), every)
+
+
+def _tick_labels(starts: pd.DatetimeIndex, freq: str) -> list[str]:
+    """Write the date of every tick, with the year (for hours, the day) where it is another than before."""
+    form, more = {"h": ("%H:%M", "%d %b %Y"), "MS": ("%b", "%Y")}.get(freq, ("%d %b", "%Y"))
+    wider = list(starts.strftime(more))
+    return [
+        f"{text}\n{wider[place]}" if place == 0 or wider[place] != wider[place - 1] else text
+        for place, text in enumerate(starts.strftime(form))
+    ]

@@ -11,14 +11,14 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Rectangle
 
 from promptlift.plots import theme
-from promptlift.plots.differences import signed
+from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["persona_scenario_heatmap"]
 
-_PERSONAS = 8
+_PERSONAS = 6
 _SCENARIOS = 14
 # Space for the names of the personas above the cells, in rows, and characters per line.
 _HEAD = 1.1
@@ -33,12 +33,15 @@ def persona_scenario_heatmap(
     variant_id: str | None = None,
     stage: Any = None,
     level: float = 0.95,
+    cells: bool | None = None,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw the difference of completion between a variant and the original for every persona and scenario.
+    """Draw the difference of completion between a variant and the original by persona and by scenario.
 
-    Each cell shows the difference in percentage points, and how many of its pairs the variant and the original
+    Where most cells have fewer than 5 pairs, the personas and the scenarios are two lists of dots with intervals.
+    Otherwise each cell shows the difference in percentage points, and how many of its pairs the variant and the original
     completed. Cells with fewer than 5 pairs are hollow; cells without simulations are empty. The last column and the last
     row are totals.
 
@@ -49,6 +52,10 @@ def persona_scenario_heatmap(
         arguments).
     variant_id, stage, level
         As for ``analysis.persona_scenario_heatmap``.
+    cells
+        Whether to draw a cell for every persona and scenario; by default only where most have at least 5 pairs.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -57,8 +64,8 @@ def persona_scenario_heatmap(
     Returns
     -------
     Axes
-        A field lies at whole numbers, personas along x and scenarios along y, those with the most pairs first; at
-        most 8 personas and 14 scenarios are drawn.
+        A cell lies at whole numbers, personas along x and scenarios along y, those with the most pairs first; at
+        most 6 personas and 14 scenarios are drawn. Of dots, x is the difference in percentage points.
 
     Raises
     ------
@@ -67,12 +74,13 @@ def persona_scenario_heatmap(
     """
     options = {"variant_id": variant_id, "stage": stage, "level": level}
     table = theme.result_of(data, "persona_scenario_heatmap", **options)
-    personas = min(_PERSONAS, int(table["part"].eq("persona").sum()))
+    if not (_is_filled(table) if cells is None else cells):
+        return theme.finish(*_draw_dots(ax, table, **style), title=title)
     scenarios = min(_SCENARIOS, int(table["part"].eq("scenario").sum()))
-    wide = 0.95 * max(3, personas + 1)
+    wide = theme.WIDTH - 2.6
     width = wide if ax is None else None
-    ax = theme.new_axes(ax, 3.3 + wide, 2.3 + 0.48 * max(3, scenarios + 1))
-    return theme.finish(ax, table, _draw(ax, table, **style), width=width)
+    ax = theme.new_axes(ax, 2.3 + 0.48 * max(3, scenarios + 1))
+    return theme.finish(ax, table, _draw(ax, table, **style), width=width, title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
@@ -107,6 +115,60 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
     return theme.notes_of(table, *_notes(table, facts, shown, len(columns), len(rows)))
 
 
+def _is_filled(table: pd.DataFrame) -> bool:
+    """Whether most cells have enough pairs to be looked at; an empty table has nothing against it."""
+    fields = table[table["part"] == "field"]
+    return fields.empty or bool(fields["n"].ge(theme.FEW).mean() >= 0.5)
+
+
+def _draw_dots(
+    ax: Axes | None, table: pd.DataFrame, *, color: Any = None
+) -> tuple[Axes, pd.DataFrame, list[str]]:
+    """Draw the personas and the scenarios below each other and return the axes, the table and the notes."""
+    facts = table.attrs["promptlift"]
+    parts = {
+        part: table[table["part"] == part].iloc[:most]
+        for part, most in (("all", 1), ("persona", _PERSONAS), ("scenario", _SCENARIOS))
+    }
+    ax = theme.new_axes(ax, 1.6 + 0.42 * (sum(map(len, parts.values())) + 2))
+    points_axis(
+        ax, f"Difference of task completion in percentage points ({100 * facts['level']:.4g} % interval)"
+    )
+    tone = color[1] if isinstance(color, list | tuple) else color
+    y = 0.0
+    drawn: list[pd.DataFrame] = []
+    for part, rows in parts.items():
+        if part != "all":
+            y -= 0.9
+            theme.write_in_row(ax, 0, y, f"By {part}", size="small", above=0).set_fontweight("bold")
+            y -= 1.0
+        at = y - np.arange(len(rows), dtype=np.float64)
+        draw_differences(ax, at, rows, "n", color=tone)
+        names = ["all pairs"] if part == "all" else list(rows[part])
+        numbers = [_pairs_in_words(row) for row in rows.to_dict("records")]
+        for place, name, text in zip(at, theme.fit_names(ax, names, numbers), numbers, strict=True):
+            theme.name_row(ax, place, name, text)
+        y = float(at[-1])
+        drawn.append(rows[ENDS])
+    fit_points(ax, *drawn)
+    ax.set_ylim(y - 0.4, 0.9)
+    few = int(table["part"].eq("field").sum())
+    why = (
+        f"Most of the {few} pairs of a persona and a scenario have fewer than {theme.FEW} conversations each."
+    )
+    return (
+        ax,
+        table,
+        theme.notes_of(
+            table, why, *_common_notes(table, facts, len(parts["persona"]), len(parts["scenario"]))
+        ),
+    )
+
+
+def _pairs_in_words(row: dict[Any, Any]) -> str:
+    return f"{row['rate']:.0%} against {row['rate_control']:.0%} · {row['n']:,} pair{'' if row['n'] == 1 else 's'}"
+
+
 def _draw_cell(ax: Axes, x: float, y: float, cell: dict[Any, Any], colors: Any) -> None:
     tone = colors(0.5 + 0.5 * float(np.clip(cell["difference"] / _FULL, -1, 1)))
     few = cell["n"] < theme.FEW
@@ -124,7 +186,7 @@ def _draw_cell(ax: Axes, x: float, y: float, cell: dict[Any, Any], colors: Any) 
             alpha=0.75 if few else 1.0)  # fmt: skip
     counts = f"{cell['completed']:,} : {cell['completed_control']:,} of {cell['n']:,}"
     ax.text(
-        x, y + 0.22, counts, ha="center", va="center", fontsize=6.5, color=ink, alpha=0.75 if few else 1.0
+        x, y + 0.22, counts, ha="center", va="center", fontsize=6.0, color=ink, alpha=0.75 if few else 1.0
     )
 
 
@@ -135,7 +197,7 @@ def _write_names(
     names = theme.distinct_names(list(rows), 64)
     for name, y in [*zip(names, rows.values(), strict=True), ("all scenarios", bottom)]:
         ax.annotate(
-            _lines(name, 34, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
+            _lines(name, 28, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
             va="center", fontsize="small", fontweight="bold" if y == bottom else None, annotation_clip=False,
         )  # fmt: skip
     names = theme.distinct_names(list(columns), 3 * _LINE - 6)
@@ -159,7 +221,6 @@ def _notes(
     interval = (
         f"{signed(everything['difference_low'], '.1f')} to {signed(everything['difference_high'], '.1f')}"
     )
-    personas, scenarios = (int(table["part"].eq(part).sum()) for part in ("persona", "scenario"))
     interval_and_n = f"{100 * facts['level']:.4g} % interval {interval}, n = {everything['n']:,} pairs"
     notes: list[str | None] = [
         f"Difference of task completion in percentage points; all: {signed(everything['difference'], '.1f')} ({interval_and_n})."
@@ -168,6 +229,13 @@ def _notes(
     if shown["n"].lt(theme.FEW).any():
         notes.append(f"Hollow: fewer than {theme.FEW} pairs.")
     notes.append(f"Some of the {len(shown)} cells differ by chance alone.")
+    return [*notes, *_common_notes(table, facts, columns, rows)]
+
+
+def _common_notes(table: pd.DataFrame, facts: dict[str, Any], columns: int, rows: int) -> list[str | None]:
+    """Return the notes about what is shown at all."""
+    notes: list[str | None] = []
+    personas, scenarios = (int(table["part"].eq(part).sum()) for part in ("persona", "scenario"))
     if columns < personas or rows < scenarios:
         notes.append(
             f"Shown: {columns} of {personas} personas, {rows} of {scenarios} scenarios, those with the most pairs."

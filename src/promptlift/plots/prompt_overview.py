@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
+from promptlift.analysis.wording import percent
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -29,6 +30,8 @@ __all__ = ["prompt_overview"]
 
 # From this many conversations on, reading takes long enough to show a preview.
 PREVIEW_FROM = 2_000
+# Lines of a finding between the heading of a panel and the panel.
+_LINES = 2
 
 
 def prompt_overview(
@@ -40,6 +43,7 @@ def prompt_overview(
     level: float = 0.95,
     top: int = 5,
     rows: bool = True,
+    title: str | None = "auto",
 ) -> Figure:
     """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
 
@@ -58,6 +62,9 @@ def prompt_overview(
     rows
         Whether to read the conversations. Otherwise the page is drawn from the service's aggregates, which take one
         request but have no sample sizes, so nothing on the page has an interval.
+    title
+        ``"auto"`` writes the finding of each panel above it, None only what it is about, and another text replaces the name
+        of the prompt.
 
     Returns
     -------
@@ -81,7 +88,7 @@ def prompt_overview(
     if not rows:
         if not hasattr(source, "prompt_insights"):
             raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        figure, axes = _page(_name(source, prompt_id))
+        figure, axes = _page(_headed(source, prompt_id, title))
         _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
         return figure
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
@@ -91,11 +98,14 @@ def prompt_overview(
     trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
-    figure, axes = _page(_name(source, prompt_id))
+    figure, axes = _page(_headed(source, prompt_id, title))
     _headline(axes[0], headline.iloc[0], level)
     notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
-    theme.mark_rehearsal(axes[1], headline)
+    if title == "auto":
+        for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
+            _write_finding(ax, shown)
+    theme.mark_rehearsal(axes[0], headline)
     _write_notes(figure, notes)
     return figure
 
@@ -133,15 +143,42 @@ def _name(source: Any, prompt_id: str | None) -> str:
     return theme.plain(name or prompt_id or "All conversations", 60)
 
 
+def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:
+    return _name(source, prompt_id) if title in (None, "auto") else title
+
+
+def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
+    """Write the finding of a panel under its heading."""
+    ax.set_title(ax.get_title("left"), loc="left", fontsize=11, fontweight="bold", pad=8 + 12 * _LINES)
+    lines = theme.lines_of(finding(table), 72 * theme.inches_wide(ax), 9)[:_LINES]
+    text = ax.annotate(
+        theme.escaped("\n".join(lines)), (0, 1), xycoords="axes fraction", xytext=(0, 5),
+        textcoords="offset points", va="bottom", fontsize=9, annotation_clip=False,
+    )  # fmt: skip
+    make_readable([text])
+
+
 def _page(name: str) -> tuple[Figure, list[Axes]]:
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
 
-    figure = plt.figure(figsize=(11, 7.2))
+    figure = plt.figure(figsize=(theme.WIDTH, 7.4))
+    theme.hold_width(figure)
     # Fixed margins: a layout engine would take as long as the drawing.
     grid = figure.add_gridspec(
-        2, 2, left=0.11, right=0.975, top=0.88, bottom=0.125, wspace=0.18, hspace=0.42, width_ratios=(1, 1.25)
+        2,
+        2,
+        left=0.105,
+        right=0.975,
+        top=0.845,
+        bottom=0.145,
+        wspace=0.26,
+        hspace=0.62,
+        width_ratios=(1, 1.15),
     )
     axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    # The headline numbers have no labels at their left, so they may use that space.
+    box = axes[0].get_position()
+    axes[0].set_position((0.03, box.y0, box.x1 - 0.03, box.height))
     figure.text(0.03, 0.955, name, fontsize=15, fontweight="bold", va="center")
     axes[0].axis("off")
     for ax, title in zip(axes[1:], ("Task completion", "Sentiment", "Issues"), strict=True):
@@ -153,7 +190,14 @@ def _write_notes(figure: Figure, notes: Iterable[str]) -> None:
     texts = [*figure.texts, *[text for ax in figure.axes for text in theme.texts_of(ax)]]
     notes = [*notes, *([MISSING] if make_readable(texts) else [])]
     text = " ".join(dict.fromkeys(notes))
-    figure.text(0.03, 0.02, "\n".join(textwrap.wrap(text, 190)), fontsize=7.5, alpha=0.85, va="bottom")
+    figure.text(
+        0.03,
+        0.02,
+        "\n".join(theme.lines_of(text, 72 * 0.94 * theme.WIDTH, 7.5)),
+        fontsize=7.5,
+        alpha=0.85,
+        va="bottom",
+    )
 
 
 def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
@@ -164,23 +208,32 @@ def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
     sentiment = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
     lines = [
         (f"{row['conversations']:,}", "conversations", _period(row)),
-        (rate, "completed their task", _interval(row["rate_low"], row["rate_high"], level, row["n"], ".0%")),
+        (
+            rate,
+            "completed their task",
+            _interval(row["rate_low"], row["rate_high"], level, row["n"], rate=True),
+        ),
         (
             sentiment,
             "mean sentiment, −1 to 1",
-            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"], "+.2f"),
+            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"]),
         ),
     ]
     write_headlines(ax, lines)
 
 
-def _interval(low: float, high: float, level: float, n: int, form: str) -> str:
+def _interval(low: float, high: float, level: float, n: int, *, rate: bool = False) -> str:
     if n == 0:
         return "no ended conversations with insights yet"
     if bool(np.isnan(low)):
         return f"n = {n:,}: too few for an interval"
     few = " (very few)" if n < theme.FEW else ""
-    return f"{100 * level:g}% interval {low:{form}} to {high:{form}}, n = {n:,}{few}".replace("-", "−")
+    if rate:
+        ends = " to ".join(percent(low, high))
+    else:
+        digits = next((digits for digits in (2, 3) if f"{low:.{digits}f}" != f"{high:.{digits}f}"), 3)
+        ends = f"{low:+.{digits}f} to {high:+.{digits}f}".replace("-", "−")
+    return f"{100 * level:g}% interval {ends}, n = {n:,}{few}"
 
 
 def _period(row: pd.Series[Any]) -> str:

@@ -40,6 +40,7 @@ def prompt_timeline(
     freq: str = "auto",
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -58,6 +59,8 @@ def prompt_timeline(
         As for ``analysis.completion_trend``; by default days, or weeks when days have too few conversations.
     level
         Coverage of each interval.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -75,9 +78,9 @@ def prompt_timeline(
     """
     texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
     trend = analysis.completion_trend(of_one_prompt(conversations, versions), freq=freq, tz=tz, level=level)
-    ax = theme.new_axes(ax, 9.0, 4.4)
+    ax = theme.new_axes(ax, 4.4)
     notes = draw_trend(ax, trend, **style)
-    return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes])
+    return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes], title=title)
 
 
 def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:

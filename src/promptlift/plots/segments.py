@@ -77,7 +77,7 @@ def segments(
         level=level,
     )
     shown = table.head(len(table) if top is None else top)
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(shown)))
+    ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
     facts = table.attrs["promptlift"]
     words = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
     theme.frame_rows(

@@ -24,7 +24,13 @@ _MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
 
 
 def sentiment_distribution(
-    data: Any, *, by: str | None = None, level: float = 0.95, ax: Axes | None = None, **style: Any
+    data: Any,
+    *,
+    by: str | None = None,
+    level: float = 0.95,
+    title: str | None = None,
+    ax: Axes | None = None,
+    **style: Any,
 ) -> Axes:
     """Draw the share of conversations with each sentiment, with intervals.
 
@@ -37,6 +43,8 @@ def sentiment_distribution(
         ``level``).
     by, level
         As for ``analysis.sentiment_distribution``. Only the six largest groups are drawn.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -54,8 +62,8 @@ def sentiment_distribution(
         Raised by ``analysis.sentiment_distribution``.
     """
     table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
-    ax = theme.new_axes(ax, 7.0, 3.4)
-    return theme.finish(ax, table, draw_sentiment(ax, table, **style))
+    ax = theme.new_axes(ax, 3.4)
+    return theme.finish(ax, table, draw_sentiment(ax, table, **style), title=title)
 
 
 def sentiment_trend(
@@ -66,6 +74,7 @@ def sentiment_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
     value: Value | Sequence[Value] | None = None,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -84,6 +93,8 @@ def sentiment_trend(
         What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), of several labels in a list,
         or the mean ``"score"``. By default the shares of negative and positive; with ``by``, which allows only one,
         the share of negative.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -93,8 +104,8 @@ def sentiment_trend(
     Returns
     -------
     Axes
-        x is time in matplotlib days, y a fraction, or the score from -1 to 1. Lines that would
-        overlap have a lane each, one below the other.
+        x is time in matplotlib days, y a fraction, or the score from -1 to 1. From four lines on,
+        each has a lane, one below the other.
 
     Raises
     ------
@@ -105,9 +116,10 @@ def sentiment_trend(
     by = table.attrs["promptlift"]["by"]
     values = _values(value, by)
     count = len(values) if by is None else table[by].nunique(dropna=False)
-    rows = len(table) * (len(values) if by is None else 1)
-    ax = theme.new_axes(ax, 8.5, lane_height(count, rows))
-    return theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
+    ax = theme.new_axes(ax, lane_height(count))
+    return theme.finish(
+        ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values
+    )
 
 
 def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Value, ...]:
@@ -184,7 +196,7 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     groups, omitted, shown = theme.groups_of(ax, table, by, "n", color if by is not None else None)
     theme.frame_axes(ax, "x")
     labels = list(theme.SENTIMENT_COLORS)
-    ax.set_xlim(0, 1)
+    ax.set_xlim(-0.015, 1.015)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["fleet", "step_failures", "top_issues"]
 
 
-def top_issues(table: Any, *, top: int | None = 10, ax: Axes | None = None, **style: Any) -> Axes:
+def top_issues(
+    table: Any, *, top: int | None = 10, title: str | None = None, ax: Axes | None = None, **style: Any
+) -> Axes:
     """Draw how much lower task completion is with each issue than without, with intervals.
 
     Parameters
@@ -26,6 +28,8 @@ def top_issues(table: Any, *, top: int | None = 10, ax: Axes | None = None, **st
         The table of ``lift.top_issues(prompt_id)``, or the result of ``analysis.top_issues``.
     top
         As for ``analysis.top_issues``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -48,10 +52,12 @@ def top_issues(table: Any, *, top: int | None = 10, ax: Axes | None = None, **st
         ax, result, "impact_points", "Task completion with the issue less without, points", style, _issue
     )
     note = "An observation, not a cause: hard conversations have more issues." if drawn else None
-    return theme.finish(ax, result, theme.notes_of(result, note))
+    return theme.finish(ax, result, theme.notes_of(result, note), title=title)
 
 
-def step_failures(table: Any, *, top: int | None = 10, ax: Axes | None = None, **style: Any) -> Axes:
+def step_failures(
+    table: Any, *, top: int | None = 10, title: str | None = None, ax: Axes | None = None, **style: Any
+) -> Axes:
     """Draw how often conversations that reach a step first go wrong in it, with intervals.
 
     Parameters
@@ -60,6 +66,8 @@ def step_failures(table: Any, *, top: int | None = 10, ax: Axes | None = None, *
         The table of ``lift.step_failures(prompt_id)``, or the result of ``analysis.step_failures``.
     top
         As for ``analysis.step_failures``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -85,10 +93,12 @@ def step_failures(table: Any, *, top: int | None = 10, ax: Axes | None = None, *
         style,
         _step,
     )
-    return theme.finish(ax, result, theme.notes_of(result))
+    return theme.finish(ax, result, theme.notes_of(result), title=title)
 
 
-def fleet(table: Any, *, top: int | None = 20, ax: Axes | None = None, **style: Any) -> Axes:
+def fleet(
+    table: Any, *, top: int | None = 20, title: str | None = None, ax: Axes | None = None, **style: Any
+) -> Axes:
     """Draw the task completion of all prompts in the order of their ranks, with intervals.
 
     Parameters
@@ -97,6 +107,8 @@ def fleet(table: Any, *, top: int | None = 20, ax: Axes | None = None, **style: 
         The table of ``lift.fleet()``, or the result of ``analysis.fleet``.
     top
         As for ``analysis.fleet``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -116,11 +128,11 @@ def fleet(table: Any, *, top: int | None = 20, ax: Axes | None = None, **style: 
     result = theme.result_of(table, "fleet", top=top)
     ax = _axes(ax, result)
     _draw(ax, result, "completion_pct", "Completed tasks, % of judged conversations", style, _agent)
-    return theme.finish(ax, result, theme.notes_of(result))
+    return theme.finish(ax, result, theme.notes_of(result), title=title)
 
 
 def _axes(ax: Axes | None, result: pd.DataFrame) -> Axes:
-    return theme.new_axes(ax, 8.0, 1.3 + 0.5 * max(2, len(result)))
+    return theme.new_axes(ax, 1.3 + 0.5 * max(2, len(result)))
 
 
 def _draw(
@@ -140,9 +152,11 @@ def _draw(
     ax.set_ylim(-0.45, len(table) - 0.2)
     points = {"color": theme.palette(ax)[0]} | style
     theme.draw_estimates(ax, rows, table, estimate, "n", horizontal=True, **points)
-    for row, y in zip(table.to_dict("records"), rows, strict=True):
-        left, right = words({str(name): value for name, value in row.items()})
-        theme.name_row(ax, y, theme.plain(left, 60), theme.plain(right, 60), above=8)
+    said = [words({str(name): value for name, value in row.items()}) for row in table.to_dict("records")]
+    numbers = [theme.plain(right, 60) for _, right in said]
+    names = theme.fit_names(ax, [left for left, _ in said], numbers, most=60)
+    for y, name, text in zip(rows, names, numbers, strict=True):
+        theme.name_row(ax, y, name, text, above=8)
     return bool(table[estimate].notna().any())
 
 

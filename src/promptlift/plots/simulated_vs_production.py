@@ -34,6 +34,7 @@ def simulated_vs_production(
     applied_at: Any = None,
     window: Any = None,
     level: float = 0.95,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -49,6 +50,8 @@ def simulated_vs_production(
         the other arguments).
     conversations, versions, applied_at, window, level
         As for ``analysis.simulated_vs_production``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -66,8 +69,8 @@ def simulated_vs_production(
     """
     options = {"versions": versions, "applied_at": applied_at, "window": window, "level": level}
     table = theme.result_of(variants, "simulated_vs_production", conversations, **options)
-    ax = theme.new_axes(ax, 8.5, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
-    return theme.finish(ax, table, _draw(ax, table, **style))
+    ax = theme.new_axes(ax, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
+    return theme.finish(ax, table, _draw(ax, table, **style), title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
@@ -90,15 +93,13 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     draw_expected(ax, rows + 1, expected)
     fit_points(ax, simulated[ENDS], observed[ENDS], expected)
     ax.set_ylim(-0.4, rows[-1] + 1.9)
-    room = max(14, int((theme.inches_wide(ax) - 3.2) * 12))
-    for row, y in zip(shown.to_dict("records"), rows, strict=True):
-        name = row["name"] if pd.notna(row["name"]) else row["variant_id"]
-        theme.name_row(
-            ax,
-            y + 1,
-            f"{theme.plain(name, room)}, applied {row['applied_at']:%d %b %Y}: simulated",
-            _predicted(row),
-        )
+    records = shown.to_dict("records")
+    when = [f", applied {row['applied_at']:%d %b %Y}: simulated" for row in records]
+    predicted = [_predicted(row) for row in records]
+    beside = [date + text for date, text in zip(when, predicted, strict=True)]
+    names = theme.fit_names(ax, list(shown["name"].fillna(shown["variant_id"])), beside)
+    for row, y, name, date, text in zip(records, rows, names, when, predicted, strict=True):
+        theme.name_row(ax, y + 1, name + date, text)
         theme.name_row(ax, y, "in production (observational)", _observed(row))
     return theme.notes_of(table, *_notes(shown, table, facts))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
@@ -11,16 +12,21 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgba
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
 from promptlift.plots.fonts import MISSING, make_readable
-from promptlift.plots.user_text import columns_of, distinct_names, plain
+from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation, Text
     from numpy.typing import NDArray
 
 __all__ = [
@@ -28,19 +34,25 @@ __all__ = [
     "MARKERS",
     "MAX_GROUPS",
     "PALETTE",
+    "PALETTE_ON_DARK",
     "SENTIMENT_COLORS",
+    "WIDTH",
     "Group",
     "columns_of",
     "distinct_names",
     "draw_estimates",
+    "escaped",
     "finish",
+    "fit_names",
     "foreground",
     "frame_axes",
     "frame_rows",
     "groups_of",
+    "hold_width",
     "inches_wide",
     "is_dark",
     "legend",
+    "lines_of",
     "mark_rehearsal",
     "name_row",
     "new_axes",
@@ -53,11 +65,12 @@ __all__ = [
     "show_empty",
     "texts_of",
     "write_in_row",
+    "write_title",
 ]
 
 # Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+PALETTE_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
 # Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
@@ -85,6 +98,9 @@ _RESULT_COLUMNS = {
     "variant_lift": "low_unbounded",
 }
 FEW = 5
+# Of every figure, in inches.
+WIDTH = 8.5
+_SHORTEST_NAME = 12
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -101,13 +117,21 @@ class Group:
     marker: str = MARKERS[0]
 
 
-def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return ``ax``, or the axes of a new figure of this size in inches."""
+def new_axes(ax: Axes | None, height: float) -> Axes:
+    """Return ``ax``, or the axes of a new figure of this height in inches."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt  # noqa: PLC0415  (callers with axes of their own may not want a window toolkit)
 
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    figure, new = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    hold_width(figure)
+    return new
+
+
+def hold_width(figure: Figure) -> None:
+    """Keep a notebook from cutting the margins off, so that all plots are equally wide there."""
+    frame = Rectangle((0, 0), 1, 1, transform=figure.transFigure, fill=False, linewidth=0)
+    figure.add_artist(frame)
 
 
 def background(ax: Axes) -> tuple[float, float, float, float]:
@@ -125,7 +149,7 @@ def is_dark(ax: Axes) -> bool:
 
 def palette(ax: Axes) -> tuple[str, ...]:
     """Return the colours of the groups in order, lighter ones first on a dark background."""
-    return _ON_DARK if is_dark(ax) else PALETTE
+    return PALETTE_ON_DARK if is_dark(ax) else PALETTE
 
 
 def precomputed(data: Any, name: str) -> TypeGuard[pd.DataFrame]:
@@ -202,6 +226,7 @@ def draw_estimates(
     *,
     color: Any,
     horizontal: bool = False,
+    ribbon: bool = False,
     **style: Any,
 ) -> None:
     """Draw estimates with their intervals; points are hollow and pale below ``FEW``.
@@ -220,6 +245,8 @@ def draw_estimates(
         Colour of points and whiskers.
     horizontal
         Whether the estimates run along x.
+    ribbon
+        Whether a ribbon shows the intervals instead of whiskers; a row without neighbours keeps its whisker.
     style
         Properties of the points (``Line2D``).
     """
@@ -227,18 +254,26 @@ def draw_estimates(
     at, count = np.asarray(at, np.float64), table[n].to_numpy(np.float64)
     known = ~np.isnan(value)
     lines = ax.hlines if horizontal else ax.vlines
-    dense = len(value) > 100
+    dense = ribbon or len(value) > 100
+    whiskers = known
+    if ribbon:
+        ax.fill_between(at, low, high, where=known, color=color, alpha=0.22, linewidth=0)
+        beside = np.concatenate([[False], known, [False]])
+        whiskers = known & ~beside[:-2] & ~beside[2:]
     points: dict[str, Any] = (
-        {"marker": "o", "markersize": 3.5 if dense else 5.5, "zorder": 3} | style | {"linestyle": "none"}
+        {"marker": "o", "markersize": 2.5 if ribbon else 3.5 if dense else 5.5, "zorder": 3}
+        | style
+        | {"linestyle": "none"}
     )
     for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
         chosen = known & ((count >= FEW) == enough)
         if not chosen.any():
             continue
+        with_whisker = chosen & whiskers
         lines(
-            at[chosen],
-            low[chosen],
-            high[chosen],
+            at[with_whisker],
+            low[with_whisker],
+            high[with_whisker],
             color=color,
             alpha=strength,
             linewidth=1.0 if dense else 1.6,
@@ -314,10 +349,10 @@ def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7
 
 def write_in_row(
     ax: Axes, x: float, y: float, text: str, *, size: Any = 7.5, above: float = 7, boxed: bool = False
-) -> None:
-    """Write a text above a row, at the left (0) or at the right (1) end of the axes."""
+) -> Annotation:
+    """Write a text above a row, at the left (0) or at the right (1) end of the axes, and return it."""
     box = {"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6} if boxed else None
-    ax.annotate(
+    return ax.annotate(
         text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
         ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False, bbox=box,
     )  # fmt: skip
@@ -333,8 +368,16 @@ def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:
         )  # fmt: skip
 
 
-def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float | None = None) -> Axes:
-    """Finish a plot: mark a rehearsal, find fonts for all texts, write the notes.
+def finish(
+    ax: Axes,
+    table: pd.DataFrame,
+    notes: Sequence[str],
+    *,
+    title: str | None = None,
+    width: float | None = None,
+    **drawn: Any,
+) -> Axes:
+    """Finish a plot: write its title, mark a rehearsal, find fonts for all texts, write the notes.
 
     Parameters
     ----------
@@ -344,9 +387,14 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
         The result that was drawn.
     notes
         Sentences under the axes.
+    title
+        The title: ``"auto"`` for the finding of the table, another text as it is, or None to leave it as it is.
     width
         Their width in inches; by default that of the axes before the layout.
+    drawn
+        What the plot draws of the table, for its finding.
     """
+    write_title(ax, table, title, width=width, **drawn)
     mark_rehearsal(ax, table)
     text = " ".join([*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
     if text:
@@ -357,6 +405,64 @@ def finish(ax: Axes, table: pd.DataFrame, notes: Sequence[str], *, width: float 
             va="top", ha="left", fontsize=7, alpha=0.8, annotation_clip=False,
         )  # fmt: skip
     return ax
+
+
+def fit_names(ax: Axes, names: Sequence[Any], beside: Sequence[str], *, most: int = 80) -> list[str]:
+    """Cut names so that each fits into its row beside other text, and different names stay different.
+
+    Parameters
+    ----------
+    ax
+        Axes with the rows along y.
+    names
+        Names from outside.
+    beside
+        What else is written in the row of each.
+    most
+        Columns of the longest name.
+    """
+    room = 72 * inches_wide(ax) - 14 - np.array([points_wide(text, "small") for text in beside])
+    columns = min(most, max(_SHORTEST_NAME, int(min(room, default=0) / 4)))
+    fitting = distinct_names(names, columns)
+    while columns > _SHORTEST_NAME and any(
+        points_wide(name, "small") > space for name, space in zip(fitting, room, strict=True)
+    ):
+        columns = max(_SHORTEST_NAME, int(0.9 * columns))
+        fitting = distinct_names(names, columns)
+    return fitting
+
+
+def points_wide(text: str, size: Any, weight: str = "normal") -> float:
+    """Return the width of one line in points, without drawing it."""
+    with warnings.catch_warnings():
+        # A letter that the font lacks is as wide as the box in its place.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight=weight)
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def write_title(
+    ax: Axes, table: pd.DataFrame, title: str | None, *, width: float | None = None, **drawn: Any
+) -> None:
+    """Write the title above the left corner; ``"auto"`` writes the finding of the table, in lines that fit."""
+    if title is None:
+        return
+    if title == "auto":
+        room = (inches_wide(ax) if width is None else width) - (
+            1.2 if facts_of(table).get("rehearsal") else 0
+        )
+        title = escaped("\n".join(lines_of(finding(table, **drawn), 72 * room, "medium", "bold")))
+    make_readable([ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")])
+
+
+def lines_of(text: str, room: float, size: Any, weight: str = "normal") -> list[str]:
+    """Break a text into lines that fit into so many points."""
+    columns = max(20, int(1.1 * len(text) * room / max(points_wide(text, size, weight), 1.0)))
+    lines = textwrap.wrap(text, columns)
+    while columns > 20 and any(points_wide(line, size, weight) > room for line in lines):
+        columns -= 2
+        lines = textwrap.wrap(text, columns)
+    return lines
 
 
 def texts_of(ax: Axes) -> list[Text]:

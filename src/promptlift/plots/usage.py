@@ -19,7 +19,9 @@ __all__ = ["usage"]
 _WIDEST = 2.0
 
 
-def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) -> Axes:
+def usage(
+    table: Any, *, now: Any = None, title: str | None = None, ax: Axes | None = None, **style: Any
+) -> Axes:
     """Draw usage in the billing period against its limits, with a projection to the end of the period.
 
     The bar is the usage so far, the hollow diamond the projection, the line at 100 % the limit. Resources without a
@@ -31,6 +33,8 @@ def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) 
         The table of ``lift.usage()``, or the result of ``analysis.usage``.
     now
         As for ``analysis.usage``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -47,13 +51,14 @@ def usage(table: Any, *, now: Any = None, ax: Axes | None = None, **style: Any) 
         Raised by ``analysis.usage``.
     """
     result = table if theme.precomputed(table, "usage_projection") else analysis.usage(table, now=now)
-    ax = theme.new_axes(ax, 8.0, 1.3 + 0.55 * max(2, len(result)))
-    return theme.finish(ax, result, _draw(ax, result, **style))
+    ax = theme.new_axes(ax, 1.3 + 0.55 * max(2, len(result)))
+    return theme.finish(ax, result, _draw(ax, result, **style), title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the result of ``analysis.usage`` and return the notes under it."""
-    theme.frame_rows(ax, "Share of the limit")
+    limited = table["limit"].notna().any()
+    theme.frame_rows(ax, "Share of the limit" if limited or table.empty else "No limits")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     if table.empty:
         theme.show_empty(ax, "No usage reported", ticks=False)
@@ -64,7 +69,12 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     seen = np.concatenate([used, projected])
     ax.set_xlim(0, float(np.clip(1.06 * np.nanmax(seen, initial=1.0), 1.06, _WIDEST)))
     ax.set_ylim(-0.45, len(table) - 0.2)
-    ax.axvline(1.0, color=theme.foreground(), linewidth=1.2, alpha=0.8)
+    if limited:
+        ax.axvline(1.0, color=theme.foreground(), linewidth=1.2, alpha=0.8)
+    else:
+        # Without limits there is nothing to measure shares by: the numbers stand alone.
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
     tone = color or theme.palette(ax)[0]
     bar: dict[str, Any] = {"height": 0.24, "color": tone, "alpha": 0.55, "linewidth": 0} | style
     ax.barh(rows, np.nan_to_num(used), **bar)
@@ -109,9 +119,10 @@ def _notes(table: pd.DataFrame) -> list[str]:
             f"Period {first['period_start']:%d %b %Y} to {first['period_end']:%d %b %Y} (UTC), "
             f"{first['elapsed']:.0%} of it over."
         )
+    diamond = " (diamond)" if table["limit"].notna().any() else ""
     if table["projected"].notna().any():
         notes.append(
-            "Projection (diamond): usage continues at its average rate so far. It is not a forecast and has no interval, "
+            f"Projection{diamond}: usage continues at its average rate so far. It is not a forecast and has no interval, "
             "because usage by day is not reported."
         )
     else:

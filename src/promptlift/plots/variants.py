@@ -35,6 +35,7 @@ def variant_lift(
     variants: Any,
     *,
     equivalence: float | None = None,
+    title: str | None = None,
     ax: Axes | None = None,
     color: Any = None,
     **style: Any,
@@ -51,6 +52,8 @@ def variant_lift(
         The table of ``lift.variants`` or ``analysis.variant_lift``.
     equivalence
         Lifts within plus or minus this many percent make no practical difference; drawn as a grey band.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     color
@@ -73,12 +76,12 @@ def variant_lift(
     band = equivalence if equivalence is not None else facts.get("equivalence")
     drawn, panels, notes = _panels(table)
     rows = sum(len(panel) for panel in panels)
-    ax = theme.new_axes(ax, 8.0, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
+    ax = theme.new_axes(ax, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
     theme.frame_rows(ax, variant_captions.axis_label(drawn))
     ax.set_title(variant_captions.title(table, facts), loc="left", fontsize="medium")
     if table.empty:
         theme.show_empty(ax, "No variants yet", ticks=False)
-        return theme.finish(ax, table, theme.notes_of(table))
+        return theme.finish(ax, table, theme.notes_of(table), title=title)
     low, high = _limits(drawn, band)
     ax.set_xlim(low, high)
     signed_ticks(ax)
@@ -89,12 +92,14 @@ def variant_lift(
             panel,
             (low, high),
             band,
-            _name_width(ax),
+            ax,
             {"color": color or theme.palette(ax)[0], "ground": ax.get_facecolor(), **style},
         )
         if len(panels) > 1:
             _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
-    return theme.finish(ax, table, theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes))
+    return theme.finish(
+        ax, table, theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes), title=title
+    )
 
 
 def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list[str]]:
@@ -163,7 +168,7 @@ def _draw_panel(
     panel: pd.DataFrame,
     limits: tuple[float, float],
     band: float | None,
-    width: int,
+    whole: Axes,
     style: dict[str, Any],
 ) -> None:
     low, high = limits
@@ -174,10 +179,14 @@ def _draw_panel(
             max(-band, low), min(band, high), color=theme.foreground(), alpha=0.1, linewidth=0, zorder=0
         )
     mark_zero(ax)
-    for y, row in enumerate(panel.to_dict("records")):
+    records = panel.to_dict("records")
+    numbers = [variant_captions.row_numbers(row) for row in records]
+    marks = [" · winner" if row["is_winner"] else "" for row in records]
+    beside = [mark + text for mark, text in zip(marks, numbers, strict=True)]
+    names = theme.fit_names(whole, list(panel["name"]), beside)
+    for y, (row, name, mark, text) in enumerate(zip(records, names, marks, numbers, strict=True)):
         _draw_row(ax, y, row, limits, **style)
-        mark = " · winner" if row["is_winner"] else ""
-        theme.name_row(ax, y, f"{theme.plain(row['name'], width)}{mark}", variant_captions.row_numbers(row))
+        theme.name_row(ax, y, name + mark, text)
     make_readable(ax.texts)
 
 
@@ -223,11 +232,6 @@ def _draw_row(
         )  # fmt: skip
 
 
-def _name_width(ax: Axes) -> int:
-    """Return how many characters of a name leave room for the numbers of its row."""
-    return max(16, min(80, int(theme.inches_wide(ax) * 16) - 44))
-
-
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
     inner = shown[["lift", "lift_expected"]].to_numpy(np.float64).ravel()
@@ -244,7 +248,9 @@ def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     return low - room * (2 if open_low else 1), high + room * (2 if open_high else 1)
 
 
-def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = None, **style: Any) -> Axes:
+def variant_confidence(
+    variants: Any, *, title: str | None = None, ax: Axes | None = None, color: Any = None, **style: Any
+) -> Axes:
     """Draw the confidence after each pass, with the line that a winner must reach.
 
     A single dot is the final confidence of a service that reports none by pass.
@@ -253,6 +259,8 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     ----------
     variants
         The table of ``lift.variants`` or ``analysis.variant_confidence``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     color
@@ -272,7 +280,7 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     """
     table = theme.result_of(variants, "variant_confidence")
     facts = table.attrs["promptlift"]
-    ax = theme.new_axes(ax, 7.0, 3.6)
+    ax = theme.new_axes(ax, 3.6)
     theme.frame_axes(ax, "y")
     ax.set_ylim(0.0, 1.02)
     ax.set_ylabel("Confidence that the variant is better")
@@ -280,7 +288,7 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
     known = table[table["confidence"].notna()]
     if known.empty:
         theme.show_empty(ax, "No confidence yet", ticks=False)
-        return theme.finish(ax, table, theme.notes_of(table))
+        return theme.finish(ax, table, theme.notes_of(table), title=title)
     runs = [rows for _, rows in known.groupby("optimization_id", sort=False, dropna=False)]
     notes = []
     if len(runs) > _LINES_MAX:
@@ -315,12 +323,18 @@ def variant_confidence(variants: Any, *, ax: Axes | None = None, color: Any = No
             if not method
             else f"Method: {theme.plain(method)}."
         )
-    return theme.finish(ax, table, theme.notes_of(table, *notes))
+    return theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
 
 
 def _draw_run(ax: Axes, group: theme.Group, style: dict[str, Any]) -> None:
     x = group.rows["look"].astype("float64").fillna(1.0).to_numpy()
-    given: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "marker": group.marker, "zorder": 3} | style
+    given: dict[str, Any] = {
+        "linewidth": 1.6,
+        "markersize": 5.5,
+        "marker": group.marker,
+        "zorder": 3,
+        "clip_on": False,
+    } | style
     first = not ax.lines
     ax.plot(x, group.rows["confidence"].to_numpy(), color=group.color, **given)
     most = max(float(x.max()) + 0.5, 2.5)

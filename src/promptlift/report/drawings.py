@@ -25,6 +25,8 @@ _WIDTH: Final = 9.2
 # Space below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
 _FOOT: Final = 0.78
 _DATES: Final = 0.2
+# Space above the axes: two lines with the finding.
+_TITLE: Final = 0.5
 _NO_METADATA: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _HEAD: Final = re.compile(r"\A.*?(?=<svg)", re.DOTALL)
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
@@ -35,33 +37,33 @@ _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg
 
 def paint_trend(table: pd.DataFrame) -> str:
     """Draw the result of ``analysis.completion_trend``."""
-    return _paint("trend", lambda ax: plots.completion_trend(table, ax=ax), 3.9, 0.85, _DATES)
+    return _paint("trend", lambda ax: plots.completion_trend(table, title="auto", ax=ax), 3.9, 0.85, _DATES)
 
 
 def paint_sentiment(table: pd.DataFrame) -> str:
     """Draw the result of ``analysis.sentiment_distribution``."""
     groups = max(1, len(table) // 3)
     height = 3.0 + 0.22 * min(groups, 6)
-    return _paint("sentiment", lambda ax: plots.sentiment_distribution(table, ax=ax), height, 1.15)
+    return _paint(
+        "sentiment", lambda ax: plots.sentiment_distribution(table, title="auto", ax=ax), height, 1.15
+    )
 
 
 def paint_issues(table: pd.DataFrame) -> str:
     """Draw the result of ``analysis.issues``."""
     height = 1.4 + 0.46 * max(2, int(table["issue"].nunique()))
-    return _paint("issues", lambda ax: plots.issues(table, ax=ax), height, 0.2)
+    return _paint("issues", lambda ax: plots.issues(table, title="auto", ax=ax), height, 0.2)
 
 
 def paint_lift(table: pd.DataFrame) -> str:
     """Draw the variants of one optimization, as returned by ``lift.variants``."""
     measured = table[table["lift"].notna()]
     panels = measured["stage"].astype("str").nunique()
-    height = 1.75 + 0.55 * max(2, len(measured)) + 0.45 * panels
-    return _paint("lift", lambda ax: plots.variant_lift(table, ax=ax), height, 0.2, 0.2, 0.35)
+    height = 1.4 + 0.55 * max(2, len(measured)) + 0.45 * panels
+    return _paint("lift", lambda ax: plots.variant_lift(table, title="auto", ax=ax), height, 0.2, 0.2)
 
 
-def _paint(
-    name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0, title: float = 0
-) -> str:
+def _paint(name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0) -> str:
     """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
     out = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
@@ -69,6 +71,7 @@ def _paint(
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcdefaults()
         mpl.rcParams.update(_settings(name))
+        height += _TITLE
         figure = Figure(figsize=(_WIDTH, height))
         foot = _FOOT + more
         FigureCanvasSVG(figure)
@@ -77,7 +80,7 @@ def _paint(
                 left / _WIDTH,
                 foot / height,
                 (_WIDTH - left - 0.2) / _WIDTH,
-                (height - foot - 0.15 - title) / height,
+                (height - foot - 0.1 - _TITLE) / height,
             )
         )
         plot(ax)

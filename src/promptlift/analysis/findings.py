@@ -1,0 +1,400 @@
+"""The finding of a result in one sentence with its number, short enough for the title of a plot.
+
+A sentence says "more", "less", "rises" or "falls" only where the interval does not hold 0 and the table's own test agrees.
+Where nothing was found it says so, with what was measured.
+
+>>> import pandas as pd
+>>> from promptlift.analysis import compare
+>>> table = pd.DataFrame({"prompt": ["v1"] * 50 + ["v2"] * 50, "task_completed": [i % 4 != 0 for i in range(100)]})
+>>> finding(compare(table, by="prompt", control="v1"))
+'No difference was found: v2 2 points lower than v1 (−19 to 15)'
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.analysis.reading import facts_of, is_missing
+from promptlift.analysis.view_findings import VIEWS
+from promptlift.analysis.wording import amount, known, name_in_title, names_in_title, percent, signed_amounts
+from promptlift.stats.differences import compare_unpaired
+from promptlift.stats.intervals import rate_and_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+__all__ = ["finding"]
+
+_NAME: Final = 44
+_NO_INSIGHTS: Final = "No conversations with insights"
+
+
+def finding(table: pd.DataFrame, **options: Any) -> str:
+    """Return what a result of an analysis shows, in one sentence without a full stop.
+
+    Parameters
+    ----------
+    table
+        Result of an analysis that has a plot.
+    options
+        What the plot draws of it, such as ``values`` of ``sentiment_trend``.
+
+    Raises
+    ------
+    ValueError
+        When the table is not such a result.
+    """
+    facts = facts_of(table)
+    say = _FINDINGS.get(str(facts.get("table")))
+    if say is None:
+        raise ValueError(
+            "There is no sentence for this table. Pass the result of an analysis that has a plot, such as "
+            "analysis.completion_trend(conversations)."
+        )
+    return say(table, facts, **options)
+
+
+def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if not table["n"].sum():
+        return "No ended conversations with insights"
+    by = facts["by"]
+    tested = facts.get("trends") or []
+    found = [
+        trend for trend in tested if trend["is_trend"] and _sure(trend["points_low"], trend["points_high"])
+    ]
+    if found:
+        parts = [_slope(trend, by) for trend in found[:2]]
+        more = f"; {len(found) - 2} more rise or fall" if len(found) > 2 else ""
+        return "; ".join(parts) + more
+    if by is not None:
+        return _groups(_pooled(table, by, "completed", "n"), "complete their task", facts["level"])
+    level = _share(table["completed"].sum(), table["n"].sum(), facts["level"])
+    if not tested:
+        return f"{level[0]} of {table['n'].sum():,} conversations completed their task ({level[1]} to {level[2]})"
+    slope = signed_amounts(*(tested[0][key] for key in ("points_per_day", "points_low", "points_high")))
+    return (
+        f"No trend was found: {level[0]} completed their task ({level[1]} to {level[2]}), {slope[0]} points a day "
+        f"({slope[1]} to {slope[2]})"
+    )
+
+
+def _slope(trend: Mapping[str, Any], by: str | None) -> str:
+    up = trend["points_per_day"] > 0
+    shown, low, high = amount(*(trend[key] for key in ("points_per_day", "points_low", "points_high")), up=up)
+    subject = "Task completion" if by is None else name_in_title(trend["group"], _NAME)
+    return f"{subject} {'rises' if up else 'falls'} by {shown} points a day ({low} to {high})"
+
+
+def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    by = facts["by"]
+    if not table["n"].sum():
+        return _NO_INSIGHTS
+    if by is not None:
+        negative = table[table["sentiment"] == "negative"]
+        return _groups(_pooled(negative, by, "n", "total"), "are negative", facts["level"])
+    rows = table.set_index(table["sentiment"].astype("str"))
+    return _sentiments(
+        {label: rows.loc[label, "n"] for label in rows.index}, rows["total"].iloc[0], facts["level"]
+    )
+
+
+def _sentiment_trend(
+    table: pd.DataFrame, facts: Mapping[str, Any], values: Sequence[str] = ("negative",)
+) -> str:
+    by, n = facts["by"], int(table["n"].sum())
+    if values[0] == "score":
+        return _mean_scores(table, by)
+    if not n:
+        return _NO_INSIGHTS
+    if by is not None:
+        return _groups(_pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"])
+    return _sentiments({label: table[label].sum() for label in values}, n, facts["level"])
+
+
+def _sentiments(counts: Mapping[str, Any], n: int, level: float) -> str:
+    shares = {
+        label: _share(count, n, level)
+        for label, count in counts.items()
+        if label != "neutral" or len(counts) == 1
+    }
+    parts = [f"{share[0]} are {label} ({share[1]} to {share[2]})" for label, share in shares.items()]
+    return f"Of {n:,} conversations, {' and '.join(parts)}"
+
+
+def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
+    rows = table[table["sentiment_n"] > 0]
+    if rows.empty:
+        return "No conversations with a sentiment score"
+    groups = [(None, rows)] if by is None else list(rows.groupby(by, sort=False, dropna=False, observed=True))
+    means = [
+        (name, (part["sentiment_mean"] * part["sentiment_n"]).sum() / part["sentiment_n"].sum())
+        for name, part in groups
+    ]
+    n = int(rows["sentiment_n"].sum())
+    if by is None:
+        return f"The mean sentiment of {n:,} conversations is {_score(means[0][1])}"
+    low, high = min(means, key=lambda one: one[1]), max(means, key=lambda one: one[1])
+    names = names_in_title([low[0], high[0]], _NAME)
+    return f"The mean sentiment is between {_score(low[1])} ({names[0]}) and {_score(high[1])} ({names[1]})"
+
+
+def _score(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def _issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    return _most_frequent(table, facts, "issue")
+
+
+def _topics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    return _most_frequent(table, facts, "topic")
+
+
+def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) -> str:
+    if not facts["n_judged"]:
+        return _NO_INSIGHTS
+    if table.empty:
+        one = facts["n_judged"] == 1
+        return f"No {label} was found in {facts['n_judged']:,} conversation{'' if one else 's'} with insights"
+    by = facts["by"]
+    first = table[table[label] == table[label].iloc[0]]
+    titles = list(dict.fromkeys(table[label]))
+    title = _quoted(names_in_title(titles, _NAME)[0])
+    counts = table.groupby(label, sort=False)["n"].sum()
+    also = int(counts.eq(counts.iloc[0]).sum()) - 1
+    most = f"{title} is the most frequent {label}"
+    if also:
+        most = f"{title} and {also} other{'s' if also > 1 else ''} are the most frequent {label}s"
+    each = " each" if also else ""
+    if by is None:
+        row = first.iloc[0]
+        share, low, high = percent(row["share"], row["share_low"], row["share_high"])
+        return f"{most}: {row['n']:,} of {row['total']:,} conversations{each} ({share}, {low} to {high})"
+    groups = _pooled(first[first["total"] > 0], by, "n", "total")
+    if also or len(groups) > 2:
+        n, total = sum(one[1] for one in groups), sum(one[2] for one in groups)
+        return f"{most}: {n:,} of {total:,} conversations{each}"
+    shares = [f"{percent(n / total)[0]} in {name}" for name, n, total in groups]
+    return f"{most}: {', '.join(shares)}"
+
+
+def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    label = "issue" if facts["table"] == "issue_changes" else "topic"
+    if not (facts["n_before"] and facts["n_after"]):
+        return "Nothing to compare: one of the periods has no conversations with insights"
+    if table.empty:
+        return f"No {label}s in either period"
+    largest = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index]
+    sure = [_sure(row["difference_low"], row["difference_high"]) for _, row in largest.iterrows()]
+    largest = largest.assign(**{label: names_in_title(list(largest[label]), _NAME)})
+    changed = largest[largest["change"].ne("unclear").to_numpy() & sure]
+    if changed.empty:
+        row = largest.iloc[0]
+        points = signed_amounts(row["difference"], row["difference_low"], row["difference_high"])
+        return f"No change was found: most for {_quoted(row[label])}, {points[0]} points ({points[1]} to {points[2]})"
+    row = changed.iloc[0]
+    before, after = percent(row["share_before"], row["share_after"])
+    shown, low, high = amount(
+        row["difference"], row["difference_low"], row["difference_high"], up=row["difference"] > 0
+    )
+    way = "more" if row["difference"] > 0 else "less"
+    more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
+    return f"{_quoted(row[label])} is {way} frequent: {before} to {after}, {shown} points {way} ({low} to {high}){more}"
+
+
+def _compare(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if table.empty:
+        return "No variants to compare"
+    names = dict(zip(table.index, names_in_title([*table["variant"], facts["control"]], _NAME), strict=False))
+    control = names_in_title([*table["variant"], facts["control"]], _NAME)[-1]
+    column = "difference_points" if "difference_points" in table else "difference"
+    size: Any = table[column].abs()
+    decided = {
+        verdict: table[table["verdict"].eq(verdict).fillna(value=False)]
+        for verdict in ("winner", "worse", "different")
+    }
+    for verdict, rows in decided.items():
+        if len(rows):
+            best = size[rows.index].idxmax() if size[rows.index].notna().any() else rows.index[0]
+            said = _verdict_in_words(table.loc[best], column, verdict, (names[best], control), facts)
+            return said + _others(len(table), {name: len(part) for name, part in decided.items()})
+    if table["verdict"].isna().all():
+        return f"Nothing to compare with {control}: no outcomes of the same items"
+    among = f" among {len(table)} variants" if len(table) > 1 else ""
+    if size.isna().all():
+        return f"No difference was found{among}"
+    best = size.idxmax()
+    measured = _measured(names[best], control, *_ends(table.loc[best], column), facts["kind"] != "score")
+    mostly = "the largest, " if len(table) > 1 else ""
+    return f"No difference was found{among}: {mostly}{measured}"
+
+
+def _verdict_in_words(
+    row: Any, column: str, verdict: str, names: tuple[str, str], facts: Mapping[str, Any]
+) -> str:
+    one, other = names
+    outcome = str(facts["outcome"]).replace("_", " ")
+    value, low, high = _ends(row, column)
+    up = verdict == "winner"
+    if facts["kind"] == "label" or not known(value):
+        p = row["p_holm"]
+        said = f"p {p:.2g}" if known(p) and p >= 0.001 else "p below 0.001"
+        what = {"winner": "better", "worse": "worse", "different": "different"}[verdict]
+        return (
+            f"{_capital(name_in_title(outcome, 30))} is {what} for {one} than for {other} ({said})".replace(
+                "different for", "distributed differently for"
+            )
+        )
+    if not _sure(low, high):
+        measured = _measured(one, other, value, low, high, facts["kind"] != "score")
+        return f"{_capital(one)} is {'better' if up else 'worse'} by its test, but the interval holds 0: {measured}"
+    shown, least, most = amount(value, low, high, up=up)
+    way = "higher" if up else "lower"
+    if facts["kind"] == "score":
+        return f"{one}: mean {name_in_title(outcome, 30)} {shown} {way} than {other} ({least} to {most})"
+    if facts["outcome"] == "task_completed":
+        return f"{one} completes {shown} points {'more' if up else 'less'} than {other} ({least} to {most})"
+    return f"{one}: {name_in_title(outcome, 30)} {shown} points {way} than {other} ({least} to {most})"
+
+
+def _others(k: int, counts: Mapping[str, int]) -> str:
+    if k < 2:
+        return ""
+    words = {"winner": "better", "worse": "worse", "different": "different"}
+    return f"; of {k} variants, {' and '.join(f'{n} {words[name]}' for name, n in counts.items() if n)}"
+
+
+def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    compared = table[table["difference"].notna()]
+    if compared.empty:
+        n = int(table["n"].sum()) if len(table) else 0
+        return (
+            "No version can be compared with the one before yet"
+            if n
+            else "No ended conversations with insights"
+        )
+    row = compared.iloc[-1]
+    name = f"version {row['number']}" if known(row["number"]) else "the last version"
+    return _difference(_ends(row, "difference"), name, "the one before")
+
+
+def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "No variant was applied yet"
+    row = table.iloc[-1]
+    name = _quoted(row["name"] if known(row["name"]) else row["variant_id"])
+    value, low, high = _ends(row, "difference")
+    predicted = f"; simulated {signed_amounts(row['predicted'])[0]}" if known(row["predicted"]) else ""
+    if not known(value):
+        return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
+    if _sure(low, high):
+        shown, least, most = amount(value, low, high, up=value > 0)
+        way = "rose" if value > 0 else "fell"
+        return f"Completion {way} by {shown} points after {name} was applied ({least} to {most}){predicted}"
+    points = signed_amounts(value, low, high)
+    return f"No change was found after {name} was applied: {points[0]} points ({points[1]} to {points[2]}){predicted}"
+
+
+def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    everything = table[table["part"] == "all"]
+    if everything.empty or not everything["n"].iloc[0]:
+        return "No pairs of simulated conversations"
+    row = everything.iloc[0]
+    return f"{_difference(_ends(row, 'difference'), 'the variant', 'the original')}, {row['n']:,} pairs"
+
+
+def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
+    """Say how the completion of two differs, decided by the interval alone."""
+    value, low, high = ends
+    if not _sure(low, high):
+        return f"No difference was found: {_measured(one, other, value, low, high, True)}"
+    shown, least, most = amount(value, low, high, up=value > 0)
+    return f"{_capital(one)} completes {shown} points {'more' if value > 0 else 'less'} than {other} ({least} to {most})"
+
+
+def _measured(one: str, other: str, value: float, low: float, high: float, points: bool) -> str:  # noqa: FBT001
+    """Say what was measured where nothing was found: the size in words, the interval with its signs."""
+    ends = f" ({' to '.join(signed_amounts(low, high, plus=False))})" if known(low) and known(high) else ""
+    shown = amount(value, up=value > 0)[0]
+    unit = f"{shown} point{'' if shown == '1' else 's'}" if points else shown
+    if shown == "0":
+        return f"{one} the same as {other}{ends}"
+    return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
+
+
+def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> str:
+    """Say how the shares of groups differ: two with a test, more from the lowest to the highest."""
+    known_groups = [group for group in groups if group[2]]
+    if not known_groups:
+        return _NO_INSIGHTS
+    if len(known_groups) != 2:
+        ranked = sorted(known_groups, key=lambda group: group[1] / group[2])
+        parts = []
+        for name, n, total in dict.fromkeys((ranked[0], ranked[-1])):
+            share, least, most = _share(n, total, level)
+            parts.append(f"{share} of {name} ({least} to {most})")
+        return f"{' to '.join(parts)} {deed}"
+    (control, x0, n0), (name, x1, n1) = known_groups
+    test = compare_unpaired(x1, n1, x0, n0, level=level)
+    points = test.lift_points, test.lift_points_low, test.lift_points_high
+    value, low, high = (math.nan if end is None else end for end in points)
+    if test.direction == "unclear" or not _sure(low, high):
+        return f"No difference was found: {_measured(name, control, value, low, high, True)}"
+    shown, least, most = amount(value, low, high, up=value > 0)
+    rates = " and ".join(percent(x1 / n1, x0 / n0))
+    way = "more" if value > 0 else "fewer"
+    return f"{shown} points {way} of {name} than of {control} {deed} ({rates}; {least} to {most})"
+
+
+def _pooled(table: pd.DataFrame, by: str, part: str, whole: str) -> list[tuple[str, int, int]]:
+    sums = table.groupby(by, sort=False, dropna=False, observed=True)[[part, whole]].sum()
+    names = names_in_title(list(sums.index), _NAME)
+    return [(name, int(n), int(total)) for name, (n, total) in zip(names, sums.to_numpy(), strict=True)]
+
+
+def _share(part: Any, whole: Any, level: float) -> tuple[str, ...]:
+    share, low, high = (float(end[0]) for end in rate_and_interval([int(part)], [int(whole)], level=level))
+    return percent(share, low, high)
+
+
+def _ends(row: Any, column: str) -> tuple[float, float, float]:
+    value, low, high = (
+        math.nan if is_missing(row[f"{column}{end}"]) else float(row[f"{column}{end}"])
+        for end in ("", "_low", "_high")
+    )
+    return value, low, high
+
+
+def _sure(low: Any, high: Any) -> bool:
+    """Whether an interval is known and does not hold 0."""
+    return known(low) and known(high) and (low > 0 or high < 0)
+
+
+def _quoted(text: Any) -> str:
+    return f"“{name_in_title(text, _NAME)}”"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text.startswith(("the ", "version ", "task ")) else text
+
+
+_FINDINGS: Final[dict[str, Callable[..., str]]] = {
+    "compare": _compare,
+    "completion_trend": _completion_trend,
+    "issue_changes": _changes,
+    "issues": _issues,
+    "persona_scenario_heatmap": _persona_scenario_heatmap,
+    "prompt_timeline": _prompt_timeline,
+    "sentiment_distribution": _sentiment_distribution,
+    "sentiment_trend": _sentiment_trend,
+    "simulated_vs_production": _simulated_vs_production,
+    "topic_changes": _changes,
+    "topics": _topics,
+    **VIEWS,
+}

@@ -1,0 +1,216 @@
+"""The findings of optimizations, benchmarks, usage and the service's views, in one sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.analysis.wording import amount, known, name_in_title, names_in_title, signed_amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+
+__all__ = ["VIEWS"]
+
+_NAME: Final = 44
+_NOTHING_MEASURED: Final = "Nothing is measured yet"
+
+
+def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    several = facts["n_optimizations"]
+    if table.empty:
+        return "No variants yet"
+    table = table.assign(name=names_in_title(list(table["name"]), _NAME))
+    winners = table[table["is_winner"].astype(bool)]
+    if several > 1:
+        won = winners["optimization_id"].nunique()
+        return f"{won} of {several} optimizations found a winner"
+    if len(winners):
+        return _winner(winners.iloc[0], facts)
+    status = facts.get("status")
+    measured = table[table["lift"].notna()]
+    confirmed = measured[measured["stage"].astype("str").eq("confirm")]
+    best = confirmed if len(confirmed) else measured
+    said = ""
+    if len(best):
+        row = best.iloc[best["lift"].argmax()]
+        where = " in the screening" if row["stage"] == "screen" else ""
+        said = f": the best measured{where}, {_lift(row)}"
+    if status not in (None, "completed"):
+        return f"{str(status).replace('_', ' ').capitalize()}, no winner so far{said}"
+    return f"No winner was found{said}"
+
+
+def _winner(row: Any, facts: Mapping[str, Any]) -> str:
+    confidence = facts.get("confidence")
+    confidence = row["confidence"] if confidence is None else confidence
+    sure = f", confidence {confidence:.2f}" if known(confidence) else ""
+    name = _quoted(row["name"])
+    if not known(row["lift"]):
+        return f"{name} is the winner{sure}"
+    low, high = row["lift_low"], row["lift_high"]
+    if known(low) and low > 0:
+        unit = " points" if row["lift_basis"] == "points_completion" else "%"
+        ends = (row["lift"], low, high) if known(high) else (row["lift"], low)
+        shown, *rest = amount(*ends, up=True)
+        interval = f"{rest[0]} to {rest[1]}" if known(high) else f"{rest[0]} or more"
+        return f"{name} completes {shown}{unit} more than the original ({interval}){sure}"
+    return f"{name} is the winner{sure}; its lift is {_lift(row, named=False)}"
+
+
+def _lift(row: Any, *, named: bool = True) -> str:
+    unit = " points" if row["lift_basis"] == "points_completion" else "%"
+    ends = [row[name] for name in ("lift_low", "lift_high")]
+    if all(map(known, ends)):
+        shown, low, high = signed_amounts(row["lift"], *ends)
+        text = f"{shown}{unit} ({low} to {high})"
+    else:
+        text = f"{signed_amounts(row['lift'])[0]}{unit}, without an interval"
+    return f"{_quoted(row['name'])}, {text}" if named else text
+
+
+def _variant_confidence(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    rows = table[table["confidence"].notna()]
+    if rows.empty:
+        return "No confidence yet"
+    runs = [part.iloc[-1] for _, part in rows.groupby("optimization_id", sort=False, dropna=False)]
+    if len(runs) > 1:
+        reached = sum(known(run["threshold"]) and run["confidence"] >= run["threshold"] for run in runs)
+        return f"{reached} of {len(runs)} optimizations reached the confidence that a winner needs"
+    last, needed = runs[0]["confidence"], runs[0]["threshold"]
+    if not known(needed):
+        return f"Confidence {last:.2f}"
+    after = f" after pass {int(runs[0]['look'])}" if facts.get("has_trace") and known(runs[0]["look"]) else ""
+    if last >= needed:
+        return f"Confidence {last:.2f}{after} reaches the {needed:.2f} that a winner needs"
+    return f"Confidence {last:.2f}{after}, below the {needed:.2f} that a winner needs"
+
+
+def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if table.empty:
+        return _NOTHING_MEASURED
+    names = dict(zip(table.index, names_in_title(list(table["name"]), _NAME), strict=True))
+    is_reference = table["is_reference"].astype(bool)
+    reference = next((names[place] for place in table.index[is_reference]), "the reference")
+    arms = table[~is_reference & table["difference"].notna()]
+    if arms.empty:
+        return f"Nothing to compare with {reference} yet"
+    found = {
+        verdict: arms[arms["verdict"].eq(verdict).fillna(value=False)] for verdict in ("better", "worse")
+    }
+    cheapest = table.index[table["is_cheapest"].fillna(value=False).astype(bool)]
+    cheap = f"; {names[cheapest[0]]} is the cheapest acceptable one" if len(cheapest) else ""
+    better = found["better"]
+    if len(better):
+        row = better.iloc[better["difference"].argmax()]
+        return _by_points(row, names[row.name], reference, "more") + cheap
+    fine = arms[arms["not_worse"].fillna(value=False).astype(bool)]
+    if len(fine):
+        more = f" and {len(fine) - 1} more are" if len(fine) > 1 else " is"
+        margin = facts.get("margin")
+        loss = f" (a loss of {margin:g} points is excluded)" if margin else ""
+        return f"No arm is better than {reference}; {names[fine.index[0]]}{more} not worse{loss}{cheap}"
+    if len(found["worse"]) == len(arms):
+        row = arms.iloc[arms["difference"].argmax()]
+        return _by_points(row, names[row.name], reference, "less") + (
+            ", the best of the others" if len(arms) > 1 else ""
+        )
+    row = arms.iloc[arms["difference"].argmax()]
+    ends = signed_amounts(*(row[f"difference{end}"] for end in ("", "_low", "_high")))
+    return f"No arm is better than {reference}: the best, {names[row.name]}, {ends[0]} points ({ends[1]} to {ends[2]})"
+
+
+def _by_points(row: Any, name: str, reference: str, way: str) -> str:
+    ends = [row[f"difference{end}"] for end in ("", "_low", "_high")]
+    if known(ends[1]) and known(ends[2]) and (ends[1] > 0 or ends[2] < 0):
+        shown, low, high = amount(*ends, up=way == "more")
+        return f"{name} completes {shown} points {way} than {reference} ({low} to {high})"
+    shown, low, high = signed_amounts(*ends)
+    verdict = "better" if way == "more" else "worse"
+    return f"{name} is {verdict} than {reference} by its test: {shown} points ({low} to {high})"
+
+
+def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "No issues"
+    table = table.assign(issue=names_in_title(list(table["issue"]), _NAME))
+    lower = table[table["impact_points_high"].lt(0).fillna(value=False)]
+    if lower.empty:
+        return "No issue goes clearly with lower task completion"
+    row = lower.iloc[0]
+    shown, low, high = amount(*(row[f"impact_points{end}"] for end in ("", "_low", "_high")), up=False)
+    more = f"; {len(lower) - 1} more issues go with lower completion" if len(lower) > 1 else ""
+    return f"With {_quoted(row['issue'])}, completion is {shown} points lower ({low} to {high}){more}"
+
+
+def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty or not table["failed"].fillna(0).sum():
+        return "No step failed"
+    row = table.iloc[0]
+    steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
+    step = _quoted(names_in_title(steps, _NAME)[0])
+    also = int(table["failed"].eq(row["failed"]).sum()) - 1
+    most = f"{step} fails most often" if not also else f"{step} and {also} more steps fail most often"
+    ends = f" ({row['failure_pct']:.0f}%, {row['failure_pct_low']:.0f}% to {row['failure_pct_high']:.0f}%)"
+    shown = ends if known(row["failure_pct_low"]) and known(row["failure_pct_high"]) else ""
+    return f"{most}: {row['failed']:,} of {row['n']:,} conversations that came to it{shown}"
+
+
+def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    judged = table[table["completion_pct"].notna()]
+    if judged.empty:
+        return "No prompt has conversations with insights"
+    row = judged.iloc[0]
+    name = _quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])), _NAME)[0])
+    ends = [row[f"completion_pct{end}"] for end in ("_low", "_high")]
+    interval = f" ({ends[0]:.0f}% to {ends[1]:.0f}%)" if all(map(known, ends)) else ""
+    rate = f"{row['completion_pct']:.0f}%{interval}"
+    best = int(judged["may_be_best"].fillna(value=False).astype(bool).sum())
+    if len(judged) == 1:
+        return f"{name} completes {rate} of its tasks"
+    if best > 1:
+        return f"Any of {best} prompts may be the best; measured highest is {name} with {rate}"
+    return f"{name} completes the most tasks: {rate}"
+
+
+def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "No usage is reported"
+    limited = table[table["limit"].notna()]
+    if limited.empty:
+        return "No resource has a limit"
+    full = limited[(limited["used"] >= limited["limit"]).fillna(value=False)]
+    if len(full):
+        return f"Limit reached: {_list(full['resource'])}"
+    soon = limited[limited["full_at"].notna()].sort_values("full_at")
+    if len(soon):
+        row = soon.iloc[0]
+        more = f"; {_list(soon['resource'].iloc[1:])} later in the period" if len(soon) > 1 else ""
+        return f"{name_in_title(row['resource'], 28).capitalize()} reach their limit around {row['full_at']:%d %b} at this rate{more}"
+    if not limited["projected"].notna().any():
+        return "No limit is reached so far; it is too early for a projection"
+    return "No limit is reached in this period at this rate"
+
+
+def _list(names: Any) -> str:
+    return ", ".join(name_in_title(name, 28) for name in names)
+
+
+def _quoted(text: Any) -> str:
+    return f"“{name_in_title(text, _NAME)}”"
+
+
+VIEWS: Final[dict[str, Callable[..., str]]] = {
+    "benchmark": _benchmark,
+    "fleet": _fleet,
+    "step_failures": _step_failures,
+    "top_issues": _top_issues,
+    "usage_projection": _usage,
+    "variant_confidence": _variant_confidence,
+    "variant_lift": _variant_lift,
+}

@@ -1,0 +1,94 @@
+"""Figures that follow the light or dark theme of a notebook."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+from promptlift.plots.theme import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["follow_notebook_theme", "themed_svg"]
+
+_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
+# What only a file needs; its style would hold for the whole page.
+_NOT_FOR_A_PAGE: Final = re.compile(
+    r"\A.*?(?=<svg)|<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL
+)
+_BLACK: Final = "#000000"
+# How JupyterLab and VS Code mark a page in a dark theme.
+_DARK: Final = ("[data-jp-theme-light='false']", ".vscode-dark")
+
+
+def follow_notebook_theme(*, follow: bool = True) -> None:
+    """Make the figures of this notebook follow JupyterLab's theme, also when it is changed later.
+
+    Every matplotlib figure is then shown as a drawing with a transparent ground, whose colours the page chooses; black turns white, and
+    the colours of the groups become the lighter ones. Where the page cannot show it, the usual picture stays. A figure
+    that was drawn in matplotlib's own dark style is shown as it is.
+
+    Parameters
+    ----------
+    follow
+        Whether to follow from now on; False goes back to the usual pictures.
+
+    Raises
+    ------
+    RuntimeError
+        When this is no notebook.
+
+    Examples
+    --------
+    >>> plots.follow_notebook_theme()  # doctest: +SKIP
+    """
+    ipython = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    if shell is None:
+        raise RuntimeError("There is no notebook here. Call follow_notebook_theme() in a cell of JupyterLab.")
+    formatter = shell.display_formatter.formatters["text/html"]
+    if follow:
+        formatter.for_type(Figure, themed_svg)
+    else:
+        formatter.pop(Figure, None)
+
+
+def themed_svg(figure: Figure) -> str | None:
+    """Return a figure as HTML with one drawing for both themes; None where its own ground is dark."""
+    if sum(to_rgb(figure.get_facecolor())) < 1.5:
+        return None
+    out = io.StringIO()
+    figure.savefig(out, format="svg", bbox_inches="tight", transparent=True)
+    svg = _NOT_FOR_A_PAGE.sub("", out.getvalue())
+    # Black letters have no colour of their own in the drawing.
+    used = sorted({_BLACK, *(found.lower() for found in _COLOR.findall(svg))})
+    # A name of its own for every colour; figures with the same colours may share a page.
+    svg = _COLOR.sub(lambda found: f"var(--promptlift-{found.group().lower()[1:]})", svg)
+    light, dark = (_variables(used, choose) for choose in (str, _on_dark))
+    name = "promptlift-figure"
+    chosen = ", ".join(f"{page} .{name}" for page in _DARK)
+    drawing = "fill: var(--promptlift-000000); stroke-linejoin: round; max-width: 100%; height: auto"
+    style = f".{name} {{{light}}} {chosen} {{{dark}}} .{name} svg {{{drawing}}}"
+    return f'<div class="{name}"><style>{style}</style>{svg}</div>'
+
+
+def _variables(colors: list[str], choose: Callable[[str], str]) -> str:
+    return " ".join(f"--promptlift-{color[1:]}: {choose(color)};" for color in colors)
+
+
+def _on_dark(color: str) -> str:
+    """Return the colour on a dark page: groups and sentiments have theirs, greys are turned round."""
+    known = dict(zip((to_hex(one) for one in PALETTE), PALETTE_ON_DARK, strict=True))
+    kept = {to_hex(one): one for one in SENTIMENT_COLORS.values()}
+    if color in known and color not in kept:
+        return known[color]
+    red, green, blue = to_rgb(color)
+    if max(red, green, blue) - min(red, green, blue) > 0.1:
+        return color
+    return to_hex((1 - red, 1 - green, 1 - blue))

@@ -1,0 +1,51 @@
+"""No text of any plot runs out of the picture or into another one, whatever the data."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+
+from promptlift.plots.theme import WIDTH
+from support.every_plot import LONG, cases, faults, of_conversations, of_optimizations, table
+
+
+def draw(name, call, title):
+    """Draw a picture; the page and those that need two prompts take no title or no single prompt."""
+    return call() if name.startswith("prompt_overview") else call(title=title)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [0, 300])
+def test_every_text_has_its_place(n):
+    wrong = {}
+    for name, call in cases((n,)):
+        if name.startswith("compare") and name.endswith("one"):
+            continue
+        if found := faults(draw(name, call, "auto")):
+            wrong[name] = found
+        plt.close("all")
+    assert not wrong
+
+
+def plots_of_long_names():
+    yield from of_conversations(table(60, LONG[:2], LONG), several=True)
+    yield from of_optimizations(60, LONG[:2])
+
+
+@pytest.mark.slow
+def test_every_plot_takes_a_title_and_is_as_wide_as_the_others():
+    for name, call in plots_of_long_names():
+        figure = draw(name, call, "Mine: $5").figure
+        assert figure.get_figwidth() == WIDTH, name
+        box = figure.get_tightbbox()
+        assert box.width == pytest.approx(WIDTH, abs=0.05), name
+        if not name.startswith("prompt_overview"):
+            assert figure.axes[0].get_title("left") == "Mine: $5", name
+        plt.close("all")
+
+
+def test_without_a_title_there_is_none():
+    for name, call in plots_of_long_names():
+        if name.split()[0] in ("issues", "compare", "fleet"):
+            assert call().get_title("left") == "", name
+        plt.close("all")

@@ -1,0 +1,65 @@
+"""Figures follow the theme of the page on request."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+from promptlift import plots
+from promptlift.plots.notebook_theme import themed_svg
+from support.synthetic_tables import conversations
+
+
+def drawn():
+    return plots.completion_trend(conversations(300)).figure
+
+
+def test_every_colour_of_the_drawing_is_chosen_by_the_page():
+    shown = themed_svg(drawn())
+    style, svg = re.search(r"<style>(.*?)</style>(<svg.*</svg>)", shown, re.DOTALL).groups()
+    ET.fromstring(svg)
+    assert not re.findall(r"#[0-9a-f]{6}", svg)
+    names = set(re.findall(r"var\((--promptlift-[0-9a-f]{6})\)", svg))
+    light, dark = re.findall(r"\{([^{}]*--promptlift[^{}]*)\}", style)[:2]
+    for values in (light, dark):
+        assert names <= set(re.findall(r"(--promptlift-[0-9a-f]{6}):", values))
+    assert "--promptlift-000000: #000000;" in light
+    assert "--promptlift-000000: #ffffff;" in dark
+    assert "--promptlift-0072b2: #56B4E9;" in dark
+    assert "[data-jp-theme-light='false'] .promptlift-figure, " in style
+    assert "<style type" not in svg
+
+
+def test_a_figure_in_a_dark_style_stays_as_it_is():
+    with plt.style.context("dark_background"):
+        assert themed_svg(drawn()) is None
+
+
+def test_the_drawing_leaves_the_figure_as_it_was():
+    figure = drawn()
+    before = figure.get_facecolor(), figure.axes[0].get_facecolor()
+    themed_svg(figure)
+    assert (figure.get_facecolor(), figure.axes[0].get_facecolor()) == before
+
+
+def test_one_line_turns_it_on_and_off_in_a_notebook(monkeypatch):
+    from IPython.core.formatters import DisplayFormatter
+
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    formatter = shell.display_formatter.formatters["text/html"]
+    plots.follow_notebook_theme()
+    assert formatter(drawn()).startswith('<div class="promptlift-figure">')
+    plots.follow_notebook_theme(follow=False)
+    assert formatter(Figure()) is None
+
+
+def test_outside_of_a_notebook_it_says_where_to_call_it(monkeypatch):
+    monkeypatch.setattr("IPython.get_ipython", lambda: None)
+    with pytest.raises(RuntimeError, match="in a cell of JupyterLab"):
+        plots.follow_notebook_theme()

@@ -1,0 +1,238 @@
+"""Every plot on tables of every size, with two and six groups, and with long and hostile names."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.text import Text
+
+from promptlift import plots
+from promptlift.frames import fleet_table, step_failures_table, top_issues_table
+from promptlift.schema.benchmarks import Benchmark
+from support.synthetic_tables import TITLES, conversations
+from support.synthetic_versions import simulations, variants, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# They start and end alike: only the middle tells them apart.
+LONG: Final = tuple(
+    f"Support assistant for the customers of the web shop in {city}, second edition of the year"
+    for city in ("Amsterdam", "Berlin", "Copenhagen", "Dublin", "Edinburgh", "Florence")
+)
+HOSTILE: Final = (
+    r"$\frac{1}{0}$ <script>alert(1)</script>",
+    "two\nlines\x00 \u202egnp.exe",
+    "",
+    "_hidden",
+    "日本語の顧客サポートのための長い名前のプロンプトです" * 2,
+    "W" * 120,
+)
+SIZES: Final = (0, 5, 300, 100_000)
+
+
+def table(n: int, names: tuple[str, ...] = ("v1", "v2"), titles: tuple[str, ...] = TITLES) -> pd.DataFrame:
+    """Make conversations of these prompts, with issues of these titles."""
+    found = conversations(n, prompts=names, seed=3)
+    renamed = dict(zip(TITLES, titles, strict=False))
+    found["issues"] = [
+        None if cell is None else [one | {"title": renamed[one["title"]]} for one in cell]
+        for cell in found["issues"]
+    ]
+    found["topics"] = [
+        [renamed[TITLES[len(cell)]], renamed[TITLES[0]]][: len(cell)] for cell in found["topics"]
+    ]
+    return found
+
+
+def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str, Any]]:
+    """Name every plot of conversations with a call that draws it."""
+    by = "prompt_id" if several else None
+    for name in ("completion_trend", "sentiment_trend", "sentiment_distribution", "issues", "topics"):
+        draw = getattr(plots, name)
+        yield name, lambda draw=draw, **more: draw(data, by=by, **more)
+    for name in ("issue_changes", "topic_changes"):
+        draw = getattr(plots, name)
+        yield name, lambda draw=draw, **more: draw(data, at="2026-02-10", **more)
+    for value in ("difference", "lift"):
+        yield (
+            f"compare {value}",
+            lambda value=value, **more: plots.compare(data, by="prompt_id", value=value, **more),
+        )
+    yield "prompt_overview", lambda **more: plots.prompt_overview(data, **more)
+    texts = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
+    one = data.assign(prompt_id=data["prompt_id"].iloc[0]) if len(data) else data
+    yield "prompt_timeline", lambda **more: plots.prompt_timeline(one, versions=texts, **more)
+    applied = variants(
+        [
+            {"optimization_id": f"o{place}", "variant_id": f"v{place}", "name": name, "lift_points": 4.0 + place, "n_pairs": 90,
+             "lift_low": -1.0, "lift_high": 9.0, "interval_level": 0.9}
+            for place, name in enumerate(dict.fromkeys(data["prompt_id"]), 1)
+        ]
+    )  # fmt: skip
+    times = dict(zip(applied["variant_id"], pd.date_range("2026-01-25", periods=len(applied)), strict=True))
+    yield (
+        "simulated_vs_production",
+        lambda **more: plots.simulated_vs_production(applied, one, applied_at=times, **more),
+    )
+
+
+def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """Name every plot of optimizations, benchmarks and the service's views with a call that draws it."""
+    few = names if n else ()
+    lifts = variants(
+        [
+            {"optimization_id": "o1", "variant_id": f"v{place}", "name": name, "is_original": place == 0, "is_winner": place == 1,
+             "stage": "confirm" if place < 2 else "screen", "lift": 0.0 if place == 0 else 17.0 - 12 * place,
+             "lift_low": np.nan if place == 0 else -3.0 - 12 * place, "lift_high": np.nan if place == 0 else 40.0 - 12 * place,
+             "lift_expected": 9.0 - 6 * place, "interval_level": 0.9, "confidence": 0.93 if place == 1 else np.nan, "n_pairs": n}
+            for place, name in enumerate(few)
+        ]
+    )  # fmt: skip
+    lifts["uncertainty_source"] = np.where(lifts["lift_low"].notna(), "service", "none")
+    lifts["lift_basis"], lifts["warnings"], lifts["n_variants_tested"] = "relative_completion", "", len(few)
+    about = {
+        "optimization_id": "o1",
+        "status": "completed",
+        "confidence": 0.93,
+        "threshold": 0.9,
+        "winner_selected": True,
+    }
+    lifts.attrs["promptlift"] = {"table": "variants", "trace": [0.5, 0.71, 0.66, 0.93], **about}
+    yield "variant_lift", lambda **more: plots.variant_lift(lifts, **more)
+    yield "variant_confidence", lambda **more: plots.variant_confidence(lifts, **more)
+    for personas, scenarios in ((4, 3), (30, 40)):
+        pairs = simulations(min(n, 2_000), personas=personas, scenarios=scenarios)
+        if len(names) > 2:
+            for column in ("persona", "scenario"):
+                pairs[column] = [
+                    f"{names[int(text.split()[1]) % len(names)]} {text}" for text in pairs[column]
+                ]
+        yield (
+            f"persona_scenario_heatmap {personas}",
+            lambda pairs=pairs, **more: plots.persona_scenario_heatmap(pairs, **more),
+        )
+    measured = benchmark(few, n)
+    for value in ("difference", "cost"):
+        yield f"benchmark {value}", lambda value=value, **more: plots.benchmark(measured, value=value, **more)
+    yield from of_views(few, n)
+
+
+def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
+    """Name every plot of the service's own views with a call that draws it."""
+    issues = [
+        {"issue": name, "frequency": n, "impact": "high", "share": 9.0, "completionWith": 40.0, "completionWithout": 60.0,
+         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - place, "impactPointsHigh": 16.0 - 8 * place}
+        for place, name in enumerate(few)
+    ]  # fmt: skip
+    steps = [
+        {"step": name, "reached": n, "failures": n // 4, "failureRate": 25.0, "failureRateLow": 11.0, "failureRateHigh": 60.0,
+         "kinds": {"refusal": 1}, "medianTurn": 4.0, "quotes": []}
+        for name in few
+    ]  # fmt: skip
+    agents = [
+        {"id": f"p{place}", "name": name, "rank": place, "rankLow": place, "rankHigh": min(place + 1, len(few)),
+         "taskCompletionRate": 99.0 - 9 * place, "taskCompletionLow": 89.0 - 9 * place, "taskCompletionHigh": 100.0 - 9 * place,
+         "conversations": n, "failed": n // 5}
+        for place, name in enumerate(few, 1)
+    ]  # fmt: skip
+    yield "top_issues", lambda **more: plots.top_issues(top_issues_table(issues, prompt_id="p")[0], **more)
+    yield (
+        "step_failures",
+        lambda **more: plots.step_failures(step_failures_table(steps, prompt_id="p")[0], **more),
+    )
+    yield "fleet", lambda **more: plots.fleet(fleet_table(agents)[0], **more)
+    for name, limits in (("limits", (5, 10, n, None)), ("no limits", (None,) * 4)):
+        used = usage(n, limits)
+        yield f"usage {name}", lambda used=used, **more: plots.usage(used, now="2026-04-16", **more)
+
+
+def usage(n: int, limits: tuple[int | None, ...]) -> pd.DataFrame:
+    """Make the usage of half a billing period."""
+    resources = ["prompts", "optimizations", "conversations", "tokens"] if n else []
+    found = pd.DataFrame({"resource": pd.Series(resources, dtype="str")})
+    found["used"] = pd.array([4, 9, n // 2, 700 * n][: len(found)], dtype="Int64")
+    found["limit"] = pd.array(limits[: len(found)], dtype="Int64")
+    for name, day in (("period_start", "2026-04-01"), ("period_end", "2026-05-01")):
+        found[name] = pd.to_datetime([day] * len(found), utc=True)
+    return found
+
+
+def benchmark(names: tuple[str, ...], n: int) -> Benchmark:
+    """Make a benchmark of these arms; the first is the reference."""
+    arms = [
+        {"number": place, "name": name, "llmModel": "gpt-4o", "n": n, "dropped": 0, "taskCompletion": 100.0 - 8 * place,
+         "taskCompletionLow": 90.0 - 8 * place, "taskCompletionHigh": 100.0 - 7 * place, "sentiment": 0.2, "quality": 70.0,
+         "turns": 2.5, "inputTokens": 4_000 - 300 * place, "outputTokens": 300, "tokensEstimated": False}
+        for place, name in enumerate(names)
+    ]  # fmt: skip
+    pairs = [
+        {"number": place, "reference": 0, "n": n, "n11": n, "n10": 0, "n01": 0, "n00": 0, "points": -8.0 * place,
+         "pointsLow": -8.0 * place - 6, "pointsHigh": -8.0 * place + 6, "p": 0.01, "pHolm": 0.04, "verdict": "worse",
+         "notWorse": False, "notWorseP": 1.0}
+        for place in range(1, len(names))
+    ]  # fmt: skip
+    results = {
+        "arms": arms, "comparisons": pairs, "reference": 0, "margin": 5.0, "level": 0.95,
+        "acceptable": [0] if names else [], "cheapest": None, "final": True, "warnings": [], "rehearsal": False,
+    }  # fmt: skip
+    return Benchmark.from_wire(
+        {"id": "bmk_1", "name": "Which", "status": "completed", "rehearsal": False, "results": results}
+    )
+
+
+def cases(sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[str, Any]]:
+    """Name every picture to look at, with a call that draws it; plots of the same table share it."""
+    for n in sizes:
+        for label, data, several in (
+            ("one", table(n, ("v1",)), False),
+            ("two", table(n), True),
+            ("long", table(n, LONG, LONG), True),
+            ("hostile", table(n, HOSTILE, tuple(reversed(HOSTILE[:4]))), True),
+        ):
+            for name, draw in of_conversations(data, several=several):
+                yield f"{name} {n} {label}", draw
+        for label, names in (("two", ("v1", "v2")), ("long", LONG), ("hostile", HOSTILE)):
+            for name, draw in of_optimizations(n, names):
+                yield f"{name} {n} {label}", draw
+
+
+def faults(drawn: Axes | Figure) -> list[str]:
+    """Say which texts of a picture run out of it, or into each other."""
+    figure = drawn.figure
+    figure.canvas.draw()
+    edge = figure.bbox.padded(2)
+    found, boxes = [], []
+    hidden = _hidden_ticks(figure)
+    for text in figure.findobj(Text):
+        if not (text.get_text().strip() and text.get_visible()) or text in hidden:
+            continue
+        box = text.get_window_extent()
+        boxes.append((text.get_text(), box))
+        if not (edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1):
+            found.append(f"outside: {text.get_text()!r}")
+    for (one, a), (other, b) in itertools.combinations(boxes, 2):
+        wide, high = min(a.x1, b.x1) - max(a.x0, b.x0), min(a.y1, b.y1) - max(a.y0, b.y0)
+        # Boxes have some room around the letters.
+        if wide > 2 and high > 0.3 * min(a.height, b.height):
+            found.append(f"overlap: {one!r} and {other!r}")
+    return found
+
+
+def _hidden_ticks(figure: Figure) -> set[Text]:
+    """Find the tick labels outside of the limits of their axes, which are not drawn."""
+    hidden: set[Text] = set()
+    every = [*figure.axes, *(child for ax in figure.axes for child in ax.child_axes)]
+    for axis, place in ((axis, place) for ax in every for place, axis in enumerate((ax.xaxis, ax.yaxis))):
+        low, high = sorted(axis.get_view_interval())
+        used = axis.get_major_ticks(len(axis.get_majorticklocs()))
+        for tick in (*axis.majorTicks, *axis.minorTicks):
+            if tick not in used or not low <= tick.label1.get_unitless_position()[place] <= high:
+                hidden |= {tick.label1, tick.label2}
+    return hidden
