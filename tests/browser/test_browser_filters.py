@@ -67,14 +67,15 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     expect(box.locator(".plw-row").first).to_contain_text("note")
     notebook.screenshot("browser-facets")
 
-    notebook.evaluate("import os; os._exit(1)", wait=False)
-    page.wait_for_timeout(1_000)
-    page.wait_for_function(
+    page.evaluate(
         """async () => {
-            const context = window.jupyterapp.shell.currentWidget.context.sessionContext;
-            await context.ready;
-            return context.session?.kernel?.status === 'idle' && context.session.kernel.connectionStatus === 'connected';
+            const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
+            await kernel.restart();
+            await kernel.info;
         }"""
+    )
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session?.kernel?.status === 'idle'"
     )
     notebook.run_all()
     box.locator(".plw-row").first.wait_for()
