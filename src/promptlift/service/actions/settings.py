@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.service import clock
-from promptlift.service.errors import invalid
+from promptlift.service.errors import invalid, tokens_used_up
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, usage
 from promptlift.service.websites.company import without_sentences
@@ -35,7 +35,9 @@ def update(database: Database, caller: Caller, body: SettingsChange) -> dict[str
     return {"success": True, "settings": merged}
 
 
-def read_website(websites: Websites, body: SyncContextRequest) -> CompanyReading:
+def read_website(
+    database: Database, websites: Websites, caller: Caller, body: SyncContextRequest
+) -> CompanyReading:
     """Read a website; takes up to half a minute and keeps nothing.
 
     Raises
@@ -43,8 +45,13 @@ def read_website(websites: Websites, body: SyncContextRequest) -> CompanyReading
     ApiException
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
+    # unspecified: what happens without tokens. The words of the page itself stand in for the model, as for one in trouble.
+    now = clock.now()
+    with database.read() as connection:
+        limit = usage.token_limit_reached(connection, caller.account_id, now=now)
+    no_model = None if limit is None else tokens_used_up(limit, now=now)
     try:
-        return websites.read(body.url)
+        return websites.read(body.url, no_model=no_model)
     except UnreadableWebsite as error:
         # unspecified: the error of a website that cannot be read.
         raise invalid({"url": str(error)}, "The website could not be read") from None

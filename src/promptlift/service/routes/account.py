@@ -38,7 +38,7 @@ def actions(context: AppContext) -> Actions:
         reading.add(account_id)
         try:
             found = await asyncio.get_running_loop().run_in_executor(
-                _WEBSITES, settings.read_website, context.websites, request.body
+                _WEBSITES, settings.read_website, database, context.websites, request.caller, request.body
             )
         finally:
             reading.discard(account_id)
