@@ -64,6 +64,8 @@ class World:
         """Make the deliveries due that wait for their next attempt."""
         waiting = tables.deliveries.c.status == "pending", tables.deliveries.c.attempts > 0
         with self.database.write() as connection:
+            # Whoever records an attempt locks the webhook first, too: so there is no deadlock.
+            connection.execute(select(tables.webhooks.c.id).with_for_update())
             connection.execute(update(tables.deliveries).where(*waiting).values(due_at=clock.now()))
 
     def logs(self):

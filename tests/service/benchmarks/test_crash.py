@@ -9,6 +9,7 @@ import time
 import pytest
 
 from support.answering_model import AnsweringModel, serving
+from support.held_model import HeldModel
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.worker_process import WorkerProcess
@@ -87,32 +88,35 @@ def undisturbed(folder, env):
         service.stop()
 
 
-def kill_at_random(wire, benchmark_id, kill):
-    """Kill while it runs, each time after at least one more conversation was kept; gives how often."""
-    moments, kills, done = random.Random(SEED), 0, 0
-    while kills < KILLS:
-        wait_until(
-            lambda: (
-                state(wire, benchmark_id)["progress"]["conversationsDone"] > done  # noqa: B023 - called at once
-                or state(wire, benchmark_id)["status"] == "completed"
-            ),
-            what="it makes progress",
-            seconds=300,
-        )
+def kill_at_random(wire, benchmark_id, kill, model):
+    """Kill while it runs, each time after at least one more conversation was kept."""
+    moments, done = random.Random(SEED), 0
+
+    def conversations():
+        return state(wire, benchmark_id)["progress"]["conversationsDone"]
+
+    def made_progress():
+        if conversations() > done:
+            model.hold()
+            return True
+        model.allow(10)
+        return False
+
+    for number in range(KILLS):
+        wait_until(made_progress, what="it makes progress", seconds=300)
         time.sleep(moments.uniform(0.0, 0.15))
-        found = state(wire, benchmark_id)
-        if found["status"] == "completed":
-            break
-        done = found["progress"]["conversationsDone"]
-        kill(kills)
-        kills += 1
-    return kills
+        done = conversations()
+        kill(number)
+    assert state(wire, benchmark_id)["status"] == "running"
+    model.allow()
 
 
 def test_a_killed_service_goes_on_where_it_was(tmp_path):
-    model = AnsweringModel(better=0.2, delay=0.01)
+    model = HeldModel(better=0.2, delay=0.01)
+    model.allow()
     with serving(model) as env:
         expected, rows = undisturbed(tmp_path / "calm", env)
+        model.hold()
         model.conversations.clear()
         service = ServiceProcess(tmp_path / "killed", port=free_port(), env=env).start()
         try:
@@ -123,8 +127,7 @@ def test_a_killed_service_goes_on_where_it_was(tmp_path):
                 service.kill()
                 service.start()
 
-            kills = kill_at_random(wire, benchmark_id, kill)
-            assert kills >= 3, "the benchmark was over before it was killed"
+            kill_at_random(wire, benchmark_id, kill, model)
             assert finished(wire, benchmark_id)["results"] == expected
             assert outcomes(wire, benchmark_id) == rows
             assert len(rows) == 4 * SCENARIOS
@@ -132,13 +135,15 @@ def test_a_killed_service_goes_on_where_it_was(tmp_path):
             service.stop()
         # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
         begun = sum(model.conversations.values())
-        assert begun <= 4 * SCENARIOS + kills * 12
+        assert begun <= 4 * SCENARIOS + KILLS * 12
 
 
 def test_another_worker_goes_on_where_one_was_killed(tmp_path, postgres_url):
-    model = AnsweringModel(better=0.2, delay=0.01)
+    model = HeldModel(better=0.2, delay=0.01)
+    model.allow()
     with serving(model) as env:
         expected, rows = undisturbed(tmp_path / "calm", env)
+        model.hold()
         short = {**env, "PROMPTLIFT_LEASE_SECONDS": "1.5"}
         service = ServiceProcess(
             tmp_path / "data", port=free_port(), env=short, database=postgres_url, options=["--no-worker"]
@@ -152,7 +157,7 @@ def test_another_worker_goes_on_where_one_was_killed(tmp_path, postgres_url):
                 workers[number % 2].kill()
                 workers[number % 2].start(wait=False)
 
-            assert kill_at_random(wire, benchmark_id, kill) >= 3
+            kill_at_random(wire, benchmark_id, kill, model)
             assert finished(wire, benchmark_id)["results"] == expected
             assert outcomes(wire, benchmark_id) == rows
         finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import threading
 import time
 from collections import Counter
 from contextlib import closing
@@ -12,6 +11,7 @@ from contextlib import closing
 import pytest
 
 from support.answering_model import AnsweringModel, serving
+from support.held_model import HeldModel
 from support.optimizing_caller import Caller
 from support.service_process import ServiceProcess, wait_until
 
@@ -23,27 +23,6 @@ SEED = 20261121
 # A dead worker is noticed when its lease has run out.
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 BODY = {"mode": "validation", "variantCount": 3, "seed": 11}
-
-
-class HeldModel(AnsweringModel):
-    """Answers so many requests as it is allowed to, however fast the machine is; the others hang until more are."""
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        self._left = 0
-        self._more = threading.Event()
-
-    def allow(self, count):
-        self._left += count
-        self._more.set()
-        self._more = threading.Event()
-
-    def __call__(self, asked):
-        say = super().__call__(asked)
-        self._left -= 1
-        if self._left < 0:
-            say.hang = self._more
-        return say
 
 
 def ask(caller):
@@ -99,7 +78,7 @@ def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_fin
                 assert again == Counter(finished)
             assert caller.get(optimization_id)["status"] == "running"
             model.delay = 0.0
-            model.allow(1_000_000)
+            model.allow()
             caller.ended(optimization_id, seconds=600)
             assert caller.final_state(optimization_id) == expected
             # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
@@ -139,7 +118,7 @@ def test_a_stop_in_order_is_gone_on_with_too(tmp_path):
             assert done <= len(kept(service.data)) < done + 20
             service.start()
             assert caller.get(optimization_id)["status"] == "running"
-            model.allow(1_000_000)
+            model.allow()
             assert caller.ended(optimization_id, seconds=600)["status"] == "completed"
         finally:
             caller.close()
