@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
-from promptlift.schema.transcript import looks_structured, parse_content
+from promptlift.schema.metadata import flat_metadata
+from promptlift.schema.transcript import CALL, RESULT, looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
 
 if TYPE_CHECKING:
-    from promptlift.schema.transcript import Message
+    from collections.abc import Mapping
+
+    from promptlift.schema.transcript import Message, Transcript
+
+
+# How the result of a tool begins that failed, in JSON or not.
+_ERROR: Final = re.compile(r"\W{0,20}(?:error|exception|traceback)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,9 @@ class Shape:
         Counts.
     response_seconds
         Mean time from a user message to the answer, ``None`` when unknown.
+    facts
+        Columns that structured content says something about: tokens, tools and metadata. What is logged beside the content
+        counts before them.
     """
 
     started_at: int | None
@@ -35,6 +46,7 @@ class Shape:
     messages: int
     user_turns: int
     response_seconds: float | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def accept(content: str) -> Shape:
@@ -76,7 +88,31 @@ def accept(content: str) -> Shape:
         messages=len(transcript.messages),
         user_turns=sum(m.role == "user" for m in transcript.messages),
         response_seconds=_response_seconds(transcript.messages),
+        facts=_facts(transcript),
     )
+
+
+def _facts(transcript: Transcript) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    metadata = flat_metadata(transcript.metadata) if transcript.metadata else {}
+    if metadata:
+        facts["metadata"] = metadata
+    answers = [message for message in transcript.messages if message.role == "assistant"]
+    # unspecified: what a model reads. Where answers say it (``inputTokens``) their sum, else the messages of the others.
+    read = [
+        tokens for answer in answers if (tokens := (answer.model_extra or {}).get("inputTokens")) is not None
+    ]
+    read = read or [message.tokens for message in transcript.messages if message.role != "assistant"]
+    for name, counts in (("input_tokens", read), ("output_tokens", [answer.tokens for answer in answers])):
+        known = [count for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
+        if known and 0 <= (total := sum(known)) <= limits.COUNT_MAX:
+            facts[name] = round(total)
+    calls = sum(answer.content.startswith(CALL) for answer in answers)
+    results = [message.content for message in transcript.messages if message.content.startswith(RESULT)]
+    if calls or results:
+        facts["tool_calls"] = calls or len(results)
+        facts["tool_errors"] = sum(_ERROR.match(result, len(RESULT)) is not None for result in results)
+    return facts
 
 
 def _response_seconds(messages: list[Message]) -> float | None:
