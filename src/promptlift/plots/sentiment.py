@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from promptlift.analysis.reading import By
+
 __all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "sentiment_trend"]
 
 Value = Literal["negative", "neutral", "positive", "score"]
@@ -24,7 +26,7 @@ _MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
 
 
 def sentiment_distribution(
-    data: Any, *, by: str | None = None, level: float = 0.95, ax: Axes | None = None, **style: Any
+    data: Any, *, by: By = None, level: float = 0.95, ax: Axes | None = None, **style: Any
 ) -> Axes:
     """Draw the share of conversations with each sentiment, with intervals.
 
@@ -62,7 +64,7 @@ def sentiment_trend(
     data: Any,
     *,
     freq: str = "D",
-    by: str | None = None,
+    by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
     value: Value | Sequence[Value] | None = None,
@@ -102,10 +104,10 @@ def sentiment_trend(
         Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
     """
     table = theme.result_of(data, "sentiment_trend", freq=freq, by=by, tz=tz, level=level)
-    by = table.attrs["promptlift"]["by"]
-    values = _values(value, by)
-    count = len(values) if by is None else table[by].nunique(dropna=False)
-    rows = len(table) * (len(values) if by is None else 1)
+    group: str | None = table.attrs["promptlift"]["by"]
+    values = _values(value, group)
+    count = len(values) if group is None else table[group].nunique(dropna=False)
+    rows = len(table) * (len(values) if group is None else 1)
     ax = theme.new_axes(ax, 8.5, lane_height(count, rows))
     return theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style))
 
