@@ -10,6 +10,7 @@ from promptlift.workspace.benchmarking import (
     BenchmarkStopped,
     CheapestChoice,
 )
+from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
@@ -23,6 +24,7 @@ __all__ = [
     "MayBeIncomplete",
     "NotUpdated",
     "NotUpdatedWarning",
+    "NothingMatchesWarning",
     "OptimizationFailed",
     "OptimizationStopped",
     "ReadPlan",

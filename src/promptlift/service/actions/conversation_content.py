@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
-from promptlift.schema.metadata import flat_metadata
-from promptlift.schema.transcript import CALL, RESULT, looks_structured, parse_content
+from promptlift.schema.content_facts import answer_seconds, content_facts
+from promptlift.schema.transcript import looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from promptlift.schema.transcript import Message, Transcript
-
-
-# How the result of a tool begins that failed, in JSON or not.
-_ERROR: Final = re.compile(r"\W{0,20}(?:error|exception|traceback)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,42 +79,6 @@ def accept(content: str) -> Shape:
         ended_at=max(times, default=None),
         messages=len(transcript.messages),
         user_turns=sum(m.role == "user" for m in transcript.messages),
-        response_seconds=_response_seconds(transcript.messages),
-        facts=_facts(transcript),
+        response_seconds=answer_seconds(transcript.messages),
+        facts=content_facts(transcript),
     )
-
-
-def _facts(transcript: Transcript) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
-    metadata = flat_metadata(transcript.metadata) if transcript.metadata else {}
-    if metadata:
-        facts["metadata"] = metadata
-    answers = [message for message in transcript.messages if message.role == "assistant"]
-    # unspecified: what a model reads. Where answers say it (``inputTokens``) their sum, else the messages of the others.
-    read = [
-        tokens for answer in answers if (tokens := (answer.model_extra or {}).get("inputTokens")) is not None
-    ]
-    read = read or [message.tokens for message in transcript.messages if message.role != "assistant"]
-    for name, counts in (("input_tokens", read), ("output_tokens", [answer.tokens for answer in answers])):
-        known = [count for count in counts if isinstance(count, int | float) and not isinstance(count, bool)]
-        if known and 0 <= (total := sum(known)) <= limits.COUNT_MAX:
-            facts[name] = round(total)
-    calls = sum(answer.content.startswith(CALL) for answer in answers)
-    results = [message.content for message in transcript.messages if message.content.startswith(RESULT)]
-    if calls or results:
-        facts["tool_calls"] = calls or len(results)
-        facts["tool_errors"] = sum(_ERROR.match(result, len(RESULT)) is not None for result in results)
-    return facts
-
-
-def _response_seconds(messages: list[Message]) -> float | None:
-    waits = [
-        (answer.timestamp - question.timestamp).total_seconds()
-        for question, answer in pairwise(messages)
-        if question.role == "user"
-        and answer.role == "assistant"
-        and question.timestamp is not None
-        and answer.timestamp is not None
-    ]
-    kept = [wait for wait in waits if wait >= 0]
-    return sum(kept) / len(kept) if kept else None
