@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from promptlift._version import __version__
+from promptlift.cli.check import check
+from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
 
 app = typer.Typer(
     help="Explore how LLM prompts perform: run the service, import conversations, write reports.",
@@ -39,40 +41,6 @@ class Plan(StrEnum):
     FREE = "free"
     PRO = "pro"
     ENTERPRISE = "enterprise"
-
-
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data", metavar="DIR", help="Data folder. [default: PROMPTLIFT_DATA, else the user's data folder]"
-    ),
-]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        metavar="URL",
-        help="Database. [default: PROMPTLIFT_DATABASE_URL, else SQLite in the data folder]",
-    ),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--base-url",
-        metavar="URL",
-        help="Service to use. [default: PROMPTLIFT_BASE_URL, else the embedded service]",
-    ),
-]
-
-
-Account = Annotated[
-    str | None,
-    typer.Option(
-        "--account",
-        metavar="ACCOUNT",
-        help="Id, e-mail address or name of the account, as shown by `accounts list`.",
-    ),
-]
 
 
 def _limit(name: str, what: str) -> Any:
@@ -486,3 +454,6 @@ def report(
         period=period,
         examples=examples,
     )
+
+
+app.command()(check)

@@ -8,8 +8,9 @@ from promptlift.workspace.benchmarking import (
     BenchmarkFailed,
     BenchmarkStillRunning,
     BenchmarkStopped,
-    CheapestChoice,
 )
+from promptlift.workspace.cheapest import CheapestChoice
+from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
@@ -20,6 +21,7 @@ __all__ = [
     "BenchmarkStillRunning",
     "BenchmarkStopped",
     "CheapestChoice",
+    "Comparison",
     "LogResult",
     "MayBeIncomplete",
     "NotUpdated",
