@@ -144,6 +144,7 @@ LAYOUT = {
         "sentiment: negative|neutral|positive",
         "sentiment_score: float64",
         "quality: float64",
+        "criteria: object",
         "turns: Int64",
         "ended_by: persona|turns",
         "error: str",
