@@ -213,6 +213,8 @@ def columns_page() -> str:
         (
             "Every table that a method of the workspace returns has these columns, in this order and with these dtypes, "
             "also when it is empty. Some are there only when they are asked for: ``content=True``, ``insights=True``. "
+            "The table of conversations has last a column ``metadata.KEY`` for each key of the metadata, sorted: ``Int64``, "
+            "``Float64`` or ``boolean`` where all its values are of that type, else ``str``. "
             "The same list as a table: ``promptlift.frames.describe_columns()``.\n"
         ),
     ]

@@ -30,10 +30,21 @@ LAYOUT = {
     "conversations": [
         "conversation_id: str",
         "prompt_id: str",
+        "prompt: str",
         "status: completed|abandoned|in_progress",
         "has_insights: boolean",
         "created_at: datetime64[us, UTC]",
         "started_at: datetime64[us, UTC]",
+        "title: str",
+        "n_turns: Int64",
+        "duration_s: float64",
+        "tokens: Int64",
+        "input_tokens: Int64",
+        "output_tokens: Int64",
+        "cost: float64",
+        "latency_ms: float64",
+        "tool_calls: Int64",
+        "tool_errors: Int64",
         "llm_model: str",
         "company_name: str",
         "source_id: str",
@@ -42,6 +53,7 @@ LAYOUT = {
         "sentiment: negative|neutral|positive",
         "sentiment_score: float64",
         "task_completed: boolean",
+        "quality: float64",
         "topics: object",
         "summary: str",
         "issues: object",
@@ -53,6 +65,7 @@ LAYOUT = {
         "sentiment: negative|neutral|positive",
         "sentiment_score: float64",
         "task_completed: boolean",
+        "quality: float64",
         "topics: object",
         "summary: str",
         "issues: object",
@@ -131,6 +144,7 @@ LAYOUT = {
         "sentiment: negative|neutral|positive",
         "sentiment_score: float64",
         "quality: float64",
+        "criteria: object",
         "turns: Int64",
         "ended_by: persona|turns",
         "error: str",
@@ -238,8 +252,8 @@ def test_a_table_has_its_columns_in_order_with_their_dtypes(name):
 
 def test_content_and_insights_are_added_only_when_asked_for():
     plain = frames.conversations_table([])[0]
-    assert layout(plain) == LAYOUT["conversations"][:10]
-    assert layout(frames.conversations_table([], content=True)[0]) == LAYOUT["conversations"][:11]
+    assert layout(plain) == LAYOUT["conversations"][:21]
+    assert layout(frames.conversations_table([], content=True)[0]) == LAYOUT["conversations"][:22]
     assert layout(frames.simulations_table([])[0]) == LAYOUT["simulations"][:-1]
 
 

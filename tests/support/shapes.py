@@ -28,6 +28,10 @@ def count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def flat(value: Any) -> bool:
+    return isinstance(value, dict) and not any(isinstance(one, dict | list) for one in value.values())
+
+
 def maybe(kind: Any) -> Any:
     """The type, or null where the specification says nothing about absence."""
     return lambda value: value is None or not differences(value, kind)
@@ -232,6 +236,15 @@ CONVERSATION_LISTED = {
     "sourceId": maybe(text),
     "startedAt": time,
     "endedAt": time,
+    "title": maybe(text),
+    "messageCount": count,
+    "inputTokens": maybe(count),
+    "outputTokens": maybe(count),
+    "cost": maybe(number),
+    "latencyMs": maybe(number),
+    "toolCalls": maybe(count),
+    "toolErrors": maybe(count),
+    "metadata": maybe(flat),
 }
 CONVERSATION_KNOWN = {
     "id": text,

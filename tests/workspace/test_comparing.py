@@ -196,7 +196,5 @@ def test_what_else_is_silent_where_nothing_differs():
 @pytest.mark.parametrize("name", HTML[:6])
 def test_nothing_shown_is_raw(name):
     table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
-    found = Comparison(
-        *two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC")
-    )
+    found = Comparison(*two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC"))
     assert name not in found._repr_html_()

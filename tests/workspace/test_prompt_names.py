@@ -65,6 +65,12 @@ CALLS = {
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
     "Workspace.insights": lambda lift, one, _: sorted(lift.insights(one)["conversation_id"]),
     "Workspace.prompt_insights": lambda lift, one, _: insights_view(lift, one),
+    "Workspace.issues": lambda lift, one, _: len(lift.issues(one)) > 0,
+    "Workspace.topics": lambda lift, one, _: sorted(lift.topics(one)["conversation_id"]),
+    "Workspace.update_prompt": lambda lift, one, _: lift.update_prompt(one, description="Same").id,
+    "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
+    "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
+    "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
@@ -255,8 +261,12 @@ def test_an_id_on_our_service_costs_no_request_more(service, prompt_id):
         fresh.client.transport.send = lambda call, *more, **named: (
             sent.append(call.label) or send(call, *more, **named)
         )
-        assert len(fresh.conversations(prompt_id)) == 3
+        assert len(fresh.insights(prompt_id)) == 3
         assert sent == ["GET /conversations"]
+        # The table of conversations has the prompt's name, which costs one.
+        assert list(fresh.conversations(prompt_id)["prompt"]) == NAME * 3
+        assert len(fresh.conversations(prompt_id)) == 3
+        assert sent == [*["GET /conversations"] * 2, "GET /prompts", "GET /conversations"]
 
 
 def test_a_name_that_looks_like_an_id_triggers_one_optimization():

@@ -240,7 +240,7 @@ def _labels(column: pd.Series[Any], name: str) -> tuple[NDArray[np.float64], tup
 
 
 def items_of(
-    arms: Arms, place: int, *, repeats: Repeats, by: str
+    arms: Arms, place: int, *, repeats: Repeats, by: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the outcome of each item in one variant, and which items it has at all.
 

@@ -31,7 +31,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_completion_row,
     unpaired_score_row,
 )
-from promptlift.analysis.reading import with_provenance
+from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
@@ -54,7 +54,7 @@ _JUDGED = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "cr
 def compare(
     data: Any,
     *,
-    by: str,
+    by: By,
     pair: str | Sequence[str] | None = None,
     outcome: str = "task_completed",
     control: Any = None,
@@ -80,7 +80,7 @@ def compare(
     data
         Any table that narwhals accepts, one row a trial.
     by
-        Column of the variant. Rows without one are left out and counted in ``attrs``.
+        Column of the variant, or a list of columns that make one. Rows without one are left out and counted in ``attrs``.
     pair
         Column of the item (task, question, persona), or all columns that make one, such as ``["persona", "scenario"]``.
     outcome
@@ -119,6 +119,7 @@ def compare(
     """
     _check_arguments(confidence_mode, repeats, pair)
     level = check_level(level)
+    data, by = one_group_column(data, by)
     arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
     table = _kind_of_rows(arms, outcome, pair, repeats)
     others = [place for place in range(len(arms.names)) if place != arms.control]
@@ -170,7 +171,7 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
     }
 
 
-def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str) -> list[Sample]:
+def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) -> list[Sample]:
     if arms.control is None:
         return []
     if arms.item is None:

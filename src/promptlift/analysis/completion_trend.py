@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
-from promptlift.analysis.reading import require
+from promptlift.analysis.reading import By, one_group_column, require
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -31,7 +31,7 @@ def completion_trend(
     conversations: Any,
     *,
     freq: str = "auto",
-    by: str | None = None,
+    by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def completion_trend(
         ``"auto"`` (the default): days, or weeks when the median day has fewer than 10 conversations with insights (a day's
         interval would be wider than 50 points), or months beyond ten years.
     by
-        Column that names groups, such as ``"prompt_id"``. All groups share one axis of periods.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together. All groups share one axis of periods.
     tz
         Zone whose clock cuts the periods.
     level
@@ -76,6 +76,7 @@ def completion_trend(
         When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
     """
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
+    conversations, by = one_group_column(conversations, by)
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
     )

@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.reading import Groups, collect, group_rows, names_of, require, with_provenance
+from promptlift.analysis.reading import (
+    By,
+    Groups,
+    collect,
+    group_rows,
+    names_of,
+    one_group_column,
+    require,
+    with_provenance,
+)
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
@@ -34,9 +43,7 @@ _COLUMNS = (
 )
 
 
-def issues(
-    conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
-) -> pd.DataFrame:
+def issues(conversations: Any, *, by: By = None, top: int | None = 10, level: float = 0.95) -> pd.DataFrame:
     """Count the issues that conversations had, the most frequent first, with Wilson's intervals.
 
     A conversation counts once for an issue, however often it names it. Tasks that fail more often with an issue
@@ -48,7 +55,7 @@ def issues(
         Table with ``conversation_id``, ``issues`` (a list of ``{"title", "severity"}`` for each conversation),
         ``task_completed`` and, if there, ``status``.
     by
-        Column that names groups, such as ``"prompt_id"``. Each issue then has a row for every group.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each issue then has a row for every group.
     top
         How many issues to return; None returns all.
     level
@@ -75,9 +82,7 @@ def issues(
     return _mentions(conversations, "issues", "issue", by=by, top=top, level=level)
 
 
-def topics(
-    conversations: Any, *, by: str | None = None, top: int | None = 10, level: float = 0.95
-) -> pd.DataFrame:
+def topics(conversations: Any, *, by: By = None, top: int | None = 10, level: float = 0.95) -> pd.DataFrame:
     """Count the topics that conversations were about, the most frequent first, with Wilson's intervals.
 
     Parameters
@@ -86,7 +91,7 @@ def topics(
         Table with ``conversation_id``, ``topics`` (a list of texts for each conversation), ``task_completed``
         and, if there, ``status``.
     by
-        Column that names groups, such as ``"prompt_id"``. Each topic then has a row for every group.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each topic then has a row for every group.
     top
         How many topics to give; None gives all.
     level
@@ -119,10 +124,11 @@ class Found:
 
 
 def _mentions(
-    conversations: Any, column: str, label: str, *, by: str | None, top: int | None, level: float
+    conversations: Any, column: str, label: str, *, by: By, top: int | None, level: float
 ) -> pd.DataFrame:
     level = check_level(level)
     check_top(top)
+    conversations, by = one_group_column(conversations, by)
     needed = ["conversation_id", column, "task_completed"]
     columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
     optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]

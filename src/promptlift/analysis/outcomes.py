@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import count_by_key, count_rows, group_rows, require, with_provenance
+from promptlift.analysis.reading import (
+    By,
+    count_by_key,
+    count_rows,
+    group_rows,
+    one_group_column,
+    require,
+    with_provenance,
+)
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ OUTCOMES = ("in_progress", "unknown", "failed", "completed")
 RATE_COLUMNS = ("n", "completed", "rate", "rate_low", "rate_high", "n_missing", "n_in_progress")
 
 
-def completion(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate of ended conversations, with Wilson's interval.
 
     Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
@@ -31,8 +39,8 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
     conversations
         Table with ``status`` and ``task_completed``.
     by
-        Column that names groups, such as ``"prompt_id"`` or ``"llm_model"``. Rows without a value are a group
-        of their own.
+        Column that names groups, such as ``"prompt"`` or ``"llm_model"``, or a list of columns that name them together
+        (``["prompt", "metadata.channel"]``). Rows without a value are a group of their own.
     level
         Coverage of the interval.
 
@@ -62,6 +70,7 @@ def completion(conversations: Any, *, by: str | None = None, level: float = 0.95
     [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
     """
     level = check_level(level)
+    conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
     counted = count_rows(conversations, columns)
     groups = group_rows(counted.frame, by)

@@ -12,6 +12,7 @@ from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
+    By,
     collect,
     count_by_key,
     count_rows,
@@ -19,6 +20,7 @@ from promptlift.analysis.reading import (
     group_rows,
     known_number,
     names_of,
+    one_group_column,
     require,
     with_provenance,
 )
@@ -43,7 +45,7 @@ _COLUMNS = (
 )
 
 
-def prompt_overview(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the headline numbers of conversations, each with its interval.
 
     Parameters
@@ -52,7 +54,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
         Table with ``status``, ``task_completed``, ``sentiment``, ``sentiment_score`` and, if there,
         ``started_at`` or ``created_at``.
     by
-        Column that names groups, such as ``"prompt_id"``.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
     level
         Coverage of each interval.
 
@@ -74,6 +76,7 @@ def prompt_overview(conversations: Any, *, by: str | None = None, level: float =
         When ``by`` or ``level`` cannot be used.
     """
     level = check_level(level)
+    conversations, by = one_group_column(conversations, by)
     labels = ["status", "task_completed", "sentiment"]
     columns = require(conversations, [*labels, "sentiment_score"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])

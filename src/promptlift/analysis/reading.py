@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,13 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 __all__ = [
     "ANALYSER_NOTES",
+    "GROUP_SEPARATOR",
     "TIMES",
+    "By",
     "Counted",
     "Groups",
     "check_prompts",
@@ -37,12 +38,17 @@ __all__ = [
     "is_rehearsal",
     "known_number",
     "names_of",
+    "one_group_column",
     "require",
     "rows_with",
     "score_parts",
     "with_provenance",
 ]
 
+# One column that names groups, or several that name them together.
+By = str | Sequence[str] | None
+GROUP_SEPARATOR = " · "
+NO_VALUE = "(none)"
 TIMES = ("started_at", "created_at")
 TICK = "_tick"
 ROWS = "_rows"
@@ -162,6 +168,56 @@ def require(
     if by in taken:
         raise ValueError(f"by={by!r} is also a column of the result. Rename the column of the table first.")
     return [*columns, *([] if by in columns else [by])]
+
+
+def one_group_column(table: Any, by: By) -> tuple[Any, str | None]:
+    """Return the table and the one column that names its groups; several columns are joined into a new one.
+
+    The new column is called like them, ``prompt · metadata.channel``, and so are its values, ``Support · web``; a missing
+    value is written ``(none)``.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``by`` is neither a column name nor a list of different ones.
+    """
+    if by is None or isinstance(by, str):
+        return table, by
+    names: list[Any] = list(by) if isinstance(by, list | tuple) else []
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ValueError(
+            f"by must be the name of a column, such as 'prompt', or a list of different ones, not {by!r}."
+        )
+    present = names_of(table)
+    if missing := [name for name in names if name not in present]:
+        raise FrameError(missing, present, hint="by must name columns of the table, such as 'prompt'.")
+    if len(names) == 1:
+        return table, names[0]
+    joined = GROUP_SEPARATOR.join(names)
+    if isinstance(table, pd.DataFrame):
+        return table.assign(**{joined: _joined_values(table, names)}), joined
+    parts = [nw.col(name).cast(nw.String()).fill_null(NO_VALUE) for name in names]
+    whole = nw.concat_str(*parts, separator=GROUP_SEPARATOR).alias(joined)
+    return nw.from_native(table).with_columns(whole).to_native(), joined
+
+
+def _joined_values(table: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
+    """Join the values of columns row by row; each combination is written once."""
+    code = np.zeros(len(table), np.intp)
+    texts = [""]
+    for place, name in enumerate(names):
+        try:
+            codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        except TypeError:
+            raise ValueError(f"by={name!r} holds lists or other values that cannot name a group.") from None
+        ends = [NO_VALUE if is_missing(value) else str(value) for value in values]
+        code, pairs = pd.factorize(code * len(ends) + codes)
+        before = [divmod(int(pair), len(ends)) for pair in pairs]
+        separator = GROUP_SEPARATOR if place else ""
+        texts = [f"{texts[first]}{separator}{ends[last]}" for first, last in before]
+    return pd.Series(pd.array(texts, dtype="str").take(code), index=table.index)
 
 
 def _how_to_read(missing: Sequence[str], table: str) -> str:

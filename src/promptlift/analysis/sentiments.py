@@ -10,10 +10,12 @@ import pandas as pd
 from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
 from promptlift.analysis.reading import (
+    By,
     count_by_key,
     count_rows,
     group_rows,
     names_of,
+    one_group_column,
     require,
     with_provenance,
 )
@@ -40,7 +42,7 @@ SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
 _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_missing")
 
 
-def sentiment_distribution(conversations: Any, *, by: str | None = None, level: float = 0.95) -> pd.DataFrame:
+def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the share of conversations with each sentiment label, with Wilson's interval.
 
     Parameters
@@ -48,7 +50,7 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
     conversations
         Table with ``sentiment``.
     by
-        Column that names groups, such as ``"prompt_id"``.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
     level
         Coverage of each interval. The three shares of a group sum to 1, so their intervals are not independent.
 
@@ -67,6 +69,7 @@ def sentiment_distribution(conversations: Any, *, by: str | None = None, level: 
         When ``by`` or ``level`` cannot be used.
     """
     level = check_level(level)
+    conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["sentiment"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, columns)
     groups = group_rows(counted.frame, by)
@@ -96,7 +99,7 @@ def sentiment_trend(
     conversations: Any,
     *,
     freq: str = "D",
-    by: str | None = None,
+    by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
 ) -> pd.DataFrame:
@@ -112,7 +115,7 @@ def sentiment_trend(
         ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months), or ``"auto"``: days, or weeks when the median
         day has fewer than 10 conversations with a label.
     by
-        Column that names groups, such as ``"prompt_id"``. All groups share one axis of periods.
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together. All groups share one axis of periods.
     tz
         Zone whose clock cuts the periods.
     level
@@ -136,6 +139,7 @@ def sentiment_trend(
     """
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
     taken = ("period_start", "n", "sentiment_n", "n_missing", *SCORE, *SHARES)
+    conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["sentiment"], by=by, taken=taken)
     found = count_periods(
         conversations,

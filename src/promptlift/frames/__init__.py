@@ -10,6 +10,12 @@ from promptlift.frames.benchmarks import (
     scenarios_table,
 )
 from promptlift.frames.columns import Parts
+from promptlift.frames.conversations import (
+    ConversationParts,
+    conversations_table,
+    issues_table,
+    topics_table,
+)
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
 from promptlift.frames.layouts import (
     BENCHMARK_ARMS,
@@ -50,7 +56,6 @@ from promptlift.frames.optimizations import (
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     analyser_of,
-    conversations_table,
     fleet_table,
     insights_errors,
     insights_table,
@@ -86,6 +91,7 @@ __all__ = [
     "VARIANTS",
     "VERSIONS",
     "WEBHOOKS",
+    "ConversationParts",
     "Parts",
     "actions_table",
     "analyser_of",
@@ -100,6 +106,7 @@ __all__ = [
     "fleet_table",
     "insights_errors",
     "insights_table",
+    "issues_table",
     "messages_table",
     "optimizations_table",
     "personas_table",
@@ -113,6 +120,7 @@ __all__ = [
     "step_failures_table",
     "targets_table",
     "top_issues_table",
+    "topics_table",
     "usage_table",
     "variants_table",
     "versions_table",

@@ -22,6 +22,7 @@ from promptlift.schema.columns import TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
+from promptlift.schema.insights import SEVERITIES
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
@@ -35,20 +36,58 @@ from promptlift.schema.webhooks import Delivery, Webhook
 
 Columns = tuple[TableColumn, ...]
 
+_PROMPT: Final = TableColumn(
+    "prompt",
+    "text",
+    meaning="The prompt's name; with the beginning of its id where two share the name, and with the version where the rows "
+    "know several.",
+)
 _CONVERSATION: Final = table_columns(
     Conversation,
     "conversations",
+    computed=(
+        _PROMPT,
+        TableColumn(
+            "duration_s",
+            "float",
+            unit="s",
+            meaning="From the first to the last message; missing where messages have no two times.",
+        ),
+        TableColumn(
+            "tokens",
+            "integer",
+            unit="tokens",
+            meaning="Tokens that the model read and wrote; missing where one of the two is not known.",
+        ),
+    ),
     first=(
-        "conversation_id", "prompt_id", "status", "has_insights", "created_at", "started_at",
-        "sentiment", "sentiment_score", "task_completed", "topics", "summary", "issues", "insights_at",
+        "conversation_id", "prompt_id", "prompt", "status", "has_insights", "created_at", "started_at",
+        "title", "n_turns", "duration_s", "tokens", "input_tokens", "output_tokens", "cost", "latency_ms",
+        "tool_calls", "tool_errors",
+        "sentiment", "sentiment_score", "task_completed", "quality", "topics", "summary", "issues", "insights_at",
     ),
 )  # fmt: skip
 CONTENT: Final[Columns] = tuple(column for column in _CONVERSATION if column.name == "content")
-INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if column.path[0] == "insights")
+INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if column.path[:1] == ("insights",))
 CONVERSATIONS: Final[Columns] = tuple(
     column for column in _CONVERSATION if column not in (*CONTENT, *INSIGHT_VALUES)
 )
 INSIGHTS: Final[Columns] = (CONVERSATIONS[0], *INSIGHT_VALUES)
+_MENTIONED_IN: Final[Columns] = tuple(
+    column
+    for column in CONVERSATIONS
+    if column.name in ("conversation_id", "prompt", "prompt_id", "started_at")
+)
+ISSUES: Final[Columns] = (
+    *_MENTIONED_IN,
+    TableColumn(
+        "kind", "text", meaning="The kind of issue, where the service says one; ours says it in the title."
+    ),
+    TableColumn("title", "text", meaning="What went wrong."),
+    TableColumn("severity", "category", meaning="``low``, ``medium`` or ``high``.", categories=SEVERITIES),
+    TableColumn("quote", "text", meaning="What was said that shows it."),
+)
+TOPICS: Final[Columns] = (*_MENTIONED_IN, TableColumn("topic", "text", meaning="What it was about."))
 MESSAGES: Final = table_columns(
     Message,
     "messages",
@@ -211,6 +250,8 @@ TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
     "insights": INSIGHTS,
+    "issues": ISSUES,
+    "topics": TOPICS,
     "messages": MESSAGES,
     "optimizations": OPTIMIZATIONS,
     "variants": VARIANTS,

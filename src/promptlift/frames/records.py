@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.errors import FrameError
+from promptlift.schema.metadata import METADATA_PREFIX
 from promptlift.schema.model import to_wire_time
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-_CONVERSATION_FIELDS: Final = ("status", "llm_model", "company_name", "idempotency_key")
+_NUMBERS: Final = ("input_tokens", "output_tokens", "cost", "latency_ms", "tool_calls", "tool_errors")
+_CONVERSATION_FIELDS: Final = ("status", "llm_model", "company_name", "idempotency_key", "title", *_NUMBERS)
 _TIME_COLUMNS: Final = ("sent_at", "timestamp")
 
 
@@ -23,8 +25,9 @@ def records_from(frame: pd.DataFrame) -> list[Record]:
 
     With a column ``role`` every row is a message, and rows of one ``conversation_id`` are one conversation, ordered
     by ``turn`` where it is there. Otherwise every row is a conversation with ``content``. The columns status,
-    llm_model, company_name and idempotency_key are used where they are there; ``source_id``, else
-    ``conversation_id``, is kept as the source's id.
+    llm_model, company_name, idempotency_key, title, input_tokens, output_tokens, cost, latency_ms, tool_calls,
+    tool_errors and ``metadata.…`` are used where they are there; ``source_id``, else ``conversation_id``, is kept as the
+    source's id.
 
     Raises
     ------
@@ -36,7 +39,7 @@ def records_from(frame: pd.DataFrame) -> list[Record]:
         return _from_messages(frame)
     _need(frame, ("content",))
     names = [name for name in ("content", *_CONVERSATION_FIELDS) if name in frame.columns]
-    records = _rows(frame, names)
+    records = _with_metadata(frame, _rows(frame, names))
     for column in ("conversation_id", "source_id"):
         if column in frame.columns:
             for record, source in zip(records, frame[column], strict=True):
@@ -59,6 +62,19 @@ def _rows(frame: pd.DataFrame, names: Sequence[str]) -> list[Record]:
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
+def _with_metadata(frame: pd.DataFrame, records: list[Record]) -> list[Record]:
+    """Add the columns ``metadata.…`` to the records of their rows."""
+    names = [name for name in map(str, frame.columns) if name.startswith(METADATA_PREFIX)]
+    if not names:
+        return records
+    keys = [name.removeprefix(METADATA_PREFIX) for name in names]
+    rows = _rows(frame, names)
+    for record, row in zip(records, rows, strict=True):
+        values = zip(keys, row.values(), strict=True)
+        record["metadata"] = {key: value for key, value in values if value is not None}
+    return records
+
+
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | list | dict):
         return value
@@ -79,7 +95,7 @@ def _from_messages(frame: pd.DataFrame) -> list[Record]:
             break
     found: dict[str, Record] = {}
     extra = [name for name in _CONVERSATION_FIELDS if name in frame.columns]
-    extras = _rows(frame, extra) if extra else [{} for _ in messages]
+    extras = _with_metadata(frame, _rows(frame, extra) if extra else [{} for _ in messages])
     for source, message, fields in zip(frame["conversation_id"], messages, extras, strict=True):
         identifier = str(source)
         record = found.setdefault(identifier, {"source_id": identifier, "messages": [], **fields})

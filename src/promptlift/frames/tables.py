@@ -1,4 +1,4 @@
-"""The tables of conversations, prompts and usage: rows as decoded JSON in, DataFrames out.
+"""The tables of messages, insights, prompts and usage: rows as decoded JSON in, DataFrames out.
 
 No model object is made for a row, so that ten thousand rows are quick. Unknown fields are not in the tables; the
 client's models keep them.
@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.frames.columns import InvalidCounts, build, read_table, values_of
-from promptlift.frames.contents import first_times, message_values, source_ids
+from promptlift.frames.columns import InvalidCounts, build, read_table
+from promptlift.frames.contents import message_values
 from promptlift.frames.layouts import (
-    CONTENT,
-    CONVERSATIONS,
     FLEET,
-    INSIGHT_VALUES,
     INSIGHTS,
     MESSAGES,
     PROMPTS,
@@ -29,35 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
-
-
-def conversations_table(
-    rows: Sequence[Row], *, insights: bool = False, content: bool = False
-) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of conversations, one row each.
-
-    ``started_at`` is the service's ``startedAt``, else the earliest message time where the content is there, else
-    ``created_at``. ``source_id`` is the service's ``sourceId``, else that of the metadata where the content is there.
-
-    Returns
-    -------
-    tuple
-        The table, and counts of unusable values by column.
-    """
-    invalid = InvalidCounts()
-    columns = (*CONVERSATIONS, *(CONTENT if content else ()), *(INSIGHT_VALUES if insights else ()))
-    values = values_of(columns, rows)
-    if content:
-        values["started_at"] = first_times(rows, values["started_at"])
-        values["source_id"] = source_ids(rows, values["source_id"])
-    if insights:
-        given = [row.get("insights") for row in rows]
-        if not set(map(type, given)) <= {dict, type(None)}:
-            invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in given)
-    frame = build(columns, values, invalid)
-    if frame["started_at"].hasnans:
-        frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
-    return frame, invalid.as_dict()
 
 
 def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from promptlift.analysis.reading import By
+
 __all__ = ["compare"]
 
 _MAX = 20
@@ -23,7 +25,7 @@ _MAX = 20
 def compare(
     data: Any,
     *,
-    by: str | None = None,
+    by: By = None,
     pair: Any = None,
     outcome: str = "task_completed",
     control: Any = None,

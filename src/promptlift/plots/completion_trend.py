@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from promptlift.analysis.reading import By
+
 __all__ = ["completion_trend", "draw_trend"]
 
 
@@ -21,7 +23,7 @@ def completion_trend(
     data: Any,
     *,
     freq: str = "auto",
-    by: str | None = None,
+    by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
     title: str | None = None,

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from promptlift.analysis.reading import By
+
 __all__ = ["draw_mentions", "issues", "topics"]
 
 
 def issues(
     data: Any,
     *,
-    by: str | None = None,
+    by: By = None,
     top: int | None = 10,
     level: float = 0.95,
     title: str | None = None,
@@ -58,7 +60,7 @@ def issues(
 def topics(
     data: Any,
     *,
-    by: str | None = None,
+    by: By = None,
     top: int | None = 10,
     level: float = 0.95,
     title: str | None = None,

@@ -51,7 +51,7 @@ def production_metrics(table: Any, *, ax: Axes | None = None, **style: Any) -> A
         Raised by ``analysis.production_metrics``.
     """
     result = theme.result_of(table, "production_metrics")
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(result)))
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(result)))
     theme.frame_rows(ax, "Least to greatest value of each metric; a bar before, a point after")
     if result.empty:
         theme.show_empty(ax, "No look yet: the first is at 30 judged conversations", ticks=False)

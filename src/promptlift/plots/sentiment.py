@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from promptlift.analysis.reading import By
+
 __all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "sentiment_trend"]
 
 Value = Literal["negative", "neutral", "positive", "score"]
@@ -26,7 +28,7 @@ _MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
 def sentiment_distribution(
     data: Any,
     *,
-    by: str | None = None,
+    by: By = None,
     level: float = 0.95,
     title: str | None = None,
     ax: Axes | None = None,
@@ -70,7 +72,7 @@ def sentiment_trend(
     data: Any,
     *,
     freq: str = "D",
-    by: str | None = None,
+    by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
     value: Value | Sequence[Value] | None = None,
@@ -113,9 +115,9 @@ def sentiment_trend(
         Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
     """
     table = theme.result_of(data, "sentiment_trend", freq=freq, by=by, tz=tz, level=level)
-    by = table.attrs["promptlift"]["by"]
-    values = _values(value, by)
-    count = len(values) if by is None else table[by].nunique(dropna=False)
+    group: str | None = table.attrs["promptlift"]["by"]
+    values = _values(value, group)
+    count = len(values) if group is None else table[group].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
     return theme.finish(
         ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values

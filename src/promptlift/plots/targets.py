@@ -48,7 +48,7 @@ def targets(table: Any, *, ax: Axes | None = None, **style: Any) -> Axes:
         Raised by ``analysis.targets``.
     """
     result = theme.result_of(table, "targets")
-    ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, len(result)))
+    ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(result)))
     facts = result.attrs["promptlift"]
     level = "" if facts["level"] is None else f" ({100 * facts['level']:.4g} % interval)"
     if result.empty:

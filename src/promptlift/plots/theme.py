@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
@@ -190,7 +191,8 @@ def groups_of(
     size
         Column whose sum ranks the groups.
     color
-        Colour, a list of colours, or a mapping from group to colour; None takes the palette.
+        Colour, a list of colours, or a mapping from group to colour; None takes the palette, where each name has its
+        own place.
 
     Returns
     -------
@@ -208,13 +210,30 @@ def groups_of(
         note = f"Only the {MAX_GROUPS} largest of {len(names)} groups are shown."
     groups = []
     shown_names = distinct_names([names[code] for code in kept], 28)
+    slots = _slots([str(names[code]) for code in kept], len(colors))
     for place, code in enumerate(kept):
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
             given = given[place % len(given)]
-        own_color, marker = given or colors[place % len(colors)], MARKERS[place % len(MARKERS)]
+        own_color, marker = given or colors[slots[place]], MARKERS[slots[place] % len(MARKERS)]
         groups.append(Group(table[codes == code], shown_names[place], own_color, marker))
     return groups, note, np.isin(codes, kept)
+
+
+def _slots(names: Sequence[str], size: int) -> list[int]:
+    """Return a place in the palette for each name: its own in every picture, and no place twice while there is another.
+
+    The place follows from the name alone, so that a prompt has its colour from run to run. Where two names have the same
+    one, the second in the order of their digests takes the next that is free.
+    """
+    digests = [int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:8]) for name in names]
+    slots = [0] * len(names)
+    taken: set[int] = set()
+    for place in sorted(range(len(names)), key=lambda place: digests[place]):
+        free = (number % size for number in range(digests[place] % size, digests[place] % size + size))
+        slots[place] = next((one for one in free if one not in taken), digests[place] % size)
+        taken.add(slots[place])
+    return slots
 
 
 def draw_estimates(

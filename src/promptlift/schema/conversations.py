@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
+from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
 from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
 
@@ -25,6 +26,24 @@ class Conversation(LinkedModel):
     """The transcript as it was logged, structured JSON or text with role labels."""
     status: Annotated[str, Column(categories=CONVERSATION_STATUSES)]
     """``completed``, ``abandoned`` or ``in_progress``."""
+    title: Annotated[str | None, Column()] = None
+    """What the conversation is called. Our service gives it, and the fields up to ``metadata``; others may not."""
+    message_count: Annotated[int | None, Column(name="n_turns")] = None
+    """Messages of the conversation."""
+    input_tokens: Annotated[int | None, Column(unit="tokens")] = None
+    """Tokens that the model read."""
+    output_tokens: Annotated[int | None, Column(unit="tokens")] = None
+    """Tokens that the model wrote."""
+    cost: Annotated[float | None, Column(unit="currency of the prices")] = None
+    """What the model calls cost, in the currency in which the owner gives prices."""
+    latency_ms: Annotated[float | None, Column(unit="ms")] = None
+    """Mean time until an answer of the assistant: as it was logged, else from the times of the messages."""
+    tool_calls: Annotated[int | None, Column()] = None
+    """Tools that were called."""
+    tool_errors: Annotated[int | None, Column()] = None
+    """Tool calls that failed."""
+    metadata: dict[str, Any] | None = None
+    """Whatever else was logged with it: a flat object."""
     llm_model: Annotated[str | None, Column()] = None
     """The model that answered."""
     company_name: Annotated[str | None, Column()] = None
@@ -44,7 +63,40 @@ class Conversation(LinkedModel):
     ended_at: UtcTime | None = None
 
 
-class ConversationCreate(RequestModel):
+Count = Annotated[int, Field(ge=0, le=limits.COUNT_MAX)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ConversationFacts(RequestModel):
+    """What may be known about a conversation beside its content."""
+
+    # unspecified: these fields. They are ours; other services may ignore them.
+    metadata: Metadata | None = None
+    """A flat object of short values: channel, plan, language, … A list of strings is joined with ", "."""
+    title: ShortText | None = None
+    """What the conversation is called."""
+    input_tokens: Count | None = None
+    """Tokens that the model read; when it is left out, what the messages of structured content say."""
+    output_tokens: Count | None = None
+    """Tokens that the model wrote; when it is left out, what the messages of structured content say."""
+    cost: Amount | None = None
+    """What the model calls cost, in the currency in which the owner gives prices."""
+    latency_ms: Amount | None = None
+    """Mean time until an answer of the assistant; when it is left out, what the times of the messages say."""
+    tool_calls: Count | None = None
+    """Tools that were called."""
+    tool_errors: Count | None = None
+    """Tool calls that failed."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields that were given, under their Python names."""
+        return {name: value for name in FACTS if (value := getattr(self, name)) is not None}
+
+
+FACTS: Final = tuple(ConversationFacts.model_fields)
+
+
+class ConversationCreate(ConversationFacts):
     """Body of ``POST /conversations``; exactly one of ``promptId`` and ``agentId`` is needed."""
 
     prompt_id: LinkText | None = None
@@ -67,8 +119,11 @@ class ConversationCreate(RequestModel):
 
 
 # unspecified: how a logged conversation changes. It grows at its source, and the service takes its new state.
-class ConversationUpdate(RequestModel):
-    """Body of ``PATCH /conversations/:id``: any subset of the fields. A new content is judged anew."""
+class ConversationUpdate(ConversationFacts):
+    """Body of ``PATCH /conversations/:id``: any subset of the fields. A new content is judged anew.
+
+    Metadata replace what was there as a whole.
+    """
 
     content: Annotated[str, Field(min_length=1)] | None = None
     status: ConversationStatus | None = None
@@ -76,7 +131,9 @@ class ConversationUpdate(RequestModel):
     if_content_hash: Annotated[str, StringConstraints(max_length=64)] | None = None
     """SHA-256 of the content that is to be replaced, in hexadecimal; the update is refused when it is another by now."""
 
-    _not_null = field_validator("content", "status", "source_id", "if_content_hash", mode="before")(not_null)
+    _not_null = field_validator("content", "status", "source_id", "if_content_hash", *FACTS, mode="before")(
+        not_null
+    )
 
 
 class ConversationLookup(RequestModel):

@@ -109,7 +109,7 @@ CONVERSATIONS_UPDATE: Final = Endpoint(
     "conversations.update",
     "PATCH /conversations/{id}",
     Conversation,
-    "Replace the content or the status of a conversation",
+    "Replace the content, the status or other fields of a conversation",
     body=ConversationUpdate,
     errors=("INVALID_STATE",),
     repeat="always",

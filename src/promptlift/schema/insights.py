@@ -11,6 +11,8 @@ from promptlift.schema.model import ApiModel, UtcTime
 
 Sentiment = Literal["positive", "neutral", "negative"]
 SENTIMENTS: tuple[Sentiment, ...] = ("negative", "neutral", "positive")
+# Of issues, the least first.
+SEVERITIES: tuple[str, ...] = ("low", "medium", "high")
 
 
 class FailedStep(ApiModel):
@@ -35,8 +37,8 @@ class Insights(ApiModel):
     """Sentiment of the user, -1 to 1."""
     task_completed: Annotated[bool | None, Column()] = None
     """Whether the conversation did what the user came for."""
-    quality: float | None = None
-    """0 to 100. Our service gives it, others may not."""
+    quality: Annotated[float | None, Column(unit="0 to 100")] = None
+    """How good the answers were, 0 to 100. Our service gives it, others may not."""
     topics: Annotated[list[str], Column()] = Field(default_factory=list)
     """What the conversation was about."""
     summary: Annotated[str | None, Column()] = None

@@ -54,6 +54,11 @@ KEY_CHARS: Final = 255
 # With account and prompt it must fit into an entry of a database index.
 SOURCE_ID_CHARS: Final = 500
 LOOKUP_IDS: Final = 500
+METADATA_KEYS: Final = 64
+METADATA_KEY_CHARS: Final = 64
+METADATA_TEXT_CHARS: Final = 500
+# Counts that every JSON reader keeps exactly.
+COUNT_MAX: Final = 2**53
 MAX_TOKENS_MAX: Final = 1_000_000
 
 PlanName = Literal["free", "pro", "enterprise"]

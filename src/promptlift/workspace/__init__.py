@@ -11,6 +11,7 @@ from promptlift.workspace.benchmarking import (
 )
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparison import Comparison
+from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
@@ -25,6 +26,7 @@ __all__ = [
     "MayBeIncomplete",
     "NotUpdated",
     "NotUpdatedWarning",
+    "NothingMatchesWarning",
     "OptimizationFailed",
     "OptimizationStopped",
     "ReadPlan",

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.plan_read import ReadPlan, plan_read
-from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.reads.read_list import RowsRead, stopped_early
+from promptlift.errors import ApiError, ConfigError, IncompleteError
+from promptlift.schema.naming import link_of
+from promptlift.workspace.filters import ConversationFilter
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date, datetime
 
     import pandas as pd
+
+    Time = str | date | datetime
 
 
 class ConversationTables(Session):
@@ -60,8 +66,11 @@ class ConversationTables(Session):
 
     def conversations(
         self,
-        prompt_id: str | None = None,
+        prompt_id: str | Sequence[str] | None = None,
         *,
+        since: Time | None = None,
+        until: Time | None = None,
+        where: Mapping[str, Any] | None = None,
         status: str | None = None,
         insights: bool = False,
         content: bool = False,
@@ -71,7 +80,13 @@ class ConversationTables(Session):
         Parameters
         ----------
         prompt_id
-            A prompt's name or id; all conversations of the account when it is left out.
+            A prompt's name or id, or several; all conversations of the account when it is left out.
+        since, until
+            Only conversations that started from ``since`` on and before ``until``: a date such as ``"2026-10-01"``, or a
+            time (UTC where it has no zone).
+        where
+            Only conversations with these values: a column and its value, or a list of values, such as
+            ``{"metadata.channel": ["web", "app"]}``. A column of lists must contain it; ``None`` is a missing value.
         status
             ``completed``, ``abandoned`` or ``in_progress``; all when it is left out.
         insights
@@ -83,30 +98,107 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, prompt_id, status, has_insights, created_at, started_at, llm_model, company_name,
+            conversation_id, prompt_id, prompt (the name; told apart where two prompts share it, or the rows know several
+            versions), status, has_insights, created_at, started_at, title, n_turns, duration_s, tokens, input_tokens,
+            output_tokens, cost, latency_ms, tool_calls, tool_errors, llm_model, company_name, source_id,
             insights_error (why there are no insights, or not yet; ``attrs["promptlift"]["insights_errors"]`` counts
-            the reasons); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed, topics,
-            summary, issues, insights_at, analyser. Times are UTC.
+            the reasons); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed,
+            quality, topics, summary, issues, insights_at, analyser; last a column ``metadata.…`` for each key of the
+            metadata, typed where all its values are of one type. Times are UTC.
 
         Raises
         ------
         NotFound
             When there is no such prompt; the message has near names.
+        FrameError
+            When ``where`` names a column that there is not; the message has near names.
+        ConfigError
+            When ``since``, ``until`` or ``where`` cannot be used.
         IncompleteError
             When only a part could be read; ``.fetched`` is the table of it.
+
+        Warns
+        -----
+        NothingMatchesWarning
+            A value of a filter matches no conversation; the message names those that there are.
+
+        Examples
+        --------
+        >>> lift.conversations("Support assistant", since="2026-10-01", where={"metadata.channel": "web"})  # doctest: +SKIP
         """
-
-        def table(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
-            made: tuple[pd.DataFrame, dict[str, int]] = frames().conversations_table(
-                rows, insights=insights, content=content
-            )
-            return made
-
-        filters = {"prompt_id": self._names.id_of_filter(prompt_id), "status": status}
-        wanted = Wanted(insights=insights, content=content)
-        return self._table(
-            "conversations", filters, lambda on_part: self._read(wanted, on_part, **filters), table
+        wanted = ConversationFilter.read(since, until, where)
+        names = [prompt_id] if prompt_id is None or isinstance(prompt_id, str) else list(prompt_id)
+        if not names:
+            raise ConfigError("prompt_id is an empty list; leave it out for all prompts.")
+        ids = list(dict.fromkeys(self._names.id_of_filter(name) for name in names))
+        one = {"prompt_id": ids[0] if len(ids) == 1 else ids, "status": status}
+        parts = _ConversationParts(
+            self._labels_of, wanted, insights=insights, content=content, sort=len(ids) > 1
         )
+        details = Wanted(insights=insights, content=content)
+        return self._table_of_parts(
+            "conversations",
+            {**one, **wanted.record()},
+            lambda on_part: self._read_each(details, on_part, ids, status=status),
+            parts,
+        )
+
+    def issues(
+        self,
+        prompt_id: str | Sequence[str] | None = None,
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        where: Mapping[str, Any] | None = None,
+        status: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the issues of conversations, one row a mention, newest conversations first.
+
+        :func:`promptlift.analysis.issues` counts them by title.
+
+        Parameters
+        ----------
+        prompt_id, since, until, where, status
+            As for :meth:`conversations`; ``where`` may name columns of insights.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, prompt, started_at, kind (as the service says it, else ``issue``), title, severity
+            (``low``, ``medium``, ``high``), quote. Raises and warns as :meth:`conversations` does.
+        """
+        read = self.conversations(
+            prompt_id, since=since, until=until, where=where, status=status, insights=True
+        )
+        return _long(frames().issues_table(read), read, "issues")
+
+    def topics(
+        self,
+        prompt_id: str | Sequence[str] | None = None,
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        where: Mapping[str, Any] | None = None,
+        status: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the topics of conversations, one row a mention, newest conversations first.
+
+        :func:`promptlift.analysis.topics` counts them.
+
+        Parameters
+        ----------
+        prompt_id, since, until, where, status
+            As for :meth:`conversations`; ``where`` may name columns of insights.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, prompt, started_at, topic. Raises and warns as :meth:`conversations` does.
+        """
+        read = self.conversations(
+            prompt_id, since=since, until=until, where=where, status=status, insights=True
+        )
+        return _long(frames().topics_table(read), read, "topics")
 
     def messages(self, prompt_id: str | None = None) -> pd.DataFrame:
         """Return the messages of conversations, one row each.
@@ -152,6 +244,20 @@ class ConversationTables(Session):
 
         return self._table("insights", filters, read, frames().insights_table)
 
+    def _labels_of(self, prompt_ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of prompts by id, as tables and legends show them.
+
+        Names are told apart where several prompts share one. Prompts that are not there any more have none, and so
+        have all of a service that does not list them.
+        """
+        wanted = set(prompt_ids)
+        if not wanted:
+            return {}
+        try:
+            return self._names.labels(wanted)
+        except ApiError:
+            return {}
+
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.
 
@@ -192,9 +298,81 @@ class ConversationTables(Session):
             self._names.check_empty(found)
         return plan
 
+    def _read_each(
+        self,
+        wanted: Wanted,
+        on_part: Callable[[list[dict[str, Any]]], None],
+        prompt_ids: list[str | None],
+        *,
+        status: str | None,
+    ) -> RowsRead:
+        """Read the conversations of several prompts, one prompt after the other."""
+        whole = RowsRead(complete=True)
+        for prompt_id in prompt_ids:
+            try:
+                one = self._read(wanted, on_part, prompt_id=prompt_id, status=status)
+            except IncompleteError as error:
+                if isinstance(error.fetched, RowsRead):
+                    error.fetched = _joined(whole, error.fetched)
+                raise
+            except ApiError as error:
+                if prompt_id == prompt_ids[0]:
+                    raise
+                what = f"the conversations of {prompt_ids.index(prompt_id)} of {len(prompt_ids)} prompts"
+                whole.complete = False
+                raise stopped_early(what, error.message, whole) from error
+            whole = _joined(whole, one)
+        return whole
+
     def _read(
         self, wanted: Wanted, on_part: Callable[[list[dict[str, Any]]], None], **filters: Any
     ) -> RowsRead:
         with self._bar("conversations read", None) as move:
             transport = self.client.transport
             return ConversationRead(transport, wanted, progress=move, on_part=on_part, **filters).run()
+
+
+class _ConversationParts:
+    """The table of conversations in parts, with the names of their prompts, filtered when all are there."""
+
+    def __init__(
+        self,
+        labels_of: Callable[[Iterable[str]], dict[str, str]],
+        wanted: ConversationFilter,
+        *,
+        insights: bool,
+        content: bool,
+        sort: bool,
+    ) -> None:
+        self._labels_of = labels_of
+        self._wanted = wanted
+        self._sort = sort
+        self._parts = frames().ConversationParts(insights=insights, content=content)
+        self._prompts: set[str] = set()
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        self._prompts.update(filter(None, map(link_of, rows)))
+        self._parts.add(rows)
+
+    def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
+        frame, warnings = self._parts.whole(self._labels_of(self._prompts))
+        if self._sort:
+            frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
+        return self._wanted.apply(frame), warnings
+
+
+def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
+    return RowsRead(
+        [*before.rows, *more.rows],
+        before.total + more.total,
+        before.requests + more.requests,
+        before.complete and more.complete,
+        before.dropped + more.dropped,
+        {**before.facts, **more.facts},
+    )
+
+
+def _long(table: pd.DataFrame, read: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Say on a long table how the conversations were read that it comes from."""
+    table.attrs["promptlift"] = {**read.attrs["promptlift"], "table": name, "rows": len(table)}
+    return table

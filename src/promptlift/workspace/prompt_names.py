@@ -15,7 +15,7 @@ from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from promptlift.client.transport import Transport
 
@@ -33,6 +33,7 @@ _MOST_NEAR: Final = 3
 _PART_CHARS: Final = 3
 _IDS_ALIKE: Final = 0.9
 _MOST_LISTED: Final = 20
+_PREFIX_CHARS: Final = 8
 _REMEMBERED: Final = ("id", "name", "status", "createdAt")
 
 
@@ -85,6 +86,20 @@ class PromptNames:
         if _OUR_IDS.fullmatch(given):
             return given if self.is_there(given) else None
         return self._find_listed(given)
+
+    def with_name(self, name: str) -> list[str]:
+        """Return the ids of the prompts that have a name now, archived ones left out."""
+        self._read_at = None
+        self._read_unless_fresh()
+        return [
+            str(row["id"])
+            for row in self._rows
+            if row.get("name") == name and row.get("status") != "archived"
+        ]
+
+    def forget_list(self) -> None:
+        """Read the list of prompts anew when it is needed next: a name has changed."""
+        self._read_at = None
 
     def note_id(self, prompt_id: str) -> None:
         """Remember an id that the service itself named, so that it is not looked up."""
@@ -192,6 +207,31 @@ class PromptNames:
         rows |= {one: by_id[one] for one in difflib.get_close_matches(given, by_id, cutoff=_IDS_ALIKE)}
         return [f"{_name(row)!r} ({row['id']})" for row in list(rows.values())[:_MOST_NEAR]]
 
+    def labels(self, prompt_ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of prompts by id; where several have one name, with as much of the id as tells them apart.
+
+        A prompt that is not there any more has no name.
+
+        Raises
+        ------
+        ApiError
+            When the prompts cannot be listed.
+        """
+        wanted = set(prompt_ids)
+        if not wanted <= {row["id"] for row in self._rows}:
+            self._read_at = None
+        self._read_unless_fresh()
+        named: dict[str, list[str]] = {}
+        for row in self._rows:
+            if _name(row):
+                named.setdefault(_name(row), []).append(row["id"])
+        labels = {}
+        for name, ids in named.items():
+            length = _telling_length(ids)
+            for one in wanted.intersection(ids):
+                labels[one] = name if len(ids) == 1 else f"{name} ({one[:length]})"
+        return labels
+
     def unknown(self, given: str) -> NotFound:
         """Return the error that there is no such prompt, with those that there are."""
         near = self.near(given)
@@ -250,6 +290,19 @@ class PromptNames:
         except NotFound:
             return False
         return any(link_of(row) == prompt_id for row in list_page(data, Call(call.method, call.path)).rows)
+
+
+def _telling_length(ids: list[str]) -> int:
+    """Return how many characters of ids tell them apart."""
+    longest = max(map(len, ids))
+    return next(
+        (
+            length
+            for length in range(_PREFIX_CHARS, longest)
+            if len({one[:length] for one in ids}) == len(ids)
+        ),
+        longest,
+    )
 
 
 def _check_given(given: Any) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import importlib
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 
 # A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0
+
+
+class TableParts(Protocol):
+    """A table that is made a part at a time."""
+
+    def add(self, rows: list[dict[str, Any]], /) -> None:
+        """Take further rows."""
+
+    def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
+        """Return the table of all rows, and counts of unusable values by column."""
 
 
 class Session:
@@ -61,7 +71,16 @@ class Session:
         make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
     ) -> pd.DataFrame:
         """Read rows and make the table, with a record of the read; an incomplete read carries its part as a table."""
-        parts = frames().Parts(make)
+        return self._table_of_parts(name, filters, read, frames().Parts(make))
+
+    def _table_of_parts(
+        self,
+        name: str,
+        filters: dict[str, Any],
+        read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
+        parts: TableParts,
+    ) -> pd.DataFrame:
+        """Do the same with parts that know how to become a table."""
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             parts.add(rows.rows)
@@ -90,7 +109,9 @@ class Session:
     def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
         """Return a table, unless it is empty because there is no such prompt."""
         if not len(frame) and filters.get("prompt_id") is not None:
-            self._names.check_empty(filters["prompt_id"])
+            given = filters["prompt_id"]
+            for prompt_id in [given] if isinstance(given, str) else given:
+                self._names.check_empty(prompt_id)
         return frame
 
     @contextlib.contextmanager

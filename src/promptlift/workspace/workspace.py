@@ -12,6 +12,7 @@ from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
 
@@ -52,6 +53,7 @@ class Workspace(
     Comparing,
     ConversationTables,
     PromptViews,
+    PromptEditing,
     OptimizationTables,
     EventTables,
     Logging,

@@ -6,6 +6,8 @@ from typing import Any
 
 from .requests import HI, LOG, TEXT, VALIDATION, Bad, absent, nested, refused, said, too_large, unreadable
 
+METADATA_VALUE = "must be a string, a number, a boolean, null or a list of strings"
+
 
 def logged(
     name: str, fields: dict[str, Any], by_path: dict[str, str] | None = None, /, **details: str
@@ -150,6 +152,37 @@ CONVERSATIONS = [
     logged("a model name with NUL", {"llmModel": "m\x00"}, llmModel="must not contain a NUL character"),
     logged("a company that is a number", {"companyName": 5}, companyName="must be a string"),
     logged("a company with NUL", {"companyName": "\x00"}, companyName="must not contain a NUL character"),
+    logged("metadata that are a list", {"metadata": ["web"]}, metadata="must be an object"),
+    logged("metadata with an object inside", {"metadata": {"user": {}}}, **{"metadata.user": METADATA_VALUE}),
+    logged("metadata with a list of numbers", {"metadata": {"n": [1]}}, **{"metadata.n": METADATA_VALUE}),
+    logged(
+        "metadata with a long text",
+        {"metadata": {"note": "n" * 501}},
+        **{"metadata.note": "must have at most 500 characters"},
+    ),
+    logged(
+        "metadata with a long list",
+        {"metadata": {"tags": ["t" * 300, "u" * 300]}},
+        **{"metadata.tags": "must have at most 500 characters"},
+    ),
+    logged(
+        "metadata with NUL", {"metadata": {"a": "\x00"}}, **{"metadata.a": "must not contain a NUL character"}
+    ),
+    logged(
+        "a key of metadata too long",
+        {"metadata": {"k" * 65: 1}},
+        metadata="a key must have 1 to 64 characters",
+    ),
+    logged("an empty key of metadata", {"metadata": {"": 1}}, metadata="a key must have 1 to 64 characters"),
+    logged(
+        "too much metadata",
+        {"metadata": {f"k{n}": n for n in range(65)}},
+        metadata="must have at most 64 entries",
+    ),
+    logged("a title too long", {"title": "t" * 201}, title="must have at most 200 characters"),
+    logged("a cost below 0", {"cost": -0.1}, cost="must be at least 0"),
+    logged("tokens that are text", {"inputTokens": "5"}, inputTokens="must be a whole number"),
+    logged("tokens with a fraction", {"outputTokens": 1.5}, outputTokens="must be a whole number"),
     logged("an empty idempotency key", {"idempotencyKey": ""}, idempotencyKey="must not be empty"),
     logged(
         "an idempotency key too long",

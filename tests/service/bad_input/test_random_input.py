@@ -38,6 +38,7 @@ NAMES = (
     ),
     *("autoDeploy", "enabled", "variantsPerGeneration", "maxTurns", "preferredLLM", "messages", "role", ""),
     *("mode", "variantCount", "intent", "targetImprovements", "hypothesis", "personaIds", "seed"),
+    *("metadata", "title", "inputTokens", "outputTokens", "cost", "latencyMs", "toolCalls", "toolErrors"),
     *("variantId", "versionId", "ifVersionId", "reason", "note", "verdict"),
 )
 TEXTS = (

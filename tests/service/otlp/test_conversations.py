@@ -96,6 +96,19 @@ def test_calls_with_the_id_of_a_conversation_may_come_in_any_order(world, order)
     assert words(document) == ["Hi", "Hello", "Who are you?", "A bot.", "Only what is new", "Fine."]
 
 
+def test_the_calls_say_tokens_cost_time_and_metadata_also_of_a_conversation_that_goes_on(world):
+    known = {"gen_ai.conversation.id": "c-1", "user.id": "u-1"}
+    send(world, chat(1, [HI], "Hello", **known, **{"gen_ai.usage.cost": 0.25}))
+    close(world)
+    ((row, _),) = logged(world)
+    assert (row.input_tokens, row.output_tokens, row.cost) == (20, 7, 0.25)
+    assert json.loads(row.metadata) == {"channel": "otlp", "sessionId": "c-1", "userId": "u-1"}
+    send(world, chat(2, [HI, ("assistant", "Hello"), WHO], "A bot.", **known, **{"llm.cost.total": 0.5}))
+    close(world)
+    ((row, _),) = logged(world)
+    assert (row.input_tokens, row.output_tokens, row.cost) == (40, 14, 0.75)
+
+
 def test_a_history_that_is_cut_adds_only_what_is_new(world):
     known = {"gen_ai.conversation.id": "c-1"}
     send(world, chat(1, [HI], "Hello", **known))

@@ -21,8 +21,9 @@ class Conversations(Group):
     def create(self, *, prompt_id: str, content: str, **fields: Any) -> Conversation:
         """Log one conversation.
 
-        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key. Only with an idempotency key is the request
-        repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
+        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key, and, which the embedded service
+        keeps and others may ignore, metadata (a flat dict), title, input_tokens, output_tokens, cost, latency_ms,
+        tool_calls and tool_errors. Only with an idempotency key is the request repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
         """
         return self._send(endpoints.CONVERSATIONS_CREATE, prompt_id=prompt_id, content=content, **fields)
 
@@ -57,9 +58,10 @@ class Conversations(Group):
         return self._send(endpoints.CONVERSATIONS_GET, conversation_id, include_insights=include_insights)
 
     def update(self, conversation_id: str, **fields: Any) -> Conversation:
-        """Replace the content or the status of a conversation. The embedded service offers it.
+        """Replace the content, the status or other fields of a conversation. The embedded service offers it.
 
-        ``fields`` may be content, status, source_id and if_content_hash: the SHA-256 of the content that is to be replaced;
+        ``fields`` may be content, status, source_id, metadata (replaced as a whole), title, input_tokens, output_tokens,
+        cost, latency_ms, tool_calls, tool_errors and if_content_hash: the SHA-256 of the content that is to be replaced;
         the update is refused when it is another by now. A new content is judged anew.
         """
         return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, **fields)

@@ -6,14 +6,16 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from pydantic.alias_generators import to_camel
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
-from promptlift.schema.conversations import CONVERSATION_STATUSES
+from promptlift.schema.conversations import CONVERSATION_STATUSES, FACTS
+from promptlift.schema.metadata import flat_metadata
 from promptlift.schema.transcript import looks_structured, parse_content
 
 if TYPE_CHECKING:
@@ -29,7 +31,17 @@ _NAMES: Final = {
     "company_name": ("company_name", "companyName"),
     "idempotency_key": ("idempotency_key", "idempotencyKey"),
     "source_id": ("source_id", "sourceId"),
+    "title": ("title",),
+    "input_tokens": ("input_tokens", "inputTokens"),
+    "output_tokens": ("output_tokens", "outputTokens"),
+    "cost": ("cost",),
+    "latency_ms": ("latency_ms", "latencyMs"),
+    "tool_calls": ("tool_calls", "toolCalls"),
+    "tool_errors": ("tool_errors", "toolErrors"),
 }
+
+# Facts that need not be whole numbers.
+_AMOUNTS: Final = frozenset({"cost", "latency_ms"})
 
 # Where structured content keeps the id of its source.
 SOURCE_FIELD: Final = "sourceId"
@@ -65,6 +77,8 @@ class Outgoing:
         What the body says; ``status`` is ``None`` when it says nothing.
     source_id
         The conversation's id in the tool that it comes from, if it has one.
+    facts
+        Metadata, tokens, cost and the like, under the API's names.
     """
 
     index: int
@@ -74,6 +88,7 @@ class Outgoing:
     content: str
     status: str | None
     source_id: str | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def content_hash(self) -> str:
@@ -131,6 +146,7 @@ def _outgoing(
     key = _key(record, content, prompt_id, seen)
     if source_id is not None:
         content = _with_source_id(content, source_id)
+    facts = _facts(record)
     fields: dict[str, str | None] = {
         link: prompt_id,
         "content": content,
@@ -147,10 +163,35 @@ def _outgoing(
                 f"{name} has {len(value)} characters; at most {limits.NAME_CHARS} are allowed"
             )
     try:
-        body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
+        given = {name: value for name, value in fields.items() if value is not None}
+        body = orjson.dumps({**given, **facts})
     except TypeError as error:
         raise RecordRefused(f"cannot be written as JSON: {error}") from None
-    return Outgoing(index, source, key, body, content, status, source_id)
+    return Outgoing(index, source, key, body, content, status, source_id, facts)
+
+
+def _facts(record: Any) -> dict[str, Any]:
+    """Return what the record says beside its content, under the API's names.
+
+    Metadata are flattened, as they are for columns, so that whatever a record carries can be kept.
+    """
+    facts: dict[str, Any] = {}
+    for name in FACTS:
+        value = _value(record, name)
+        if value is None or (name == "metadata" and not isinstance(value, Mapping)):
+            continue
+        value = value.item() if hasattr(value, "item") else value  # a number of NumPy
+        if name == "metadata":
+            value = flat_metadata(value)
+        elif name == "title":
+            value = str(value)[: limits.NAME_CHARS]
+        elif isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise RecordRefused(f"{name} is {value!r}; it must be a number of 0 or more")
+        elif name not in _AMOUNTS:
+            value = round(value)
+        if value != {}:
+            facts[to_camel(name)] = value
+    return facts
 
 
 def _value(record: Any, name: str) -> Any:

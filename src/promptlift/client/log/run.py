@@ -272,7 +272,12 @@ class LoggingRun:
             return older
         if not self._check.offers_lookup:
             return _Done("not_updated", grown.id, grown.status)
-        fields = {"content": one.content, "status": one.status, "ifContentHash": grown.content_hash}
+        fields = {
+            "content": one.content,
+            "status": one.status,
+            "ifContentHash": grown.content_hash,
+            **one.facts,
+        }
         self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
@@ -300,7 +305,7 @@ class LoggingRun:
             self._patch(there.id, fields, connection)
         return _Done("updated" if news else "already_there", there.id, one.status if news else there.status)
 
-    def _patch(self, conversation_id: str, fields: dict[str, str | None], connection: Connection) -> None:
+    def _patch(self, conversation_id: str, fields: dict[str, Any], connection: Connection) -> None:
         body = orjson.dumps({name: value for name, value in fields.items() if value is not None})
         call = Call.to(endpoints.CONVERSATIONS_UPDATE, self._scheme, conversation_id, body=body)
         self._transport.send(call, self._task, connection=connection)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
+from promptlift.schema.content_facts import answer_seconds, content_facts
 from promptlift.schema.transcript import looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
 
 if TYPE_CHECKING:
-    from promptlift.schema.transcript import Message
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,9 @@ class Shape:
         Counts.
     response_seconds
         Mean time from a user message to the answer, ``None`` when unknown.
+    facts
+        Columns that structured content says something about: tokens, tools and metadata. What is logged beside the content
+        counts before them.
     """
 
     started_at: int | None
@@ -35,6 +38,7 @@ class Shape:
     messages: int
     user_turns: int
     response_seconds: float | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def accept(content: str) -> Shape:
@@ -75,18 +79,6 @@ def accept(content: str) -> Shape:
         ended_at=max(times, default=None),
         messages=len(transcript.messages),
         user_turns=sum(m.role == "user" for m in transcript.messages),
-        response_seconds=_response_seconds(transcript.messages),
+        response_seconds=answer_seconds(transcript.messages),
+        facts=content_facts(transcript),
     )
-
-
-def _response_seconds(messages: list[Message]) -> float | None:
-    waits = [
-        (answer.timestamp - question.timestamp).total_seconds()
-        for question, answer in pairwise(messages)
-        if question.role == "user"
-        and answer.role == "assistant"
-        and question.timestamp is not None
-        and answer.timestamp is not None
-    ]
-    kept = [wait for wait in waits if wait >= 0]
-    return sum(kept) / len(kept) if kept else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
 from promptlift.service import clock
+from promptlift.service.actions.conversation_facts import facts_columns
 from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
 from promptlift.service.actions.failures import refusal_of
 from promptlift.service.errors import ApiException, not_found, quota
@@ -276,6 +277,7 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
             "idempotency_key": body.idempotency_key,
             "source_id": body.source_id,
             "content_hash": None if body.source_id is None else conversation_updates.content_hash(raw),
+            **facts_columns({**shape.facts, **body.facts()}),
             "created_at": now,
             "started_at": started_at,
             "ended_at": started_at if shape.ended_at is None else shape.ended_at,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
+from promptlift.service.actions.conversation_facts import changed_columns
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -29,6 +32,7 @@ class Update:
     status: str | None
     source_id: str | None
     if_content_hash: str | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         values["source_id"] = wanted.source_id
     if raw is not None and wanted.shape is not None:
         values |= _of_content(before, wanted.shape, now)
+    values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
         values["content_hash"] = conversation_updates.content_hash(before.content if raw is None else raw)
     values = {name: value for name, value in values.items() if value != getattr(before, name)}
@@ -89,6 +94,16 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         conversation_updates.change(connection, before, values, raw)
     after = conversations.find(connection, before.account_id, before.id)
     return not_found("Conversation") if after is None else Updated(after, to_judge=raw is not None)
+
+
+def _facts(before: AnyRow, wanted: Update, *, has_new_content: bool) -> dict[str, Any]:
+    """Return what is known anew: what was given, and before it what a new content says."""
+    facts: dict[str, Any] = {}
+    if has_new_content and wanted.shape is not None:
+        facts.update(wanted.shape.facts)
+        if "metadata" in facts and before.metadata is not None:
+            facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
+    return {**facts, **wanted.facts}
 
 
 def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
@@ -190,6 +190,15 @@ def wire(
         "sourceId": row.source_id,
         "hasInsights": row.has_insights,
         "insightsError": _insights_error(row, waits_because),
+        "title": row.title,
+        "messageCount": row.message_count,
+        "inputTokens": row.input_tokens,
+        "outputTokens": row.output_tokens,
+        "cost": row.cost,
+        "latencyMs": _latency_ms(row),
+        "toolCalls": row.tool_calls,
+        "toolErrors": row.tool_errors,
+        "metadata": None if row.metadata is None else orjson.Fragment(row.metadata),
         "createdAt": clock.iso(row.created_at),
         "startedAt": clock.iso(row.started_at),
         "endedAt": clock.iso(row.ended_at),
@@ -202,6 +211,13 @@ def wire(
             None if document is None else orjson.Fragment(exclusions.applied_to_document(document))
         )
     return item
+
+
+def _latency_ms(row: AnyRow) -> float | None:
+    """Return the mean time until an answer: as it was logged, else from the times of the messages."""
+    if row.latency_ms is None and row.response_seconds is not None:
+        return round(float(row.response_seconds) * 1000, 3)
+    return cast("float | None", row.latency_ms)
 
 
 def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:

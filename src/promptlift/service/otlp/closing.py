@@ -151,7 +151,7 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
     # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
     status: ConversationStatus = "abandoned" if messages[-1]["role"] == "user" else "completed"
     if before is not None:
-        return Update(caller, before.id, content, shape, status, None, None)
+        return Update(caller, before.id, content, shape, status, None, None, _facts(calls, before.cost))
     models = Counter(call.model for call in calls if call.model)
     return Entry(
         caller=caller,
@@ -163,9 +163,16 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
             status=status,
             llm_model=models.most_common(1)[0][0] if models else None,
             source_id=row.source_id,
+            **_facts(calls, None),
         ),
         shape=shape,
     )
+
+
+def _facts(calls: Sequence[ModelCall], cost_before: float | None) -> dict[str, Any]:
+    """Return what the calls say that the transcript does not; tokens, tools and times are in it."""
+    costs = [call.cost for call in calls if call.cost is not None]
+    return {"cost": sum(costs) + (cost_before or 0.0)} if costs else {}
 
 
 def _metadata(row: AnyRow, calls: Sequence[ModelCall]) -> dict[str, Any]:

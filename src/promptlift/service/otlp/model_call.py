@@ -12,6 +12,7 @@ The semantic conventions for generative AI are in development, and every form th
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -48,6 +49,7 @@ _OUTPUT_TOKENS: Final = (
     *("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     "llm.token_count.completion",
 )
+_COSTS: Final = ("gen_ai.usage.cost", "llm.cost.total")
 _PROPERTIES: Final = "traceloop.association.properties"
 _CONVERSATIONS: Final = (
     *("gen_ai.conversation.id", "session.id"),
@@ -103,6 +105,8 @@ class ModelCall:
     input_tokens: int | None
     output_tokens: int | None
     failed: bool
+    # Calls that were kept before it was read say nothing of it.
+    cost: float | None = None
 
     def dump(self) -> bytes:
         """Write the call as JSON."""
@@ -156,6 +160,7 @@ def read_call(span: Span) -> ModelCall | None:
         input_tokens=_count(span.attributes, _INPUT_TOKENS),
         output_tokens=_count(span.attributes, _OUTPUT_TOKENS),
         failed=span.failed,
+        cost=_amount(span.attributes, _COSTS),
     )
 
 
@@ -250,6 +255,14 @@ def _count(known: Mapping[str, Any], names: Iterable[str]) -> int | None:
         value = known.get(name)
         if isinstance(value, int | float) and 0 <= value < _MOST_TOKENS:
             return int(value)
+    return None
+
+
+def _amount(known: Mapping[str, Any], names: Iterable[str]) -> float | None:
+    for name in names:
+        value = known.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf:
+            return float(value)
     return None
 
 

@@ -79,6 +79,7 @@ class _Conversations:
                 status=body.status,
                 source_id=body.source_id,
                 if_content_hash=body.if_content_hash,
+                facts=body.facts(),
             )
         )
         waits = self._context.jobs.waits_because

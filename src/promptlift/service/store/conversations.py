@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, delete, false, func, insert, select, text, true, union_all
 
+from promptlift.schema.conversations import FACTS
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
@@ -38,6 +39,9 @@ _LISTED = (
     conversations.c.created_at,
     conversations.c.started_at,
     conversations.c.ended_at,
+    conversations.c.message_count,
+    conversations.c.response_seconds,
+    *(conversations.c[name] for name in FACTS),
 )
 
 

@@ -33,6 +33,11 @@ conversations = Table(
     Column("source_id", Text),
     # SHA-256 of the content; only where there is a source id, by which its changes are recognised.
     Column("content_hash", String(64)),
+    # What was logged beside the content, or what a structured content says of it. Metadata are a flat JSON object.
+    Column("title", Text),
+    Column("metadata", Text),
+    *(Column(name, BigInteger) for name in ("input_tokens", "output_tokens", "tool_calls", "tool_errors")),
+    *(Column(name, Float) for name in ("cost", "latency_ms")),
     *integers("created_at", "started_at", "ended_at"),
     Column("message_count", Integer, nullable=False),
     Column("user_turns", Integer, nullable=False),

@@ -1,0 +1,219 @@
+"""The table of conversations, and the long tables of what they mention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from promptlift.errors import TranscriptError
+from promptlift.frames.columns import InvalidCounts, Parts, build, series, values_of
+from promptlift.frames.contents import first_times, source_ids
+from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, TOPICS
+from promptlift.frames.metadata_columns import MetadataColumns
+from promptlift.schema.columns import TableColumn
+from promptlift.schema.content_facts import answer_seconds, content_facts
+from promptlift.schema.model import to_wire_time
+from promptlift.schema.transcript import parse_content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Row = dict[str, Any]
+
+_COMPUTED: Final = ("prompt", "duration_s", "tokens")
+_ENDED_AT: Final = TableColumn("ended_at", "time", path=("endedAt",))
+# Metadata that say which version of the prompt was used, best first.
+_VERSIONS: Final = ("metadata.promptVersion", "metadata.prompt_version")
+
+
+def conversations_table(
+    rows: Sequence[Row],
+    *,
+    insights: bool = False,
+    content: bool = False,
+    prompts: Mapping[str, str] | None = None,
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of conversations, one row each.
+
+    Parameters
+    ----------
+    rows
+        Conversations as decoded JSON.
+    insights, content
+        Whether the table has their columns.
+    prompts
+        Names of prompts by id; an id stands for a prompt without one.
+
+    Returns
+    -------
+    tuple
+        The table, and counts of unusable values by column.
+    """
+    table = ConversationParts(insights=insights, content=content)
+    table.add(list(rows))
+    return table.whole(prompts or {})
+
+
+class ConversationParts:
+    """The table of conversations, made a part at a time.
+
+    ``started_at`` is the service's ``startedAt``, else the earliest message time where the content is there, else
+    ``created_at``. ``source_id`` is the service's ``sourceId``, else that of the metadata where the content is there. So
+    are turns, tokens, tools, times and metadata of a service that does not keep them.
+
+    Parameters
+    ----------
+    insights, content
+        Whether the table has their columns.
+    """
+
+    def __init__(self, *, insights: bool, content: bool) -> None:
+        self._insights, self._content = insights, content
+        self._columns = (
+            *CONVERSATIONS,
+            *(CONTENT if content else ()),
+            *(INSIGHT_VALUES if insights else ()),
+        )
+        self._metadata = MetadataColumns()
+        self._parts = Parts(self._make)
+
+    def add(self, rows: list[Row]) -> None:
+        """Add further conversations."""
+        self._parts.add(rows)
+
+    def whole(self, prompts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, int]]:
+        """Return the table, with the names of the prompts and a column for each key of the metadata, and the counts."""
+        frame, counts = self._parts.whole()
+        found = self._metadata.columns()
+        if found:
+            frame = pd.concat([frame, pd.DataFrame(found, copy=False)], axis=1)
+        frame["prompt"] = _prompt_names(frame, prompts)
+        return frame, counts
+
+    def _make(self, rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+        invalid = InvalidCounts()
+        if self._content:
+            rows = [_with_content_facts(row) for row in rows]
+        given = tuple(column for column in self._columns if column.name not in _COMPUTED)
+        values = values_of((*given, _ENDED_AT), rows)
+        if self._content:
+            values["started_at"] = first_times(rows, values["started_at"])
+            values["source_id"] = source_ids(rows, values["source_id"])
+        if self._insights:
+            judged = [row.get("insights") for row in rows]
+            if not set(map(type, judged)) <= {dict, type(None)}:
+                invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in judged)
+        frame = build(given, values, invalid)
+        duration = series(_ENDED_AT, values["ended_at"], InvalidCounts()) - frame["started_at"]
+        seconds = duration.dt.total_seconds()
+        if frame["started_at"].hasnans:
+            frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
+        self._metadata.add([row.get("metadata") for row in rows])
+        computed = {
+            "prompt": frame["prompt_id"],
+            # The service gives one time for both ends where messages have none.
+            "duration_s": seconds.where(seconds > 0),
+            "tokens": frame["input_tokens"] + frame["output_tokens"],
+        }
+        for place, column in enumerate(self._columns):
+            if column.name in computed:
+                frame.insert(place, column.name, computed[column.name])
+        return frame, invalid.as_dict()
+
+
+def _with_content_facts(row: Row) -> Row:
+    """Return a conversation with what its content says, where the service says nothing of it."""
+    content = row.get("content")
+    if "messageCount" in row or not isinstance(content, str):
+        return row
+    try:
+        transcript = parse_content(content)
+    except TranscriptError:
+        return row
+    facts = content_facts(transcript)
+    seconds = answer_seconds(transcript.messages)
+    said = {
+        "messageCount": len(transcript.messages),
+        "endedAt": None if transcript.ended_at is None else to_wire_time(transcript.ended_at),
+        "latencyMs": None if seconds is None else seconds * 1000,
+        "inputTokens": facts.get("input_tokens"),
+        "outputTokens": facts.get("output_tokens"),
+        "toolCalls": facts.get("tool_calls"),
+        "toolErrors": facts.get("tool_errors"),
+        "metadata": facts.get("metadata"),
+    }
+    return {**said, **row}
+
+
+def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
+    """Return the name of each row's prompt; with the version where the rows know several of one prompt."""
+    ids = frame["prompt_id"]
+    codes, different = pd.factorize(ids)
+    labels = pd.array([prompts.get(one, one) for one in different], dtype="str")
+    named: pd.Series[Any] = pd.Series(labels.take(codes, allow_fill=True), index=frame.index)
+    column = next((name for name in _VERSIONS if name in frame), None)
+    if column is None:
+        return named
+    versions = frame[column].astype("str")
+    several = versions.groupby(ids).transform("nunique") > 1
+    told = several & versions.notna()
+    marked = named + " · " + versions.where(~versions.str.fullmatch(r"[0-9.]+").fillna(False), "v" + versions)
+    return named.where(~told, marked)
+
+
+def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Make the long table of issues, one row a mention, from a table of conversations with insights."""
+    places, found = _mentions(conversations["issues"])
+    records = [_issue(one) for one in found]
+    values = {name: [record[name] for record in records] for name in ("kind", "title", "severity", "quote")}
+    return _long(conversations, places, ISSUES, values)
+
+
+def topics_table(conversations: pd.DataFrame) -> pd.DataFrame:
+    """Make the long table of topics, one row a mention, from a table of conversations with insights."""
+    places, found = _mentions(conversations["topics"])
+    return _long(conversations, places, TOPICS, {"topic": [str(one) for one in found]})
+
+
+def _mentions(cells: pd.Series[Any]) -> tuple[list[int], list[Any]]:
+    found = [(place, one) for place, cell in enumerate(cells) for one in _listed(cell)]
+    return [place for place, _ in found], [one for _, one in found]
+
+
+def _listed(cell: Any) -> Iterator[Any]:
+    if isinstance(cell, list):
+        yield from (one for one in cell if one is not None)
+
+
+def _issue(issue: Any) -> dict[str, str | None]:
+    """Return an issue of any shape: the API leaves it open."""
+    if not isinstance(issue, Mapping):
+        return {"kind": "issue", "title": str(issue), "severity": None, "quote": None}
+    severity = (_first(issue, "severity", "impact") or "").lower()
+    return {
+        "kind": _first(issue, "kind", "type", "category") or "issue",
+        "title": _first(issue, "title", "issue", "name", "description"),
+        "severity": "high" if severity == "critical" else severity or None,
+        "quote": _first(issue, "evidence", "quote"),
+    }
+
+
+def _first(issue: Mapping[str, Any], *names: str) -> str | None:
+    return next((str(issue[name]) for name in names if issue.get(name)), None)
+
+
+def _long(
+    conversations: pd.DataFrame,
+    places: list[int],
+    columns: Sequence[TableColumn],
+    values: dict[str, list[Any]],
+) -> pd.DataFrame:
+    """Repeat the rows that mention something, and add what they mention."""
+    shared = [column.name for column in columns if column.name not in values]
+    frame = conversations[shared].take(places).reset_index(drop=True)
+    for column in columns:
+        if column.name in values:
+            frame[column.name] = series(column, values[column.name], InvalidCounts())
+    return frame

@@ -1,0 +1,107 @@
+"""Metadata of a conversation: a flat object of short values, which become columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from promptlift.schema import limits
+from promptlift.schema.texts import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MetadataValue = str | bool | int | float | None
+
+# What the columns of metadata begin with.
+METADATA_PREFIX: Final = "metadata."
+
+# What the metadata inside of structured content says too, and a column of its own has.
+_OWN_COLUMN: Final = "sourceId"
+_JOINED_BY: Final = ", "
+_CUT: Final = "…"
+
+
+def _checked_value(value: Any) -> MetadataValue:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = _JOINED_BY.join(value)
+    if isinstance(value, str):
+        if len(value) > limits.METADATA_TEXT_CHARS:
+            raise ValueError(f"must have at most {limits.METADATA_TEXT_CHARS} characters")
+        return storable(value)
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError("must be a string, a number, a boolean, null or a list of strings")
+
+
+def _check_keys(metadata: dict[str, Any]) -> dict[str, Any]:
+    for key in metadata:
+        if not 1 <= len(key) <= limits.METADATA_KEY_CHARS:
+            raise ValueError(f"a key must have 1 to {limits.METADATA_KEY_CHARS} characters")
+        storable(key)
+    return metadata
+
+
+_VALUE_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"type": "string", "maxLength": limits.METADATA_TEXT_CHARS},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": "array", "items": {"type": "string"}},
+    ]
+}
+Metadata = Annotated[
+    dict[str, Annotated[Any, AfterValidator(_checked_value), WithJsonSchema(_VALUE_SCHEMA)]],
+    Field(max_length=limits.METADATA_KEYS),
+    AfterValidator(_check_keys),
+]
+
+
+def flat_metadata(found: Mapping[str, Any]) -> dict[str, MetadataValue]:
+    """Return metadata of any shape as the API takes it.
+
+    Objects inside are flattened (``{"user": {"plan": "pro"}}`` becomes ``user.plan``), lists of plain values are joined with
+    ", ", and texts over the limit are cut. What has no short form (lists of objects, keys that are too long, null, keys
+    beyond the limit) is left out, and so is ``sourceId``, which is a field of its own.
+
+    >>> flat_metadata({"tags": ["a", "b"], "user": {"plan": "pro"}, "rows": [{}]})
+    {'tags': 'a, b', 'user.plan': 'pro'}
+    """
+    flat: dict[str, MetadataValue] = {}
+    for key, value in _leaves(found, ""):
+        short = _short(value)
+        if short is not None and 1 <= len(key) <= limits.METADATA_KEY_CHARS and key != _OWN_COLUMN:
+            flat[_clean(key)] = short
+            if len(flat) == limits.METADATA_KEYS:
+                break
+    return flat
+
+
+def _leaves(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in found.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def _short(value: Any) -> MetadataValue:
+    if isinstance(value, list | tuple) and value and not any(isinstance(one, dict | list) for one in value):
+        value = _JOINED_BY.join(str(one) for one in value if one is not None)
+    if isinstance(value, str):
+        text = _clean(value)
+        most = limits.METADATA_TEXT_CHARS
+        return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _clean(text: str) -> str:
+    """Remove what no database keeps in a text."""
+    text = text.replace("\x00", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

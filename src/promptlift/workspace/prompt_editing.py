@@ -1,0 +1,137 @@
+"""Create prompts and change them, by name or id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.errors import ConfigError
+from promptlift.workspace.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.prompts import Prompt, PromptChange
+
+
+class PromptEditing(Session):
+    """Creating prompts and changing them."""
+
+    def create_prompt(
+        self,
+        name: str,
+        content: str,
+        *,
+        llm_model: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        objective: str | None = None,
+    ) -> Prompt:
+        """Create a prompt.
+
+        Parameters
+        ----------
+        name
+            Its name; no other prompt may have it, because the methods of the workspace take names.
+        content
+            Its text.
+        llm_model
+            The model that it is for; the account's setting ``general.preferredLLM`` when it is left out.
+        description, tags, temperature, max_tokens, objective
+            What else is known about it.
+
+        Returns
+        -------
+        Prompt
+            The prompt, with its ``id``.
+
+        Raises
+        ------
+        ConfigError
+            When a prompt has this name already; the message has its id.
+        ValidationError
+            When the service refuses a field; for a model that it does not know, with near names.
+
+        Examples
+        --------
+        >>> lift.create_prompt("Support assistant", "You help …", llm_model="gpt-4o")  # doctest: +SKIP
+        """
+        there = self._names.with_name(name)
+        if there:
+            raise ConfigError(
+                f"There is a prompt {name!r} already ({', '.join(there)}). Choose another name, or change that one with "
+                "lift.update_prompt(…)."
+            )
+        fields: dict[str, Any] = {
+            "llm_model": llm_model,
+            "description": description,
+            "tags": None if tags is None else list(tags),
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "objective": objective,
+        }
+        given = {field: value for field, value in fields.items() if value is not None}
+        made = self.client.prompts.create(name=name, content=content, **given)
+        self._names.forget_list()
+        self._names.note_id(made.id)
+        return made
+
+    def update_prompt(
+        self,
+        prompt_id: str,
+        *,
+        content: str | None = None,
+        name: str | None = None,
+        llm_model: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        objective: str | None = None,
+        status: str | None = None,
+    ) -> PromptChange:
+        """Change a prompt; what is left out stays as it is. A new text becomes a new version.
+
+        Parameters
+        ----------
+        prompt_id
+            The prompt's name or id.
+        content
+            Its new text.
+        name
+            Its new name.
+        llm_model, description, tags, temperature, max_tokens, objective
+            As for :meth:`create_prompt`.
+        status
+            ``active``, ``draft`` or ``archived``.
+
+        Returns
+        -------
+        PromptChange
+            What the service says of the change.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        ConfigError
+            When nothing is to be changed, or several prompts have the name; the message lists their ids.
+        """
+        fields: dict[str, Any] = {
+            "content": content,
+            "name": name,
+            "llm_model": llm_model,
+            "description": description,
+            "tags": None if tags is None else list(tags),
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "objective": objective,
+            "status": status,
+        }
+        given = {field: value for field, value in fields.items() if value is not None}
+        if not given:
+            raise ConfigError(f"Nothing to change: give one of {', '.join(fields)}.")
+        changed = self._names.call(prompt_id, lambda found: self.client.prompts.update(found, **given))
+        self._names.forget_list()
+        return changed
