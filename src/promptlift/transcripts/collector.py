@@ -16,10 +16,10 @@ from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
-from promptlift.transcripts.usage import Usage, count_tool_calls
+from promptlift.transcripts.usage import UsageSums, count_tool_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from promptlift.transcripts.sources import Record
@@ -69,7 +69,7 @@ class ParsedConversation:
     prompt_name: Any = None
     prompt_version: Any = None
     title: Any = None
-    usage: Usage = field(default_factory=Usage)
+    usage: UsageSums = field(default_factory=UsageSums)
 
 
 class Collector:
@@ -81,10 +81,21 @@ class Collector:
         Name of the file.
     max_chars
         Characters of content that may be kept.
+    columns, roles
+        What the user says of columns and roles that are not known.
     """
 
-    def __init__(self, file: str, max_chars: float = math.inf) -> None:
+    def __init__(
+        self,
+        file: str,
+        max_chars: float = math.inf,
+        *,
+        columns: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
         self.file = file
+        self.columns = columns or {}
+        self.roles = roles or {}
         self._chars_left = max_chars
         self._unlisted = 0
         self._reading = Reading()

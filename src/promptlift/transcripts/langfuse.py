@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_langfuse", "read_langfuse_scores"]
+__all__ = ["is_langfuse", "read_langfuse", "read_langfuse_scores"]
 
 # A field is written in snake case by the export and in camel case by the API.
 _SESSION: Final = ("session_id", "sessionId")
@@ -56,6 +56,18 @@ _READ: Final = frozenset(
 )
 _TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
 _CALLS: Final = ("GENERATION",)
+
+
+def is_langfuse(value: dict[str, Any]) -> bool:
+    """Whether a record is an observation or a trace, or a page of them."""
+    page = value.get("data")
+    if isinstance(page, list) and page and isinstance(page[0], dict) and "meta" in value:
+        value = page[0]
+    if {"type", "input", "output"} <= value.keys() and not {*_TRACE, "parentObservationId"}.isdisjoint(value):
+        return True
+    return {"input", "output", "timestamp"} <= value.keys() and not {
+        *("observations", "projectId", "project_id", "htmlPath", "bookmarked"),
+    }.isdisjoint(value)
 
 
 def read_langfuse(records: Iterable[Record], collector: Collector) -> None:

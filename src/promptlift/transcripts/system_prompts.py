@@ -95,6 +95,12 @@ class SystemPrompts:
         return all(prompt.first_at is not None for prompt in self._found.values())
 
     @property
+    def are_templates(self) -> bool:
+        """Whether every one of them is a template whose values were filled in."""
+        templates = {template.text for template in self._templates}
+        return bool(self._texts) and all(prompt.text in templates for prompt in self)
+
+    @property
     def overlapping(self) -> bool:
         """Whether one prompt was still in use after the next one came into use."""
         timed = self.timed
@@ -128,6 +134,9 @@ class SystemPrompts:
         later
             Counts of a file that was read after what is counted here.
         """
+        self._templates += [
+            one for one in later._templates if one.text not in {t.text for t in self._templates}
+        ]
         for key, prompt in sorted(later._found.items(), key=lambda item: item[1].first_place):
             moved = replace(
                 prompt,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Template", "templates_of"]
+__all__ = ["Template", "filled_in", "templates_of"]
 
 # Dates, times, addresses and ids are one token each, so that they differ as a whole.
 _TOKEN: Final = re.compile(
@@ -27,6 +27,8 @@ _FILLED_IN: Final = re.compile(
       | \S+@\S+\.\w+ | \d{6,} | [0-9a-f]{8}-[0-9a-f-]{27} | [0-9a-f]{16,} )\s*""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+_PLACEHOLDER: Final = re.compile(r"\{\{[^{}\n]{1,100}\}\}")
 
 Parts = tuple[str | None, ...]
 
@@ -126,6 +128,15 @@ def templates_of(texts: Iterable[str]) -> list[Template]:
         else:
             found.append(Template(tokens, [text], words))
     return found
+
+
+def filled_in(template: str, text: str) -> bool:
+    """Whether a text is a template, its placeholders such as ``{{name}}`` filled in."""
+    pieces = _PLACEHOLDER.split(template)
+    parts: list[str | None] = [pieces[0]]
+    for piece in pieces[1:]:
+        parts += [None, piece]
+    return Template(tuple(parts)).matches(text)
 
 
 def _joined(one: Parts, other: Parts) -> Parts | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.chat import MessageDetails, fold, kind_of
 from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
-from promptlift.transcripts.usage import Usage, count_tool_errors, milliseconds
+from promptlift.transcripts.usage import UsageSums, count_tool_errors, milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -88,7 +88,7 @@ class _Session:
     longest: Call
     line: int
     answers: list[tuple[int, list[Any], MessageDetails]] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
+    usage: UsageSums = field(default_factory=UsageSums)
     metadata: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
     # The longest call of each trace, as long as none has a history of several turns.

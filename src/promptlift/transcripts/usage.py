@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from promptlift.transcripts.collector import ParsedMessage
 
-__all__ = ["Usage", "amount", "count_tool_calls", "count_tool_errors", "milliseconds"]
+__all__ = ["UsageSums", "amount", "count_tool_calls", "count_tool_errors", "milliseconds"]
 
 _MOST: Final = 2.0**53
 
 
 @dataclass(slots=True)
-class Usage:
+class UsageSums:
     """Sums over the calls of a model; a sum of nothing is ``None``.
 
     Attributes
@@ -64,7 +64,7 @@ class Usage:
             self.waited_ms += latency_ms
             self.answers += 1
 
-    def add(self, other: Usage) -> None:
+    def add(self, other: UsageSums) -> None:
         """Add the sums of another part of the conversation."""
         for name in ("input_tokens", "output_tokens", "cost", "tool_calls", "tool_errors"):
             more = getattr(other, name)

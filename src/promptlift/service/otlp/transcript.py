@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from promptlift.schema import limits
+from promptlift.schema.spans.messages import Turn
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
-from promptlift.service.otlp.messages import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from promptlift.service.otlp.model_call import ModelCall
+    from promptlift.schema.spans.model_call import ModelCall
 
 __all__ = ["extend", "read_messages", "write_content"]
 

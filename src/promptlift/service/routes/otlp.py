@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from promptlift.schema.spans.span import Span
     from promptlift.service.context import AppContext
     from promptlift.service.otlp.receive import Received
-    from promptlift.service.otlp.span import Span
 
 PATH: Final = "/v1/traces"
 # Where all spans of an exporter are of one prompt: its id or name, in a header that OTEL_EXPORTER_OTLP_HEADERS can set.

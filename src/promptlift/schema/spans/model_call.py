@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
-from promptlift.service import clock
-from promptlift.service.otlp.messages import Turn, decoded, fold, split_system, text_of, unflatten
+from promptlift.schema.spans.messages import Turn, decoded, fold, split_system, text_of, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from promptlift.service.otlp.span import Span, SpanEvent
+    from promptlift.schema.spans.span import Span, SpanEvent
 
 __all__ = ["ModelCall", "is_model_call", "read_call"]
 
@@ -131,19 +130,27 @@ def is_model_call(span: Span) -> bool:
     return "gen_ai.request.model" in attributes and request_type in (None, "chat", "completion")
 
 
-def read_call(span: Span) -> ModelCall | None:
-    """Read a call; ``None`` when the span does not hold what was said."""
+def read_call(span: Span, now: int) -> ModelCall | None:
+    """Read a call; ``None`` when the span does not hold what was said.
+
+    Parameters
+    ----------
+    span
+        A call of a model.
+    now
+        The time of a span whose own cannot be one, in milliseconds since 1970.
+    """
     instructions, asked, answered = _content(span)
     system, asked = split_system(asked)
     if not asked and not answered:
         return None
     known = {**span.resource, **span.attributes}
-    start = _instant(span.started_at)
+    start = _instant(span.started_at, now)
     return ModelCall(
         trace_id=span.trace_id,
         span_id=span.span_id,
         started_at=start,
-        ended_at=max(start, _instant(span.ended_at)),
+        ended_at=max(start, _instant(span.ended_at, now)),
         conversation=_text(known, _CONVERSATIONS),
         prompt=_text(known, (PROMPT,)),
         agents=tuple(name for key in _AGENTS if (name := _text(known, (key,)))),
@@ -253,6 +260,6 @@ def _count(known: Mapping[str, Any], names: Iterable[str]) -> int | None:
     return None
 
 
-def _instant(moment: int) -> int:
+def _instant(moment: int, now: int) -> int:
     """Return a time as it is, or the present where it cannot be one."""
-    return moment if 0 < moment < _END_OF_TIME else clock.now()
+    return moment if 0 < moment < _END_OF_TIME else now
