@@ -139,9 +139,13 @@ def _is_page(room: Room, name: str) -> bool:
 
 
 def _parts(package: str) -> Iterator[str]:
-    """Modules of a room, by name."""
+    """Modules of a room, by name; a room that is one module is its own."""
     found = importlib.import_module(package)
-    yield from sorted(f"{package}.{part.name}" for part in pkgutil.iter_modules(found.__path__))
+    folder = getattr(found, "__path__", None)
+    if folder is None:
+        yield package
+        return
+    yield from sorted(f"{package}.{part.name}" for part in pkgutil.iter_modules(folder))
 
 
 def _own_names(module_name: str) -> list[str]:
