@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.cli.prompt_text import PromptText, placeholder_text
 from promptlift.errors import ConfigError, ValidationError
@@ -183,7 +183,7 @@ class Destination:
         named = Counter(item.llm_model for item in reading.conversations if item.llm_model)
         wanted = self._model or (named.most_common(1)[0][0] if named else _ANY_MODEL)
         # The specification requires a text. This one is a placeholder until all files are read, or for good, and marked as such.
-        fields = {"name": name, "content": placeholder_text(name), "content_known": False}
+        fields: dict[str, Any] = {"name": name, "content": placeholder_text(name), "content_known": False}
         source = next(iter(reading.prompt_names), None)
         if source is not None and len(_SOURCE_TAG + source) <= limits.TAG_CHARS:
             fields["tags"] = [_SOURCE_TAG + source]

@@ -24,6 +24,7 @@ from promptlift.transcripts.helicone import read_helicone
 from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
 from promptlift.transcripts.inspect_ai import read_inspect
 from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.lines import RECORD_CHARS, too_long
@@ -50,11 +51,13 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "ImportedConversation",
+    "Label",
     "Problem",
     "Reading",
     "SystemPrompt",
     "SystemPrompts",
     "read",
+    "read_labels",
 ]
 
 FORMATS: Final[dict[str, str]] = {
@@ -65,7 +68,7 @@ FORMATS: Final[dict[str, str]] = {
     "chatgpt": "account export of ChatGPT (conversations.json)",
     "rows": "CSV, Parquet or JSON Lines with one row for each message",
     "langfuse": "observations of Langfuse (blob storage export)",
-    "langfuse-scores": "scores of Langfuse; recognised, but they hold no conversations",
+    "langfuse-scores": "scores of Langfuse; they hold no conversations: lift.labels reads them",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
     "otlp": "spans of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",

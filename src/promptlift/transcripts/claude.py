@@ -32,7 +32,8 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     found = value.get("chat_messages")
     if not isinstance(found, list):
         raise Unreadable("the conversation has no list chat_messages")
-    messages, details = [], {}
+    messages: list[dict[str, Any]] = []
+    details: dict[int, MessageDetails] = {}
     for message in found:
         if not isinstance(message, dict):
             raise Unreadable("a message is not an object")

@@ -9,6 +9,7 @@ from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.usage import UsageSums, amount
+from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ _READ: Final = frozenset({"contents", "request", "response", "candidates", "mode
 
 def is_contents(value: dict[str, Any]) -> bool:
     """Whether a record is a request of Gemini."""
-    asked = value.get("request") if isinstance(value.get("request"), dict) else value
+    asked = inside(value, "request") or value
     contents = asked.get("contents")
     return (
         isinstance(contents, list)

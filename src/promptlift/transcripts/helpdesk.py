@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -123,7 +124,7 @@ def _ticket(record: Record, collector: Collector) -> ParsedConversation:
 
 def _intercom(record: Record, collector: Collector) -> ParsedConversation:
     value = record.value if isinstance(record.value, dict) else {}
-    source = value.get("source") if isinstance(value.get("source"), dict) else {}
+    source = inside(value, "source")
     parts = value.get("conversation_parts")
     parts = parts.get("conversation_parts") if isinstance(parts, dict) else parts
     said = (
@@ -139,7 +140,7 @@ def _intercom(record: Record, collector: Collector) -> ParsedConversation:
     collector.drop_unknown(value, _INTERCOM_READ)
     tags = value.get("tags")
     tags = tags.get("tags") if isinstance(tags, dict) else tags
-    author = source.get("author") if isinstance(source.get("author"), dict) else {}
+    author = inside(source, "author")
     return _of_said(
         said,
         record,

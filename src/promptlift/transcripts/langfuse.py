@@ -85,7 +85,7 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
         collector.note(
             f"These are scores of Langfuse, {listed}: they rate conversations and hold none, so nothing is "
-            "imported. Import the observations of the same export instead."
+            "imported. Import the observations of the same export, then lift.labels(FILE, PROMPT) reads these as labels."
         )
 
 

@@ -67,7 +67,7 @@ class _Trace:
     """What a trace says of all its spans."""
 
     def __init__(self, info: dict[str, Any]) -> None:
-        known = next((decoded(info[name]) for name in _METADATA if is_something(info.get(name))), {})
+        known: Any = next((decoded(info[name]) for name in _METADATA if is_something(info.get(name))), {})
         tags = decoded(info.get("tags"))
         self._known = known if isinstance(known, dict) else {}
         tags = tags if isinstance(tags, dict) else {}

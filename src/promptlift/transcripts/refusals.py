@@ -27,7 +27,7 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     ),
     (
         lambda value: (
-            {"comments_count", "ticket_form_id"} & value.keys()
+            bool({"comments_count", "ticket_form_id"} & value.keys())
             or {"requester_id", "submitter_id"} <= value.keys()
         ),
         "tickets of Zendesk without their comments. Add to each what GET /api/v2/tickets/ID/comments gives, as comments",

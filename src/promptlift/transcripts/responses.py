@@ -9,7 +9,7 @@ from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.traces import Call, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.wrapped import chat_messages, decoded, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,11 +97,10 @@ def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collecto
         history, answer = from_responses(asked, answered)
     else:
         history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
-    usage = answered.get("usage") if isinstance(answered.get("usage"), dict) else {}
+    usage = inside(answered, "usage")
     conversation = answered.get("conversation") or asked.get("conversation")
     conversation = conversation.get("id") if isinstance(conversation, dict) else conversation
-    prompt = asked.get("prompt") if isinstance(asked.get("prompt"), dict) else answered.get("prompt")
-    prompt = prompt if isinstance(prompt, dict) else {}
+    prompt = inside(asked, "prompt") or inside(answered, "prompt")
     metadata = answered.get("metadata") or asked.get("metadata")
     user = answered.get("user") or asked.get("user")
     return Call(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, inside, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         history, answer = whole_run(history, answer)
     attributes = decoded(record.get("attributes"))
     attributes = attributes if isinstance(attributes, dict) else {}
-    usage = summary.get("usage") if isinstance(summary.get("usage"), dict) else {}
+    usage = inside(summary, "usage")
     sums = [one for one in usage.values() if isinstance(one, dict)] if is_model else []
     thread = record.get("thread_id") or attributes.get("thread_id") or attributes.get("session_id")
     own = {"userId": record.get("wb_user_id"), "sessionId": thread}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from promptlift.transcripts.collector import is_something
 
-__all__ = ["chat_messages", "decoded", "whole_run"]
+__all__ = ["chat_messages", "decoded", "inside", "whole_run"]
 
 _LANGCHAIN_ROLES: Final = {
     "human": "user",
@@ -46,6 +46,12 @@ def decoded(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def inside(value: Any, name: str) -> dict[str, Any]:
+    """Return the object under a name, an empty one where there is none."""
+    found = decoded(value.get(name)) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def chat_messages(value: Any, role: str) -> list[Any]:

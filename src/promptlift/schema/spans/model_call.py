@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
-from promptlift.schema.spans.messages import Turn, decoded, fold, split_system, text_of, unflatten
+from promptlift.schema.spans.messages import SpanTurn, decoded, fold, split_system, text_of, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,8 +96,8 @@ class ModelCall:
     application: str
     user: str | None
     system: str | None
-    input: tuple[Turn, ...]
-    output: tuple[Turn, ...]
+    input: tuple[SpanTurn, ...]
+    output: tuple[SpanTurn, ...]
     model: str | None
     input_tokens: int | None
     output_tokens: int | None
@@ -113,7 +113,7 @@ class ModelCall:
         """Read a call that `dump` wrote."""
         values = orjson.loads(raw)
         for name in _TURNS:
-            values[name] = tuple(Turn(*turn) for turn in values[name])
+            values[name] = tuple(SpanTurn(*turn) for turn in values[name])
         return cls(**{**values, "agents": tuple(values["agents"])})
 
 
@@ -166,7 +166,7 @@ def read_call(span: Span, now: int) -> ModelCall | None:
     )
 
 
-def _content(span: Span) -> tuple[str, list[Turn], list[Turn]]:
+def _content(span: Span) -> tuple[str, list[SpanTurn], list[SpanTurn]]:
     """Return instructions, history and answer, from the first form that says something."""
     attributes = span.attributes
     details = [event.attributes for event in span.events if event.name == _DETAILS_EVENT]
@@ -185,15 +185,15 @@ def _content(span: Span) -> tuple[str, list[Turn], list[Turn]]:
     return "", [], []
 
 
-def _answer(messages: Any) -> list[Turn]:
+def _answer(messages: Any) -> list[SpanTurn]:
     """Return the first of several answers to choose from: each message is one."""
     messages = decoded(messages)
     return fold(messages[:1] if isinstance(messages, list) else messages)
 
 
-def _of_message_events(span: Span) -> tuple[list[Turn], list[Turn]]:
-    asked: list[Turn] = []
-    answers: list[list[Turn]] = []
+def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
+    asked: list[SpanTurn] = []
+    answers: list[list[SpanTurn]] = []
     for event in span.events:
         body = _body(event)
         if event.name == _CHOICE_EVENT:
@@ -211,7 +211,7 @@ def _body(event: SpanEvent) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else event.attributes
 
 
-def _of_content_events(span: Span) -> tuple[list[Turn], list[Turn]]:
+def _of_content_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
     sides = []
     for name, key in (("prompt", "gen_ai.prompt"), ("completion", "gen_ai.completion")):
         values = [
@@ -224,7 +224,7 @@ def _of_content_events(span: Span) -> tuple[list[Turn], list[Turn]]:
     return fold(sides[0]), _answer(answer)
 
 
-def _of_numbered_attributes(span: Span) -> tuple[list[Turn], list[Turn]]:
+def _of_numbered_attributes(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
     for asked, answered in _NUMBERED:
         said = fold(unflatten(span.attributes, asked)), _answer(unflatten(span.attributes, answered))
         if any(said):

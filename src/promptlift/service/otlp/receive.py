@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.spans.messages import Turn
+    from promptlift.schema.spans.messages import SpanTurn
     from promptlift.schema.spans.model_call import ModelCall
     from promptlift.schema.spans.span import Span
     from promptlift.service.store.accounts import Caller
@@ -221,7 +221,7 @@ def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, pro
     return traced_id
 
 
-def _until_answer(turns: Sequence[Turn]) -> str | None:
+def _until_answer(turns: Sequence[SpanTurn]) -> str | None:
     """Return a hash of what was said until the last answer; ``None`` when there is none."""
     last = max((at for at, turn in enumerate(turns, start=1) if turn.role == "assistant"), default=0)
     return _hash(*(part for turn in turns[:last] for part in turn)) if last else None
