@@ -139,7 +139,7 @@ class Logging(Session):
 
     def _ids_by_source(self, prompt_id: str) -> dict[str, str]:
         """Return the ids of the conversations of a prompt by what the source calls them and their traces."""
-        table = self.conversations(prompt_id, content=True)  # type: ignore[attr-defined] - of the workspace
+        table = self.conversations(prompt_id, content=True)  # type: ignore[attr-defined]
         known: dict[str, str] = {}
         for row in table[["conversation_id", "source_id", "content"]].itertuples(index=False):
             if isinstance(row.content, str) and '"traceIds"' in row.content:
