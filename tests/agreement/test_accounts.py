@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import collections
+import json
+import re
+from typing import get_args
+
 import pytest
+from pydantic import BaseModel
 
 from promptlift.errors import ConfigError
+from promptlift.schema.endpoints import ENDPOINTS
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import keys
 from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
@@ -47,49 +55,130 @@ def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
     assert before == everything(theirs, targets)
 
 
+# Fields of bodies whose ids are the sender's own words: they name nothing of the service.
+OWN_WORDS = {"sourceId", "sourceIds"}
+IDS_IN_QUERIES = {
+    "/conversations": ("promptId", "agentId"),
+    "/optimizations": ("promptId", "agentId"),
+    "/optimizations/{id}/simulations": ("variantId",),
+    "/actions": ("promptId", "agentId", "optimizationId"),
+}
+
+
+def ids_in_bodies(own, optimization, targets):
+    """Method, path, a body that is in order, where the id goes, and the id of the other account."""
+    log = {"content": "User: hi"}
+    arm = {"promptId": own}
+    for link in ("promptId", "agentId"):
+        yield "POST", "/conversations", log, link, targets["prompts"]
+        yield "POST", "/optimizations", {}, link, targets["prompts"]
+        yield "POST", "/benchmarks", {"arms": [{}]}, f"arms.{link}", targets["prompts"]
+        set_of = {"arms": [arm], "scenarioSet": {}}
+        yield "POST", "/benchmarks", set_of, f"scenarioSet.{link}", targets["prompts"]
+    yield "POST", "/optimizations", {"promptId": own}, "personaIds", [targets["personas"]]
+    yield "POST", f"/optimizations/{optimization}/apply", {}, "variantId", targets["variants"]
+    yield "POST", f"/optimizations/{optimization}/apply", {}, "ifVersionId", targets["versions"]
+    review = {"shortlisted": True}
+    yield "PATCH", f"/optimizations/{optimization}/review", review, "variantId", targets["variants"]
+    yield "POST", f"/prompts/{own}/restore", {}, "versionId", targets["versions"]
+    version = {"versionId": targets["own version"]}
+    yield "POST", f"/prompts/{own}/restore", version, "ifVersionId", targets["versions"]
+    yield "POST", "/benchmarks", {"arms": [arm]}, "arms.versionId", targets["versions"]
+    yield "POST", "/benchmarks", {"arms": [{}]}, "arms.variantId", targets["variants"]
+    yield (
+        "POST",
+        "/benchmarks",
+        {"arms": [arm], "scenarioSet": {}},
+        "scenarioSet.id",
+        targets["scenario-sets"],
+    )
+    named = [targets["conversations"]]
+    yield "POST", "/benchmarks", {"arms": [arm], "scenarioSet": {}}, "scenarioSet.conversationIds", named
+
+
+def with_id(body, field, value):
+    """A copy of a body with a value at a dotted path; lists on the way have one entry."""
+    copy = json.loads(json.dumps(body))
+    *parents, last = field.split(".")
+    place = copy
+    for name in parents:
+        place = place[name][0] if isinstance(place[name], list) else place[name]
+    place[last] = value
+    return copy
+
+
 def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers):
     mine, theirs, targets = strangers
     before = everything(theirs, targets)
     own = mine.add_prompt()
     optimization = tiny(mine, own)["id"]
-    variant = theirs.get(f"/optimizations/{targets['optimizations']}/variants")["data"][1]["id"]
-    version = theirs.get(f"/prompts/{targets['prompts']}/versions")["data"][0]["id"]
-    log = {"content": "User: hi"}
-    for method, path, body, field, foreign in (
-        ("POST", "/conversations", log, "promptId", targets["prompts"]),
-        ("POST", "/conversations", log, "agentId", targets["prompts"]),
-        ("POST", "/optimizations", {}, "promptId", targets["prompts"]),
-        ("POST", "/optimizations", {}, "agentId", targets["prompts"]),
-        ("POST", "/optimizations", {"promptId": own}, "personaIds", [targets["personas"]]),
-        ("POST", f"/optimizations/{optimization}/apply", {}, "variantId", variant),
-        ("PATCH", f"/optimizations/{optimization}/review", {"shortlisted": True}, "variantId", variant),
-        ("POST", f"/prompts/{own}/restore", {}, "versionId", version),
+    own_version = mine.get(f"/prompts/{own}/versions")["data"][0]["id"]
+    mine.ask("PATCH", f"/prompts/{own}", {"content": "You help quickly."})
+    mine_before = mine.get("/benchmarks")["pagination"]["total"]
+    for method, path, body, field, foreign in ids_in_bodies(
+        own, optimization, {**targets, "own version": own_version}
     ):
-        answer = mine.ask(method, path, {**body, field: foreign})
-        missing = mine.ask(method, path, {**body, field: ["none"] if isinstance(foreign, list) else "none"})
+        answer = mine.ask(method, path, with_id(body, field, foreign))
+        nobody = ["none"] if isinstance(foreign, list) else "none"
+        missing = mine.ask(method, path, with_id(body, field, nobody))
         assert (answer.status, answer.raw) == (missing.status, missing.raw), (path, field)
-        assert answer.status in (400, 404), (path, field)
+        assert answer.status in (400, 404, 409), (path, field)
     found = mine.ask("POST", f"/prompts/{own}/conversations/lookup", {"ids": [targets["conversations"]]})
     assert targets["conversations"] not in found.raw.decode()
+    bulk = {"action": "delete", "jobIds": [targets["benchmarks"]]}
+    deleted = mine.ask("POST", "/benchmarks/bulk", bulk).body
+    assert (deleted["deleted"], deleted["notFound"]) == ([], [targets["benchmarks"]])
+    assert mine.get("/benchmarks")["pagination"]["total"] == mine_before
     assert before == everything(theirs, targets)
 
 
 def test_ids_of_another_account_in_a_query_find_nothing(strangers):
     mine, _, targets = strangers
-    for path, field, identifier in (
-        ("/conversations", "promptId", targets["prompts"]),
-        ("/conversations", "agentId", targets["prompts"]),
-        ("/optimizations", "promptId", targets["prompts"]),
-        ("/actions", "promptId", targets["prompts"]),
-        ("/actions", "optimizationId", targets["optimizations"]),
-    ):
-        assert mine.get(f"{path}?{field}={identifier}")["data"] == []
+    own = tiny(mine)["id"]
+    kind_of = {"promptId": "prompts", "agentId": "prompts"}
+    for path, fields in IDS_IN_QUERIES.items():
+        for field in fields:
+            identifier = targets[kind_of.get(field, f"{field.removesuffix('Id')}s")]
+            here = path.replace("{id}", own)
+            answer, missing = (mine.ask("GET", f"{here}?{field}={one}") for one in (identifier, "none"))
+            # unspecified: a variant of another optimization, whoever has it. It is refused.
+            assert field == "variantId" or answer.body["data"] == [], (path, field)
+            assert (answer.status, answer.raw) == (missing.status, missing.raw), (path, field)
     everywhere = " ".join(
         str(mine.get(endpoint.split()[1]))
         for endpoint in SPECIFIED + OFFERED
         if endpoint.startswith("GET ") and "{id}" not in endpoint
     )
     assert [kind for kind, identifier in targets.items() if identifier in everywhere] == []
+
+
+def ids_of(model, path=""):
+    """Dotted paths of the fields of a model that hold ids."""
+    for name, field in model.model_fields.items():
+        here = f"{path}.{field.alias or name}".lstrip(".")
+        if re.search(r"(?:^i|I)ds?$", field.alias or name):
+            yield here
+        inner = [field.annotation]
+        while inner:
+            kind = inner.pop()
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from ids_of(kind, here)
+            inner.extend(get_args(kind))
+
+
+def test_every_id_of_a_body_or_query_is_tried():
+    targets = collections.defaultdict(lambda: "x")
+    tried = {(path, field) for _, path, _, field, _ in ids_in_bodies("own", "own", targets)}
+    tried |= {("/prompts/own/conversations/lookup", "ids"), ("/benchmarks/bulk", "jobIds")}
+    bodies, queries = set(), set()
+    for row in ENDPOINTS.values():
+        path = row.path_in(SCHEMES["prompt"])
+        if row.body is not None:
+            bodies |= {(path.replace("{id}", "own"), field) for field in ids_of(row.body)}
+        if row.query is not None:
+            queries |= {(path, field) for field in ids_of(row.query)}
+    assert {(path, field) for path, field in bodies if field not in OWN_WORDS} == tried
+    assert queries == {(path, field) for path, fields in IDS_IN_QUERIES.items() for field in fields}
 
 
 def theirs_of(wire, prompt_id, conversation):
@@ -103,6 +192,9 @@ def theirs_of(wire, prompt_id, conversation):
     # What it has measured is compared below, so it has to be all there.
     wait_until(lambda: wire.get(f"/benchmarks/{made['id']}")["status"] == "completed", what="it ends")
     webhook = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"]}
+    hook = wire.ask("POST", "/webhooks", webhook).body["id"]
+    wire.ask("DELETE", f"/prompts/{wire.add_prompt()}")
+    delivery = wire.get(f"/webhooks/{hook}/deliveries")["data"][0]
     return {
         "prompts": prompt_id,
         "agents": prompt_id,
@@ -112,19 +204,28 @@ def theirs_of(wire, prompt_id, conversation):
         "benchmarks": made["id"],
         "scenario-sets": made["scenarioSet"]["id"],
         "actions": applied.body["actionId"],
-        "webhooks": wire.ask("POST", "/webhooks", webhook).body["id"],
+        "webhooks": hook,
+        "deliveries": delivery["id"],
+        "events": delivery["eventId"],
+        "variants": variant,
+        "versions": wire.get(f"/prompts/{prompt_id}/versions")["data"][0]["id"],
     }
+
+
+# What has a path of its own, and whose answer stays as it is while the tests run.
+_READ = ("prompts", "agents", "conversations", "personas", "optimizations", "benchmarks", "scenario-sets")
 
 
 def everything(wire, targets):
     """What an account has behind these ids."""
     return [
-        *(wire.get(f"/{kind}/{one}") for kind, one in targets.items() if kind not in ("actions", "webhooks")),
+        *(wire.get(f"/{kind}/{targets[kind]}") for kind in _READ),
         wire.get(f"/prompts/{targets['prompts']}/versions"),
         wire.get(f"/optimizations/{targets['optimizations']}/review"),
         wire.get("/actions"),
         wire.get("/webhooks"),
-        wire.get(f"/webhooks/{targets['webhooks']}/deliveries"),
+        [one["id"] for one in wire.get(f"/webhooks/{targets['webhooks']}/deliveries")["data"]],
+        wire.get("/events"),
     ]
 
 

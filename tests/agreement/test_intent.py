@@ -40,6 +40,13 @@ def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
         assert set(table["optimization_id"]) == {made["id"]}
         assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
         assert lift.targets(lift.optimization(made["id"])).equals(table)
+        held = lift.simulations(made["id"])
+    # The table says of every conversation what the targets were measured by.
+    judged = held[held["task_completed"].notna()]
+    assert {tuple(one["target"] for one in criteria) for criteria in judged["criteria"]} == {
+        tuple(INTENT["targetImprovements"])
+    }
+    assert [criteria[0]["met"] for criteria in judged["criteria"]] == judged["task_completed"].tolist()
 
 
 def test_a_judge_that_says_nothing_of_targets_costs_no_conversation(answering):
@@ -116,3 +123,31 @@ def test_settings_reach_the_judge_and_the_recommendations(answering):
     # Insights that are there already are not shown with what is excluded from now on.
     wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": "answers"}})
     assert wire.get(f"/prompts/{prompt_id}/insights")["topIssues"] == []
+
+
+def test_words_that_are_excluded_later_are_not_in_older_insights(answering):
+    wire = answering.account()
+    prompt_id = wire.add_prompt()
+    conversation = wire.log(prompt_id, "User: Where is my parcel?\nAssistant: I cannot say.")
+    wire.wait_for_insights(prompt_id)
+
+    def seen():
+        listed = wire.get("/conversations?includeInsights=true")["data"][0]["insights"]
+        assert listed == wire.get(f"/conversations/{conversation}")["insights"]
+        assert listed == wire.get(f"/conversations/{conversation}/insights")
+        return listed
+
+    before = seen()
+    assert (before["topics"], before["summary"]) == (["parcel"], "They asked for a parcel.")
+    assert [one["title"] for one in before["issues"]] == ["No answer"]
+    wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": "parcels, answers"}})
+    after = seen()
+    assert (after["topics"], after["summary"]) == ([], "They asked for a [excluded].")
+    assert after["issues"] == []
+    assert "parcel" not in str({**after, "failedStep": None, "steps": []}).lower()
+    assert "parcel" not in str(after["failedStep"]["quote"]).lower()
+    assert {name: after[name] for name in ("taskCompleted", "sentiment", "quality")} == {
+        name: before[name] for name in ("taskCompleted", "sentiment", "quality")
+    }
+    wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": ""}})
+    assert seen() == before

@@ -29,13 +29,14 @@ def test_pairs_by_hand():
     assert (row["n11"], row["n10"], row["n01"], row["n00"]) == (84, 31, 14, 21)
     assert (row["completed"], row["completed_control"]) == (115, 98)
     worked = {
-        "lift": 17.346939, "difference": 11.333333, "e_value": 11.474403, "confidence": 0.919836,
-        "difference_low": 3.998057, "difference_high": 18.370364, "lift_low": 5.761871, "lift_high": 30.337395,
+        "lift_percent": 17.346939, "difference_points": 11.333333, "e_value": 11.474403, "confidence": 0.919836,
+        "difference_points_low": 3.998057, "difference_points_high": 18.370364,
+        "lift_percent_low": 5.761871, "lift_percent_high": 30.337395,
     }  # fmt: skip
     assert {name: row[name] for name in worked} == pytest.approx(worked, abs=1e-6)
     # 9.516849 points of 98 in 150.
-    assert row["lift_expected"] == pytest.approx(100 * 9.516849 / (100 * 98 / 150), abs=1e-6)
-    assert row["rate"] / row["rate_control"] - 1 == pytest.approx(row["lift"] / 100, abs=1e-12)
+    assert row["lift_percent_expected"] == pytest.approx(100 * 9.516849 / (100 * 98 / 150), abs=1e-6)
+    assert row["rate"] / row["rate_control"] - 1 == pytest.approx(row["lift_percent"] / 100, abs=1e-12)
     assert row["verdict"] == "winner"
 
 
@@ -56,15 +57,22 @@ def test_a_loser_is_worse_with_its_own_confidence():
 
 def test_no_difference_is_no_winner():
     row = only(analysis.compare(pairs(60, 12, 12, 66), by="run", pair="task", control="a"))
-    assert (row["lift"], row["difference"], row["p"], row["verdict"]) == (0.0, 0.0, 1.0, "no winner")
+    assert (row["lift_percent"], row["difference_points"], row["p"], row["verdict"]) == (
+        0.0,
+        0.0,
+        1.0,
+        "no winner",
+    )
     assert row["confidence"] == pytest.approx(0.385206, abs=1e-6)
-    assert row["smallest_findable"] > 5
+    assert row["smallest_findable_points"] > 5
 
 
 def test_without_a_completed_task_of_the_control_there_is_no_lift():
     row = only(analysis.compare(pairs(0, 4, 0, 11), by="run", pair="task", control="a"))
-    assert row[["lift", "lift_low", "lift_high", "lift_expected"]].isna().all()
-    assert row["difference"] == pytest.approx(100 * 4 / 15)
+    assert (
+        row[["lift_percent", "lift_percent_low", "lift_percent_high", "lift_percent_expected"]].isna().all()
+    )
+    assert row["difference_points"] == pytest.approx(100 * 4 / 15)
 
 
 @pytest.mark.slow
@@ -90,9 +98,9 @@ def test_every_figure_of_pairs_has_an_oracle():
         m1, m0 = (a11 + a10) / n, (a11 + a01) / n
         v11, v00, v10 = m1 * (1 - m1) / n, m0 * (1 - m0) / n, (a11 / n - m1 * m0) / n
         half = norm.ppf(0.975) * math.sqrt(v11 - 2 * v10 + v00)
-        assert row["difference_low"] == pytest.approx(100 * (m1 - m0 - half), abs=1e-9)
-        assert row["difference_high"] == pytest.approx(100 * (m1 - m0 + half), abs=1e-9)
-        for end in ("lift_low", "lift_high"):
+        assert row["difference_points_low"] == pytest.approx(100 * (m1 - m0 - half), abs=1e-9)
+        assert row["difference_points_high"] == pytest.approx(100 * (m1 - m0 + half), abs=1e-9)
+        for end in ("lift_percent_low", "lift_percent_high"):
             ratio = 1 + row[end] / 100
             se = math.sqrt(v11 - 2 * ratio * v10 + ratio**2 * v00)
             assert abs(m1 - ratio * m0) == pytest.approx(norm.ppf(0.975) * se, abs=1e-9)
@@ -112,12 +120,16 @@ def test_every_figure_of_independent_groups_has_an_oracle():
         assert (row["completed"], row["n"], row["completed_control"], row["n_control"]) == (x1, n1, x0, n0)
         assert row["p"] == pytest.approx(fisher_exact([[x1, n1 - x1], [x0, n0 - x0]]).pvalue, abs=1e-9)
         low, high = confint_proportions_2indep(x1, n1, x0, n0, method="newcomb", compare="diff")
-        assert (row["difference_low"], row["difference_high"]) == pytest.approx(
+        assert (row["difference_points_low"], row["difference_points_high"]) == pytest.approx(
             (100 * low, 100 * high), abs=1e-9
         )
         assert row["n_dropped"] == 240 - n1 - n0
     np.testing.assert_allclose(result["p_holm"], multipletests(result["p"], method="holm")[1], atol=1e-9)
-    assert result[["lift_low", "lift_high", "lift_expected", "e_value", "confidence"]].isna().all(axis=None)
+    assert (
+        result[["lift_percent_low", "lift_percent_high", "lift_percent_expected", "e_value", "confidence"]]
+        .isna()
+        .all(axis=None)
+    )
     assert result[["n_pairs", "n11", "n_unmatched"]].isna().all(axis=None)
 
 
@@ -232,7 +244,7 @@ def test_variants_that_share_no_item_are_not_compared_and_take_nothing_from_the_
     result = analysis.compare(pd.concat([table, *others]), by="run", pair="task", control="a")
     found = result.set_index("variant")
     assert alone["verdict"] == found.loc["b", "verdict"] == "winner"
-    for name in ("p", "p_holm", "smallest_findable", "confidence"):
+    for name in ("p", "p_holm", "smallest_findable_points", "confidence"):
         assert found.loc["b", name] == alone[name]
     rest = found.drop("b")
     assert rest["n_pairs"].tolist() == [0] * strangers
@@ -240,7 +252,7 @@ def test_variants_that_share_no_item_are_not_compared_and_take_nothing_from_the_
         "test",
         "p",
         "p_holm",
-        "smallest_findable",
+        "smallest_findable_points",
         "e_value",
         "confidence",
         "confidence_worse",

@@ -187,8 +187,8 @@ def test_swapping_variant_and_control_turns_the_verdict_round(counts):
     other = only(analysis.compare(table, by="run", pair="task", control="b"))
     turned = {"winner": "worse", "worse": "winner", "no winner": "no winner"}
     assert other["verdict"] == turned[one["verdict"]]
-    assert other["difference"] == pytest.approx(-one["difference"])
-    assert other["difference_low"] == pytest.approx(-one["difference_high"])
+    assert other["difference_points"] == pytest.approx(-one["difference_points"])
+    assert other["difference_points_low"] == pytest.approx(-one["difference_points_high"])
     assert other["confidence"] == pytest.approx(one["confidence_worse"])
     assert one["p"] == pytest.approx(other["p"])
 
@@ -260,4 +260,4 @@ def test_a_million_rows_are_compared():
     )
     row = only(analysis.compare(table, by="run", pair="task"))
     assert row["n_pairs"] == n
-    assert row["smallest_findable"] < 1
+    assert row["smallest_findable_points"] < 1

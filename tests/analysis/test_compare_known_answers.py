@@ -83,10 +83,13 @@ def test_a_listed_comparison_has_its_printed_figures_and_the_right_verdict(runs,
     paired = at(table, control, pair="item")
     assert (paired["n_pairs"], paired["completed_control"], paired["completed"]) == (items, x0, x1)
     assert (paired["n01"], paired["n10"]) == (lost, won)
-    assert (round(paired["difference"], 1), round(paired["lift"], 1)) == (points, lift)
+    assert (round(paired["difference_points"], 1), round(paired["lift_percent"], 1)) == (points, lift)
     assert round(paired["p"], 4) == p_pairs
     groups = at(table, control)
-    assert (round(groups["difference_low"], 1), round(groups["difference_high"], 1)) == (low, high)
+    assert (round(groups["difference_points_low"], 1), round(groups["difference_points_high"], 1)) == (
+        low,
+        high,
+    )
     assert round(groups["p"], 4) == p_groups
     assert paired["verdict"] == verdict
     for mode in ("low", "high"):
@@ -105,13 +108,13 @@ def test_a_listed_comparison_agrees_with_scipy_and_statsmodels(runs, case):
     x1, x0, n = int(one.sum()), int(other.sum()), len(wide)
     assert groups["p"] == pytest.approx(fisher_exact([[x1, n - x1], [x0, n - x0]]).pvalue, abs=1e-9)
     ends = confint_proportions_2indep(x1, n, x0, n, method="newcomb", compare="diff")
-    assert (groups["difference_low"], groups["difference_high"]) == pytest.approx(
+    assert (groups["difference_points_low"], groups["difference_points_high"]) == pytest.approx(
         100 * np.array(ends), abs=1e-9
     )
     for row in (paired, groups):
         wilson = proportion_confint(x1, n, method="wilson")
         assert (row["rate_low"], row["rate_high"]) == pytest.approx(wilson, abs=1e-9)
-        assert row["lift"] == pytest.approx(100 * (x1 / x0 - 1), abs=1e-9)
+        assert row["lift_percent"] == pytest.approx(100 * (x1 / x0 - 1), abs=1e-9)
 
 
 @pytest.mark.parametrize(

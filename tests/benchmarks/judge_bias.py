@@ -194,9 +194,9 @@ def _recorded(name: str, rows: pd.DataFrame, by_formula: str) -> list[str]:
         name,
         f"{row['rate_control']:.1%}",
         f"{row['rate']:.1%}",
-        f"{row['difference']:+.1f} ({row['difference_low']:+.1f} to {row['difference_high']:+.1f})",
+        f"{row['difference_points']:+.1f} ({row['difference_points_low']:+.1f} to {row['difference_points_high']:+.1f})",
         by_formula,
-        f"{row['lift']:+.1f} %",
+        f"{row['lift_percent']:+.1f} %",
     ]
 
 

@@ -1,53 +1,41 @@
-"""How many conversations a busy server takes, beside the same server without that work; and its memory.
+"""How many conversations a server takes that judges them and delivers their events, beside one that does neither; and its memory.
 
-``python -m pytest -m benchmark tests/benchmarks/test_load.py -s`` prints the figures of both. While conversations come in,
-those before them are judged, and where webhooks are there, their events are delivered. No test asserts a time.
+``python -m pytest -m benchmark tests/benchmarks/test_load.py -s`` prints the figures of both, on a machine that does
+nothing else in about 15 minutes. Rounds of the two servers alternate, so that other load on the machine hits both.
+No test asserts a time.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
-from importlib.util import find_spec
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 import promptlift
+from promptlift.events import EVENT_KINDS
 from support.service_process import ServiceProcess, clean_environment, wait_until
+from support.tls_receiver import make_certificate
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(7200)]
 
-pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
-
-ROUNDS = 3
-SECONDS = 8
+SCRIPTS = Path(__file__).parent / "load"
+ROUNDS = 6
+SECONDS = 5
 CONNECTIONS = 16
-CONVERSATIONS = 100_000  # with two events each
-STEP = 10_000
-SETTLED = 30_000
+MEASURED = (10_000, 50_000, 100_000)  # conversations, with two events each
 MEGABYTES = 40
 
-# Put before a process starts: the route reads and checks a request as ever, and answers at once.
-NOTHING_BEHIND = """
-from promptlift.service.routes import conversations
-from promptlift.service.routes.serve import Reply
-
-
-async def create(self, request):
-    return Reply({"id": "cnv_0", "promptId": request.body.prompt_id, "status": "completed", "createdAt": None}, 201)
-
-
-conversations._Conversations.create = create
-"""
-
-# A conversation is kept as ever, and nothing is done with it.
+# Put before a process starts: conversations are kept as ever, and nothing is done with them.
 NO_WORK = """
 from promptlift.service import work
 
@@ -55,49 +43,54 @@ work.BackgroundWork.start = lambda self: None
 work.BackgroundWork.stop = lambda self: None
 """
 
-# Sends the same request on some connections, each the next one when it has its answer, for some seconds.
-LOAD = """
-import asyncio, json, sys, time
-host, port, key, prompt_id, seconds, connections, count = sys.argv[1:]
-seconds, left = float(seconds), int(count)
-messages = [{"role": ("user", "assistant")[n % 2], "content": "Where is my parcel? It is late again. " * 10} for n in range(10)]
-body = json.dumps({"promptId": prompt_id, "content": json.dumps({"messages": messages})}).encode()
-head = f"POST /api/v1/conversations HTTP/1.1\\r\\nHost: {host}\\r\\nAuthorization: Bearer {key}\\r\\n"
-head += f"Content-Type: application/json\\r\\nContent-Length: {len(body)}\\r\\n\\r\\n"
-request = head.encode() + body
-took, statuses = [], {}
+
+@dataclass
+class EventReceiver:
+    """A receiver in a process of its own."""
+
+    process: subprocess.Popen[str]
+    port: int
+
+    @classmethod
+    def start(cls, certificate: Path, ends: ExitStack) -> EventReceiver:
+        process = subprocess.Popen(
+            [sys.executable, SCRIPTS / "receive_events.py", certificate],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
+        )
+        ends.enter_context(process)
+        ends.callback(process.kill)
+        assert process.stdout is not None
+        return cls(process, int(process.stdout.readline()))
+
+    def counts(self) -> dict[str, int]:
+        """Deliveries, different events and connections until now."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        found: dict[str, int] = json.loads(self.process.stdout.readline())
+        return found
 
 
-async def send(until):
-    global left
-    reader, writer = await asyncio.open_connection(host, int(port))
-    while time.perf_counter() < until and left > 0:
-        left -= 1
-        begun = time.perf_counter()
-        writer.write(request)
-        answer = await reader.readuntil(b"\\r\\n\\r\\n")
-        lower = answer.lower()
-        size = int(lower.partition(b"content-length:")[2].partition(b"\\r")[0])
-        await reader.readexactly(size)
-        took.append(time.perf_counter() - begun)
-        status = answer[9:12].decode()
-        statuses[status] = statuses.get(status, 0) + 1
-    writer.close()
+@dataclass(frozen=True)
+class Backlog:
+    """What a server has still to do."""
 
+    insights: int
+    deliveries: int
 
-async def main():
-    begun = time.perf_counter()
-    await asyncio.gather(*(send(begun + seconds) for _ in range(int(connections))))
-    return time.perf_counter() - begun
-
-
-passed = asyncio.run(main())
-took.sort()
-print(json.dumps({
-    "rate": len(took) / passed, "count": len(took), "statuses": statuses,
-    "p50": took[len(took) // 2] * 1000, "p99": took[int(len(took) * 0.99)] * 1000,
-}))
-"""
+    @classmethod
+    def of(cls, service: ServiceProcess) -> Backlog:
+        file = f"file:{service.data / 'promptlift.db'}?mode=ro"
+        with closing(sqlite3.connect(file, uri=True, timeout=60)) as connection:
+            found = (
+                "SELECT count(*) FROM conversations WHERE judging = 'pending' OR judging = 'claimed'",
+                "SELECT count(*) FROM deliveries WHERE status = 'pending'",
+            )
+            return cls(*(connection.execute(one).fetchone()[0] for one in found))
 
 
 def load(
@@ -106,24 +99,30 @@ def load(
     url = httpx.URL(service.base_url)
     arguments = [url.host, url.port, service.key, prompt_id, seconds, CONNECTIONS, count]
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, *map(str, arguments)],
+        [sys.executable, SCRIPTS / "send_conversations.py", *map(str, arguments)],
         env=clean_environment(),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
     found: dict[str, Any] = json.loads(done.stdout)
-    assert set(found["statuses"]) == {"201"}
     return found
 
 
-def gauge(service: ServiceProcess, name: str) -> float:
+def metric(service: ServiceProcess, name: str) -> float:
     text = httpx.get(service.base_url.removesuffix("/api/v1") + "/metrics", timeout=60).text
     return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
 
 
-def judged(service: ServiceProcess) -> float:
-    return gauge(service, 'promptlift_conversations{status="completed",has_insights="true"}')
+def megabytes(service: ServiceProcess) -> float:
+    return metric(service, "process_resident_memory_bytes") / 1e6
+
+
+def finish(service: ServiceProcess) -> float:
+    """Wait until the server has judged and delivered everything; gives the seconds."""
+    begun = time.perf_counter()
+    wait_until(lambda: Backlog.of(service) == Backlog(0, 0), what="all work is done", seconds=3600)
+    return time.perf_counter() - begun
 
 
 def new_prompt(service: ServiceProcess) -> str:
@@ -137,71 +136,74 @@ def start(folder: Path, ends: ExitStack, **env: str) -> ServiceProcess:
     return service
 
 
-def with_receiver(folder: Path, ends: ExitStack) -> tuple[ServiceProcess, Any]:
-    """A service that delivers its events to a receiver on loopback, where this version has webhooks."""
-    if find_spec("support.tls_receiver") is None:
-        return start(folder / "busy", ends), None
-    from support.tls_receiver import make_certificate, receiving  # type: ignore[import-not-found]
-
+def start_busy(folder: Path, ends: ExitStack) -> tuple[ServiceProcess, EventReceiver]:
+    """Start a service that delivers every event to a receiver in another process."""
     certificate = make_certificate(folder)
-    receiver = ends.enter_context(receiving(certificate))
+    receiver = EventReceiver.start(certificate.file, ends)
     service = start(folder / "busy", ends, **certificate.trusted)
     answer = httpx.post(
         f"{service.base_url}/webhooks",
-        json={"url": receiver.url, "events": ["conversation.created", "insights.generated"]},
+        json={"url": f"https://127.0.0.1:{receiver.port}/hook", "events": EVENT_KINDS},
         headers={"Authorization": f"Bearer {service.key}"},
     )
     assert answer.status_code == 201, answer.text
     return service, receiver
 
 
-def test_a_busy_server_beside_one_without_work_and_one_with_nothing_behind_the_route(tmp_path):
+def start_idle(folder: Path, ends: ExitStack) -> ServiceProcess:
+    """Start a service that keeps conversations, and does nothing with them."""
+    (folder / "sitecustomize.py").write_text(NO_WORK)
+    return start(folder / "idle", ends, PYTHONPATH=str(folder))
+
+
+def test_a_server_that_judges_and_delivers_beside_one_that_does_neither(tmp_path):
+    rounds: dict[str, list[dict[str, Any]]] = {"nothing behind the route": [], "insights and deliveries": []}
+    ends_of_rounds: list[tuple[Backlog, float]] = []
     with ExitStack() as ends:
-        busy, receiver = with_receiver(tmp_path, ends)
-        others = {}
-        for name, patch in (("no background work", NO_WORK), ("nothing behind the route", NOTHING_BEHIND)):
-            folder = tmp_path / name.replace(" ", "-")
-            folder.mkdir()
-            (folder / "sitecustomize.py").write_text(patch)
-            others[name] = start(folder, ends, PYTHONPATH=str(folder))
-        services = {"busy": busy, **others}
-        prompts = {name: new_prompt(one) for name, one in services.items()}
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in services}
-        load(busy, prompts["busy"], count=2_000)  # there is always something to judge
-        before = judged(busy)
+        idle, (busy, receiver) = start_idle(tmp_path, ends), start_busy(tmp_path, ends)
+        idle_prompt, busy_prompt = new_prompt(idle), new_prompt(busy)
+        for service, prompt_id in ((idle, idle_prompt), (busy, busy_prompt)):
+            load(service, prompt_id, seconds=2)  # what is loaded at first use is loaded
+        finish(busy)
+        before = receiver.counts()["events"]
         for _ in range(ROUNDS):
-            for name, one in services.items():
-                found[name].append(load(one, prompts[name]))
-        during = judged(busy) - before
-        delivered = "no webhooks" if receiver is None else f"{len(receiver.received)} events delivered"
-    rates = {name: median(one["rate"] for one in rounds) for name, rounds in found.items()}
-    print(f"\nPOST /conversations, {CONNECTIONS} connections; {during:,.0f} judged meanwhile, {delivered}")
-    for name, rounds in found.items():
-        tail, middle = (median(one[which] for one in rounds) for which in ("p99", "p50"))
-        print(
-            f"{name}: {rates[name]:,.0f} a second, p50 {middle:.0f} ms, p99 {tail:.0f} ms; "
-            f"busy is {rates['busy'] / rates[name]:.2f} of it"
-        )
-    assert during > 0
+            rounds["nothing behind the route"].append(load(idle, idle_prompt))
+            rounds["insights and deliveries"].append(load(busy, busy_prompt))
+            backlog = Backlog.of(busy)
+            ends_of_rounds.append((backlog, finish(busy)))
+        delivered = receiver.counts()["events"] - before
+    print(f"\nPOST /conversations on {CONNECTIONS} connections, medians of {ROUNDS} rounds of {SECONDS} s")
+    for name, found in rounds.items():
+        rate, middle, tail = (median(one[which] for one in found) for which in ("rate", "p50", "p99"))
+        print(f"{name}: {rate:,.0f} a second, p50 {middle:.0f} ms, p99 {tail:.0f} ms")
+    ratios = [one["rate"] / other["rate"] for other, one in zip(*rounds.values(), strict=True)]
+    shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    print(f"ratio {median(ratios):.2f} ({shown})")
+    for name in ("insights", "deliveries"):
+        waiting = median(getattr(backlog, name) for backlog, _ in ends_of_rounds)
+        print(f"{name} that wait at the end of a round: {waiting:,.0f}")
+    print(f"seconds until all of them are done: {median(seconds for _, seconds in ends_of_rounds):.1f}")
+    assert delivered == 2 * sum(one["count"] for one in rounds["insights and deliveries"])
 
 
 def test_memory_stays_flat(tmp_path):
-    sizes: dict[int, float] = {}
     with ExitStack() as ends:
-        service, receiver = with_receiver(tmp_path, ends)
+        service, receiver = start_busy(tmp_path, ends)
         prompt_id = new_prompt(service)
-        begun = time.perf_counter()
-        for total in range(STEP, CONVERSATIONS + 1, STEP):
-            load(service, prompt_id, seconds=3600, count=STEP)
-            wait_until(
-                lambda total=total: judged(service) >= total,
-                what=f"{total} conversations judged",
-                seconds=900,
-            )
-            sizes[total] = gauge(service, "process_resident_memory_bytes") / 1e6
-            if receiver is not None:
-                receiver.received.clear()
+        sizes = {0: megabytes(service)}
+        begun, sent = time.perf_counter(), 0
+        for total in MEASURED:
+            load(service, prompt_id, seconds=3600, count=total - sent)
+            waiting = Backlog.of(service)
+            took = finish(service)
+            sizes[total], sent = megabytes(service), total
+            print(f"\nafter {total:,}: {waiting} waited, all done {took:.1f} s later")
         seconds = time.perf_counter() - begun
-    shown = ", ".join(f"{total // 1000},000: {size:.0f} MB" for total, size in sizes.items())
-    print(f"\nmemory of serve after conversations with their insights: {shown}; {seconds:.0f} s")
-    assert max(sizes.values()) - sizes[SETTLED] < MEGABYTES
+        counts = receiver.counts()
+    shown = ", ".join(f"{total:,}: {size:.0f} MB" for total, size in sizes.items())
+    print(
+        f"memory of serve after conversations with insights, their events delivered: {shown}; {seconds:.0f} s"
+    )
+    print(counts)
+    assert counts["events"] == 2 * max(MEASURED)
+    assert sizes[100_000] - sizes[10_000] < MEGABYTES

@@ -10,6 +10,7 @@ from support.answering_model import AnsweringModel, serving
 from support.command_line import failed_in_one_line, promptlift_command
 from support.optimizing import make_tiny, start
 from support.service_process import ServiceProcess, wait_until
+from support.website import a_website
 from support.wire import Wire
 
 
@@ -148,6 +149,40 @@ def test_an_optimization_that_uses_up_the_tokens_fails_with_the_reason(tmp_path)
             )
             found = wire.get(f"/optimizations/{made['id']}")
             assert (found["status"], "60 tokens a month" in found["failure"]) == ("failed", True)
+        finally:
+            service.stop()
+
+
+def test_without_tokens_no_benchmark_starts_and_a_website_is_read_in_its_own_words(tmp_path):
+    with serving(AnsweringModel()) as environment, a_website() as website:
+        allowed = {**environment, "PROMPTLIFT_ALLOW_PRIVATE_NETWORKS": "1"}
+        service = ServiceProcess(tmp_path, env=allowed).start()
+        try:
+            wire = account(service, "Tokens", "--tokens", "15")
+            arms = [{"promptId": wire.add_prompt()}]
+            body = {"arms": arms, "scenarioSet": {"count": 2}, "maxTurns": 1}
+            made = wire.ask("POST", "/benchmarks", body).body
+            wait_until(
+                lambda: wire.get(f"/benchmarks/{made['id']}")["status"] in ("failed", "completed"),
+                what="it ends",
+            )
+            assert "15 tokens a month" in wire.get(f"/benchmarks/{made['id']}")["failure"]
+            for path, sent in (("/benchmarks", body), (f"/benchmarks/{made['id']}/resume", None)):
+                refused = wire.ask("POST", path, sent)
+                assert (refused.status, refused.error["code"]) == (429, "LIMIT_EXCEEDED")
+                assert refused.error["message"] == "The plan's limit of tokens a month is reached"
+            assert wire.get("/benchmarks")["pagination"]["total"] == 1
+            before = wire.get("/usage")["tokens"]["used"]
+            found = wire.ask("POST", "/settings/sync-context", {"url": website.url}).body
+            assert (found["analyser"], found["extracted"]["industry"]) == ("words", "Logistics and delivery")
+            assert found["problem"].startswith("The account's limit of 15 tokens a month is reached")
+            assert wire.get("/usage")["tokens"]["used"] == before
+            run(service, "accounts", "rename", wire.account, "--tokens", "plan")
+            wait_until(
+                lambda: wire.ask("POST", f"/benchmarks/{made['id']}/resume").status == 200, what="it goes on"
+            )
+            found = wire.ask("POST", "/settings/sync-context", {"url": website.url}).body
+            assert (found["analyser"], found["problem"]) == ("llm:stub-1", None)
         finally:
             service.stop()
 

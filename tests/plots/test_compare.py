@@ -47,19 +47,21 @@ def whiskers(ax):
     return [c for c in ax.collections if isinstance(c, LineCollection)]
 
 
-@pytest.mark.parametrize("value", ["difference", "lift"])
-def test_points_and_whiskers_are_the_numbers_of_the_analysis_the_best_on_top(value):
+@pytest.mark.parametrize(
+    ("value", "column"), [("difference", "difference_points"), ("lift", "lift_percent")]
+)
+def test_points_and_whiskers_are_the_numbers_of_the_analysis_the_best_on_top(value, column):
     table = runs()
-    expected = analysis.compare(table, by="run", pair="task", control="a").sort_values(value)
+    expected = analysis.compare(table, by="run", pair="task", control="a").sort_values(column)
     ax = plots.compare(table, by="run", pair="task", control="a", value=value)
-    assert [x for x, _, _ in points(ax)] == pytest.approx(expected[value].tolist())
+    assert [x for x, _, _ in points(ax)] == pytest.approx(expected[column].tolist())
     assert [y for _, y, _ in points(ax)] == [0.0, 1.0]
     ends = np.concatenate([c.get_segments() for c in whiskers(ax)])[:, :, 0]
-    np.testing.assert_allclose(ends, expected[[f"{value}_low", f"{value}_high"]])
+    np.testing.assert_allclose(ends, expected[[f"{column}_low", f"{column}_high"]])
     diamonds = [line for line in ax.lines if line.get_marker() == "D"]
     assert bool(diamonds) == (value == "lift")
     for diamond in diamonds:
-        assert diamond.get_xdata().tolist() == pytest.approx(expected["lift_expected"].tolist())
+        assert diamond.get_xdata().tolist() == pytest.approx(expected["lift_percent_expected"].tolist())
 
 
 def test_the_control_is_a_line_at_nought_and_is_always_in_the_picture():

@@ -70,9 +70,10 @@ def test_its_numbers_are_those_of_compare(tmp_path):
     assert set(exact["against"]) == {"v1"}
     for outcome in ("task_completed", "negative", "sentiment_score"):
         found = analysis.compare(table, by="prompt_id", outcome=outcome, control="v1")
+        name = "difference" if outcome == "sentiment_score" else "difference_points"
         for end in ("", "_low", "_high"):
             assert exact[f"{outcome}_difference{end}"].tolist() == pytest.approx(
-                found[f"difference{end}"].tolist()
+                found[f"{name}{end}"].tolist()
             )
     assert exact["task_completed_verdict"].tolist() == ["higher", "lower"]
     assert exact["negative_verdict"].tolist() == ["lower", "higher"]

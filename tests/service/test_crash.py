@@ -1,134 +1,225 @@
-"""What is left after ``kill -9`` at any moment: all that was acknowledged, once, and in the end all judged once."""
+"""``kill -9`` at random moments under load, on both databases: nothing that was acknowledged is lost, nothing happens twice.
+
+The load is what a service does all day: writes (with idempotency keys, with answers that nobody reads, without keys,
+changes), a language model that judges, a benchmark, an optimization, and deliveries to a receiver that refuses some. With ``KILLS``
+in the environment there are as many kills as it says, at the moments of ``SEED``.
+"""
 
 from __future__ import annotations
 
-import http.client
 import json
+import os
 import random
-import socket
-import sqlite3
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select, update
 
+from promptlift.schema.events import EVENT_KINDS
+from promptlift.service import clock
+from promptlift.service.store import tables
 from promptlift.service.store.database import Database
+from support.answering_model import AnsweringModel, serving
 from support.conversation_recount import assert_counts_are_a_recount
-from support.service_process import ServiceProcess, wait_until
+from support.crash_load import SCENARIOS, Acknowledged, Load, Refusals
+from support.plain_client import PlainClient
+from support.service_process import ServiceProcess, free_port, wait_until
+from support.tls_receiver import make_certificate, receiving
+from support.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(600)]
+KILLS = int(os.environ.get("KILLS", "12"))
+WRITES_A_KILL = 24
+SEED = int(os.environ.get("SEED", "20261122"))
+# From the last kill to the end of all work.
+LONGEST_WORK = 600.0
 
-CONVERSATIONS = 1_000
-KILLS = 20
-WRITERS = 4
-SEED = 20261121
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(2 * LONGEST_WORK + 60 * KILLS)]
+
+# Of these there is one for each conversation or optimization.
+ONE_EACH = ("conversation.created", "insights.generated", "optimization.started", "optimization.completed")
 
 
-class Wire:
-    """The plainest client: one request a connection, so that a dead service is only a failed request."""
+@dataclass
+class World:
+    """Everything of one test."""
 
-    def __init__(self, service: ServiceProcess) -> None:
-        self._service = service
+    database: Database
+    service: ServiceProcess
+    workers: Sequence[WorkerProcess]
+    receiver: Refusals
+    client: PlainClient
 
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        address = urlsplit(self._service.base_url)
-        assert address.hostname is not None
-        connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
-        try:
-            headers = {"Authorization": f"Bearer {self._service.key}", "Content-Type": "application/json"}
-            connection.request(method, address.path + path, body and json.dumps(body), headers)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
+    def rows(self, table, **equal):
+        with self.database.read() as connection:
+            return connection.execute(select(table).filter_by(**equal)).all()
 
-    def log_until_acknowledged(self, prompt_id: str, number: int, deadline: float) -> str:
-        body = {
-            "promptId": prompt_id,
-            "content": f"User: Where is order {number}?\nAssistant: It arrives tomorrow.\nUser: Great, thanks!",
-            "idempotencyKey": f"order-{number}",
+    def retry_now(self):
+        """Make the deliveries due that wait for their next attempt."""
+        waiting = tables.deliveries.c.status == "pending", tables.deliveries.c.attempts > 0
+        with self.database.write() as connection:
+            connection.execute(update(tables.deliveries).where(*waiting).values(due_at=clock.now()))
+
+    def logs(self):
+        return "".join(one.log.read_text() for one in (self.service, *self.workers))
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "without a model"])
+def world(request, tmp_path):
+    """A service with all that belongs to it; on PostgreSQL two workers do its work.
+
+    Without a model, on SQLite, the built-in analyser judges, and runs are rehearsals.
+    """
+    on_postgresql = request.param == "postgresql"
+    url = request.getfixturevalue("postgres_url") if on_postgresql else None
+    certificate = make_certificate(tmp_path)
+    with ExitStack() as ends:
+        receiver = ends.enter_context(receiving(certificate))
+        model = {}
+        if request.param != "without a model":
+            model = ends.enter_context(serving(AnsweringModel(better=0.2, delay=0.05)))
+        env = {
+            **certificate.trusted,
+            **model,
+            "PROMPTLIFT_SECRET_KEY": "s" * 40,
+            "PROMPTLIFT_LEASE_SECONDS": "3",
         }
-        while time.monotonic() < deadline:
-            try:
-                status, answer = self.send("POST", "/conversations", body)
-            except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                time.sleep(0.02)
-                continue
-            assert status in (200, 201), answer
-            return str(answer["id"])
-        raise AssertionError(f"conversation {number} was never acknowledged")
+        options = ["--no-worker"] if on_postgresql else []
+        service = ServiceProcess(tmp_path / "data", port=free_port(), env=env, database=url, options=options)
+        ends.callback(service.start().kill)
+        workers = []
+        for number in range(2 if on_postgresql else 0):
+            workers.append(WorkerProcess(url, tmp_path / f"worker-{number}.log", env).start())
+            ends.callback(workers[-1].kill)
+        client = PlainClient(service, time.monotonic() + LONGEST_WORK + 60 * KILLS)
+        client.send_until_answered("POST", "/webhooks", {"url": receiver.url, "events": list(EVENT_KINDS)})
+        file = f"sqlite:///{service.data / 'promptlift.db'}"
+        database = Database(file if url is None else url.replace("postgresql://", "postgresql+psycopg://"))
+        ends.callback(database.close)
+        yield World(database, service, workers, Refusals(receiver), client)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def kill_at_random(world, load):
+    """Kill processes at random moments while the load runs, some of them in the middle of their start."""
+    chance, kills = random.Random(SEED), 0
+    with load.running(KILLS * WRITES_A_KILL) as allow:
+        while kills < KILLS:
+            allow(WRITES_A_KILL)
+            victim = chance.choice([world.service, *world.workers])
+            time.sleep(chance.uniform(0.0, 1.5))
+            victim.kill()
+            kills += 1
+            if kills < KILLS and chance.random() < 0.2:
+                victim.start(wait=False)
+                time.sleep(chance.uniform(0.0, 1.0))
+                victim.kill()
+                kills += 1
+            victim.start()
 
 
-def _all_conversations(wire: Wire) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    while True:
-        status, page = wire.send("GET", f"/conversations?limit=100&offset={len(found)}&includeInsights=true")
-        assert status == 200, page
-        found += page["data"]
-        if len(found) >= page["pagination"]["total"] or not page["data"]:
-            return found
+def wait_for_all_work(world):
+    """Wait until nothing is left to do: conversations judged, runs ended, deliveries made."""
+    world.receiver.active = False
+
+    def is_done():
+        world.retry_now()
+        judged = {row.judging for row in world.rows(tables.conversations)} == {"done"}
+        runs = [*world.rows(tables.benchmarks), *world.rows(tables.optimizations)]
+        ended = not {row.status for row in runs} & {"queued", "running"}
+        return judged and ended and not world.rows(tables.deliveries, status="pending")
+
+    wait_until(is_done, what="all work is done", seconds=LONGEST_WORK)
 
 
-@pytest.mark.slow
-def test_a_kill_at_any_moment_loses_nothing_and_judges_nothing_twice(tmp_path: Path) -> None:
-    moments = random.Random(SEED)
-    service = ServiceProcess(tmp_path / "data", port=_free_port()).start()
-    wire = Wire(service)
-    try:
-        _, prompt = wire.send("POST", "/prompts", {"name": "p", "content": "c", "llmModel": "gpt-4o"})
-        deadline = time.monotonic() + 500
-        # Writers wait for the killer, so that every kill meets requests and jobs under way.
-        allowed = threading.Semaphore(0)
+def assert_conversations_are_there_once(world, said: Acknowledged):
+    rows = world.client.all_pages("/conversations?includeInsights=true")
+    ids = [row["id"] for row in rows]
+    assert len(set(ids)) == len(ids)
+    acknowledged = said.conversations
+    assert len(set(acknowledged)) == len(acknowledged)
+    assert set(acknowledged) <= set(ids)
+    contents = [row.content for row in world.rows(tables.conversation_contents)]
+    # No write is there twice, and each is there but for those that were never answered.
+    assert len(set(contents)) == len(contents) == len(ids)
+    assert len(ids) - len(acknowledged) <= list(said.once.values()).count(None)
+    assert {row["id"] for row in rows if row["status"] == "abandoned"} == said.abandoned
+    used = world.rows(tables.usage_counters, kind="conversations")
+    assert sum(row.used for row in used) == len(ids)
+    # The primary key of insights is their conversation.
+    assert {row["insights"]["conversationId"] for row in rows} == set(ids)
+    assert {row.generation for row in world.rows(tables.insights)} == {1}
+    assert_counts_are_a_recount(world.database)
+    assert said.prompts <= {row["id"] for row in world.client.all_pages("/prompts")}
+    return len(ids)
 
-        def write(number: int) -> str:
-            allowed.acquire()
-            return wire.log_until_acknowledged(prompt["id"], number, deadline)
 
-        with ThreadPoolExecutor(WRITERS) as writers:
-            acknowledged = [writers.submit(write, number) for number in range(CONVERSATIONS)]
-            for _ in range(KILLS):
-                allowed.release(CONVERSATIONS // KILLS)
-                time.sleep(moments.uniform(0.0, 0.8))
-                service.kill()
-                service.start()
-            ids = [future.result() for future in acknowledged]
+def assert_events_arrived_under_one_id(world, conversations, optimizations):
+    rows = world.rows(tables.events)
+    subjects = defaultdict(list)
+    for row in rows:
+        subjects[row.type].append(row.subject_id)
+    for kind in ONE_EACH:
+        wanted = conversations if kind in ONE_EACH[:2] else optimizations
+        assert len(subjects[kind]) == len(set(subjects[kind])) == wanted, kind
+    sent = world.rows(tables.deliveries)
+    assert {row.status for row in sent} == {"delivered"}
+    assert Counter(row.event_id for row in sent) == Counter(row.id for row in rows)
+    accepted = world.receiver.accepted
+    assert {one.event["id"] for one in accepted} == {row.id for row in rows}
+    assert world.client.all_pages("/events")[0]["id"] in {row.id for row in rows}
+    # Told again, an event is the same to the byte.
+    bodies = defaultdict(set)
+    for one in accepted:
+        bodies[one.event["id"]].add((one.body, one.headers["x-service-signature"]))
+    assert {len(found) for found in bodies.values()} == {1}
+    assert world.receiver.refused, "the receiver refused nothing"
+    return len(rows), len(accepted)
 
-        def all_judged() -> bool:
-            _, page = wire.send("GET", "/conversations?hasInsights=false&limit=1")
-            return bool(page["pagination"]["total"] == 0)
 
-        wait_until(all_judged, what="every conversation judged", seconds=120)
-        found = _all_conversations(wire)
-        assert len(set(ids)) == CONVERSATIONS
-        assert sorted(row["id"] for row in found) == sorted(ids)
-        assert all(row["insights"]["conversationId"] == row["id"] for row in found)
-    finally:
-        service.stop()
+def assert_runs_did_each_conversation_once(world, said: Acknowledged):
+    """Every benchmark and optimization that was begun came to its end; gives their conversations."""
+    counts = []
+    for path, acknowledged, table, parent in (
+        ("/benchmarks", said.benchmarks, tables.benchmark_conversations, "benchmark_id"),
+        ("/optimizations", said.optimizations, tables.simulations, "optimization_id"),
+    ):
+        runs = world.client.all_pages(path)
+        assert acknowledged, f"nothing of {path} was begun"
+        assert acknowledged <= {one["id"] for one in runs}
+        assert {one["status"] for one in runs} == {"completed"}
+        rows = world.rows(table)
+        places = Counter((getattr(row, parent), row.cell, row.arm) for row in rows)
+        assert set(places.values()) == {1}
+        counts.append((len(runs), len(rows)))
+    assert counts[0][1] == counts[0][0] * 2 * SCENARIOS
+    return counts
 
-    with sqlite3.connect(service.data / "promptlift.db") as database:
-        counts = dict(
-            database.execute(
-                "SELECT type, COUNT(*) || '/' || COUNT(DISTINCT subject_id) FROM events GROUP BY type"
-            ).fetchall()
-        )
-        used = database.execute("SELECT used FROM usage_counters WHERE kind = 'conversations'").fetchall()
-        generations = database.execute("SELECT DISTINCT generation FROM insights").fetchall()
-    opened = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    assert_counts_are_a_recount(opened)
-    opened.close()
-    each_once = f"{CONVERSATIONS}/{CONVERSATIONS}"
-    assert counts == {"conversation.created": each_once, "insights.generated": each_once}
-    assert used == [(CONVERSATIONS,)]
-    assert generations == [(1,)]
+
+def test_kills_under_load_lose_nothing_and_do_nothing_twice(world, request):
+    load = Load(world.client)
+    kill_at_random(world, load)
+    wait_for_all_work(world)
+    conversations = assert_conversations_are_there_once(world, load.acknowledged)
+    benchmarks, optimizations = assert_runs_did_each_conversation_once(world, load.acknowledged)
+    events, deliveries = assert_events_arrived_under_one_id(world, conversations, optimizations[0])
+    assert "Traceback" not in world.logs()
+    figures = {
+        "world": request.node.callspec.id,
+        "kills": KILLS,
+        "seed": SEED,
+        "conversations": conversations,
+        "acknowledged": len(load.acknowledged.conversations),
+        "insights": conversations,
+        "events": events,
+        "accepted deliveries": deliveries,
+        "refused deliveries": len(world.receiver.refused),
+        "benchmarks, their conversations": benchmarks,
+        "optimizations, their conversations": optimizations,
+    }
+    print(json.dumps(figures))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 READY = "promptlift is ready at "
 DEADLINE = 60.0
+# A start takes a second of one processor, which others may have; a stop may give requests ten seconds.
+START_DEADLINE = 300.0
+STOP_DEADLINE = 120.0
 
 
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -32,6 +36,13 @@ def wait_until(holds: Callable[[], object], *, what: str, seconds: float = DEADL
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:.0f} s: {what}")
         time.sleep(0.02)
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now, for a service that is to come back on the same one."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def is_running(pid: int) -> bool:
@@ -69,7 +80,7 @@ class ServiceProcess:
     def log(self) -> Path:
         return self.data / "test.log"
 
-    def start(self) -> ServiceProcess:
+    def start(self, *, wait: bool = True) -> ServiceProcess:
         """Start the process and wait for its ready line."""
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         command = [sys.executable, "-m", "promptlift", "serve", "--port", str(self.port)]
@@ -86,8 +97,8 @@ class ServiceProcess:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
             )
-        deadline = time.monotonic() + DEADLINE
-        while True:
+        deadline = time.monotonic() + START_DEADLINE
+        while wait:
             text = self.log.read_bytes()[start:].decode()
             ready = [line for line in text.splitlines(keepends=True) if line.startswith(READY)]
             if ready and ready[0].endswith("\n"):
@@ -97,6 +108,7 @@ class ServiceProcess:
                 self.kill()
                 raise AssertionError(f"the service did not start:\n{text}")
             time.sleep(0.02)
+        return self
 
     def stop(self) -> int:
         """End it in order; gives the exit code."""
@@ -104,7 +116,7 @@ class ServiceProcess:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=STOP_DEADLINE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

@@ -484,6 +484,7 @@ SIMULATION = {
     "sentiment": maybe(SENTIMENT),
     "sentimentScore": maybe(number),
     "quality": maybe(number),
+    "criteria": [{"target": text, "met": flag}],
     "turns": count,
     "endedBy": maybe(one_of("persona", "turns")),
     "error": maybe(text),

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from support.service_process import DEADLINE, clean_environment
+from support.service_process import START_DEADLINE, STOP_DEADLINE, clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class WorkerProcess:
                 stderr=log,
                 env=environment,
             )
-        deadline = time.monotonic() + DEADLINE
+        deadline = time.monotonic() + START_DEADLINE
         while wait and f"{READY}\n" not in self.log.read_bytes()[start:].decode():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
@@ -52,7 +52,7 @@ class WorkerProcess:
         assert self.process is not None, "the worker was not started"
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=STOP_DEADLINE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise

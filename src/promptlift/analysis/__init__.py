@@ -16,12 +16,14 @@ from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.prompt_overview import prompt_overview
+from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import fleet, step_failures, top_issues
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.usage import usage
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
+from promptlift.analysis.what_else import what_else
 
 __all__ = [
     "benchmark",
@@ -35,6 +37,7 @@ __all__ = [
     "persona_scenario_heatmap",
     "prompt_overview",
     "prompt_timeline",
+    "segments",
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",
@@ -45,4 +48,5 @@ __all__ = [
     "usage",
     "variant_confidence",
     "variant_lift",
+    "what_else",
 ]

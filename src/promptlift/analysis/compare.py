@@ -32,6 +32,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_score_row,
 )
 from promptlift.analysis.reading import with_provenance
+from promptlift.analysis.sentences import comparison_sentence
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
 from promptlift.stats.intervals import check_level
@@ -71,7 +72,7 @@ def compare(
     (t interval), else by Mann-Whitney (Welch's interval), and only where ranks and means agree in direction. **Labels**
     are decided by chi², or by permutation where an expected count is below 5: sentiments win or lose when their order
     is shifted too, other labels are ``different``. More is better. ``no winner`` does not mean equal: see
-    ``smallest_findable``. P-values are valid for one look at the data, the confidence of pairs for any number. A variant
+    ``smallest_findable_points``. P-values are valid for one look at the data, the confidence of pairs for any number. A variant
     that shares no item with the control has no verdict, and a warning says why.
 
     Parameters
@@ -98,14 +99,16 @@ def compare(
     Returns
     -------
     DataFrame
-        One row a variant: ``variant``, ``control``, ``n``, ``n_control`` (that count), ``difference`` with its ends
-        ``_low`` and ``_high`` (points, or the score's unit), ``test``, ``p``, ``p_holm``, ``smallest_findable`` (found with
-        80 % probability), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``, ``verdict``.
-        Of true and false: ``completed``, ``rate`` with its ends (fractions, Wilson), the same with ``_control``, ``lift``;
-        in pairs also its ends (percent, Fieller), ``lift_expected``, ``n_pairs``, ``n11``, ``n10``, ``n01``, ``n00`` (both,
-        only the variant, only the control, neither), ``e_value``, ``confidence``, ``confidence_worse``. Of numbers:
-        ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels: ``cramers_v``; of sentiments also
-        ``cliffs_delta``, and the share of ``positive`` as ``rate``. ``attrs["promptlift"]`` says control, unit and rule.
+        One row a variant: ``variant``, ``control``, ``verdict``; ``difference_points`` with its ends ``_low`` and
+        ``_high`` (percentage points; of numbers ``difference``, in the score's unit); ``n``, ``n_control`` (that count),
+        ``test``, ``p``, ``p_holm``, ``smallest_findable_points`` (found with 80 % probability; of numbers
+        ``smallest_findable``), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``.
+        Of true and false: ``completed``, ``rate`` with its ends (fractions, Wilson), the same with ``_control``,
+        ``lift_percent``; in pairs also its ends (Fieller), ``lift_percent_expected``, ``n_pairs``, ``n11``, ``n10``,
+        ``n01``, ``n00`` (both, only the variant, only the control, neither), ``e_value``, ``confidence``,
+        ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
+        ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
+        ``attrs["promptlift"]`` says control, unit, rule, and in ``sentences`` what each row shows.
 
     Raises
     ------
@@ -126,7 +129,10 @@ def compare(
     result = _table(arms, rows, others, table)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
-    return with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
+    result = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
+    about = result.attrs["promptlift"]
+    about["sentences"] = [comparison_sentence(row, about) for row in result.to_dict("records")]
+    return result
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any) -> None:

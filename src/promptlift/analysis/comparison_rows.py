@@ -38,19 +38,29 @@ __all__ = [
 
 Verdict = Literal["winner", "worse", "different", "no winner"]
 
-_HEAD = ("variant", "control", "n", "n_control")
 _DIFFERENCE = ("difference", "difference_low", "difference_high")
+_POINTS = tuple(name.replace("difference", "difference_points") for name in _DIFFERENCE)
+_HEAD = ("variant", "control", "verdict")
+_COUNTS = ("n", "n_control")
 _RATES = ("rate", "rate_low", "rate_high", "rate_control", "rate_control_low", "rate_control_high")
 _MEANS = tuple(name.replace("rate", "mean") for name in _RATES)
-_TAIL = ("test", "p", "p_holm", "smallest_findable", "n_dropped", "n_unmatched", "warnings", "verdict")
+_TAIL = ("n_dropped", "n_unmatched", "warnings")
+_TEST = ("test", "p", "p_holm")
 COLUMNS = {
     "completion": (
-        *_HEAD, "completed", "completed_control", *_RATES, *_DIFFERENCE,
-        "lift", "lift_low", "lift_high", "lift_expected",
-        "n_pairs", "n11", "n10", "n01", "n00", "e_value", "confidence", "confidence_worse", *_TAIL,
+        *_HEAD, *_POINTS, *_COUNTS, "completed", "completed_control", *_RATES,
+        "lift_percent", "lift_percent_low", "lift_percent_high", "lift_percent_expected",
+        "n_pairs", "n11", "n10", "n01", "n00", "e_value", "confidence", "confidence_worse",
+        *_TEST, "smallest_findable_points", *_TAIL,
     ),
-    "score": (*_HEAD, *_MEANS, *_DIFFERENCE, "cliffs_delta", "n_pairs", "n_better", "n_worse", *_TAIL),
-    "label": (*_HEAD, *_RATES, *_DIFFERENCE, "cramers_v", "cliffs_delta", *_TAIL),
+    "score": (
+        *_HEAD, *_DIFFERENCE, *_COUNTS, *_MEANS, "cliffs_delta", "n_pairs", "n_better", "n_worse",
+        *_TEST, "smallest_findable", *_TAIL,
+    ),
+    "label": (
+        *_HEAD, *_POINTS, *_COUNTS, *_RATES, "cramers_v", "cliffs_delta",
+        *_TEST, "smallest_findable_points", *_TAIL,
+    ),
 }  # fmt: skip
 
 # What a row has only when there was something to compare.
@@ -59,6 +69,7 @@ _OF_TESTS = (
     "p",
     "p_holm",
     "smallest_findable",
+    "smallest_findable_points",
     "e_value",
     "confidence",
     "confidence_worse",
@@ -141,11 +152,11 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     worse = mcnemar_e_value(n01, n10)
     return {
         **_rates(n11 + n10, n, n11 + n01, n, rule.level),
-        **_difference(pairs.lift_points, pairs.lift_points_low, pairs.lift_points_high),
-        "lift": pairs.lift,
-        "lift_low": pairs.lift_low,
-        "lift_high": pairs.lift_high,
-        "lift_expected": pairs.lift_expected,
+        **_points(pairs.lift_points, pairs.lift_points_low, pairs.lift_points_high),
+        "lift_percent": pairs.lift,
+        "lift_percent_low": pairs.lift_low,
+        "lift_percent_high": pairs.lift_high,
+        "lift_percent_expected": pairs.lift_expected,
         "n_pairs": n,
         "n11": n11,
         "n10": n10,
@@ -156,7 +167,7 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
         "confidence_worse": confidence(n01, n10),
         "test": "McNemar exact",
         "p": result.p,
-        "smallest_findable": findable_points_paired(
+        "smallest_findable_points": findable_points_paired(
             n, discordance=(n10 + n01 + 1) / (n + 3), e_threshold=rule.e_threshold, alpha=rule.strictest
         ),
         "direction": n10 - n01,
@@ -171,11 +182,11 @@ def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
     return {
         **_rates(x1, n1, x0, n0, rule.level),
-        **_difference(result.lift_points, result.lift_points_low, result.lift_points_high),
-        "lift": result.lift,
+        **_points(result.lift_points, result.lift_points_low, result.lift_points_high),
+        "lift_percent": result.lift,
         "test": "Fisher exact",
         "p": result.p,
-        "smallest_findable": findable_points_unpaired(
+        "smallest_findable_points": findable_points_unpaired(
             n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
         ),
         "direction": result.lift_points or 0.0,
@@ -249,11 +260,11 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
     clear = ranked.p < rule.alpha
     return row | {
         **_rates(x1, n1, x0, n0, rule.level),
-        **_difference(
+        **_points(
             100.0 * (x1 / n1 - x0 / n0) if n1 and n0 else None, 100.0 * float(low), 100.0 * float(high)
         ),
         "cliffs_delta": ranked.cliffs_delta,
-        "smallest_findable": findable_points_unpaired(
+        "smallest_findable_points": findable_points_unpaired(
             n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
         ),
         "direction": ranked.cliffs_delta if clear else 0,
@@ -269,7 +280,7 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
     for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
         row["p_holm"] = float(adjusted)
         verdict: Verdict = "no winner"
-        if adjusted < rule.alpha and row["decided"]:
+        if adjusted < rule.alpha and row["decided"] and not _holds_zero(row):
             if row["direction"]:
                 verdict = "winner" if row["direction"] > 0 else "worse"
             elif labels:
@@ -280,8 +291,23 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
             row.update(dict.fromkeys(_OF_TESTS))
 
 
+def _holds_zero(row: dict[str, Any]) -> bool:
+    """Whether the interval of a completion rate holds 0: an exact test may be surer than the interval beside it.
+
+    Scores and labels are decided by their ranks and shares, which an interval of means does not show.
+    """
+    if "lift_percent" not in row:
+        return False
+    _, low, high = (row[name] for name in _POINTS)
+    return low is None or high is None or low <= 0.0 <= high
+
+
 def _difference(*ends: float | None) -> dict[str, float | None]:
     return dict(zip(_DIFFERENCE, ends, strict=True))
+
+
+def _points(*ends: float | None) -> dict[str, float | None]:
+    return dict(zip(_POINTS, ends, strict=True))
 
 
 def _counts(variant: NDArray[np.bool_], control: NDArray[np.bool_]) -> tuple[int, int, int, int]:

@@ -18,7 +18,8 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; every failure is one clear line on standard error.
 
-    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped with Ctrl-C, 143 by SIGTERM.
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped with Ctrl-C, 143 by SIGTERM. ``check`` also has 3 (the
+    prompt fails the check) and 4 (too few conversations).
     """
     from promptlift.cli.commands import app  # noqa: PLC0415  after the interpreter is known to be ours
     from promptlift.errors import PromptliftError  # noqa: PLC0415

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from promptlift._version import __version__
+from promptlift.cli.check import check
 from promptlift.cli.import_commands import import_files, prompts_app
-from promptlift.cli.options import BaseUrl, Data, Database  # noqa: TC001 - typer reads the annotations
+from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
 
 app = typer.Typer(
     help="Explore how LLM prompts perform: run the service, import conversations, write reports.",
@@ -42,16 +43,6 @@ class Plan(StrEnum):
     FREE = "free"
     PRO = "pro"
     ENTERPRISE = "enterprise"
-
-
-Account = Annotated[
-    str | None,
-    typer.Option(
-        "--account",
-        metavar="ACCOUNT",
-        help="Id, e-mail address or name of the account, as shown by `accounts list`.",
-    ),
-]
 
 
 def _limit(name: str, what: str) -> Any:
@@ -407,3 +398,6 @@ def report(
         period=period,
         examples=examples,
     )
+
+
+app.command()(check)

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["BaseUrl", "Data", "Database"]
+__all__ = ["Account", "BaseUrl", "Data", "Database"]
 
 Data = Annotated[
     Path | None,
@@ -29,5 +29,14 @@ BaseUrl = Annotated[
         "--base-url",
         metavar="URL",
         help="Service to use. [default: PROMPTLIFT_BASE_URL, else the embedded service]",
+    ),
+]
+
+Account = Annotated[
+    str | None,
+    typer.Option(
+        "--account",
+        metavar="ACCOUNT",
+        help="Id, e-mail address or name of the account, as shown by `accounts list`.",
     ),
 ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptlift.plots.persona_scenario_heatmap import persona_scenario_heatmap
     from promptlift.plots.prompt_overview import prompt_overview
     from promptlift.plots.prompt_timeline import prompt_timeline
+    from promptlift.plots.segments import segments
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.service_views import fleet, step_failures, top_issues
     from promptlift.plots.simulated_vs_production import simulated_vs_production
@@ -36,6 +37,7 @@ __all__ = [
     "persona_scenario_heatmap",
     "prompt_overview",
     "prompt_timeline",
+    "segments",
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",

@@ -78,10 +78,17 @@ def compare(
     )
     if value not in ("difference", "lift"):
         raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
-    if value not in table:
+    column = _column(table, value)
+    if column not in table:
         raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
     ax = theme.new_axes(ax, 8.0, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
-    return theme.finish(ax, table, _draw(ax, table, value, **style))
+    return theme.finish(ax, table, _draw(ax, table, column, **style))
+
+
+def _column(table: pd.DataFrame, value: str) -> str:
+    if value == "lift":
+        return "lift_percent"
+    return "difference" if table.attrs["promptlift"]["unit"] == "score" else "difference_points"
 
 
 def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
@@ -105,8 +112,8 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     signed_ticks(ax)
     mark_zero(ax)
     draw_differences(ax, rows, shown, "n", value=value, **style)
-    if value == "lift" and shown["lift_expected"].notna().any():
-        draw_expected(ax, rows, shown["lift_expected"])
+    if value == "lift_percent" and shown["lift_percent_expected"].notna().any():
+        draw_expected(ax, rows, shown["lift_percent_expected"])
         notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     fit_points(ax, shown[[value, f"{value}_low", f"{value}_high"]])
     for row, y in zip(shown.to_dict("records"), rows, strict=True):
@@ -118,7 +125,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
 
 def _axis(facts: dict[str, Any], value: str) -> str:
     control = theme.plain(facts["control"], 28) if facts["control"] is not None else "the control"
-    if value == "lift":
+    if value == "lift_percent":
         return f"Lift over {control} in percent"
     outcome = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
     if facts["kind"] == "label":

@@ -421,6 +421,7 @@ BENCHMARKS_CREATE: Final = Endpoint(
     Benchmark,
     "Start a benchmark",
     body=BenchmarkCreate,
+    errors=("LIMIT_EXCEEDED",),
 )
 BENCHMARKS_BULK: Final = Endpoint(
     "benchmarks.bulk",
@@ -459,7 +460,7 @@ BENCHMARKS_RESUME: Final = Endpoint(
     "POST /benchmarks/{id}/resume",
     Benchmark,
     "Go on with a benchmark that was stopped or failed",
-    errors=("INVALID_STATE",),
+    errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
 )
 SCENARIO_SETS_LIST: Final = Endpoint(

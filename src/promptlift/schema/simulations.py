@@ -39,6 +39,13 @@ class SimulationScenario(ApiModel):
     """``conversation`` when it was taken from a logged one, ``model`` when it was written for this."""
 
 
+class Criterion(ApiModel):
+    """Whether a simulated conversation met one target of its optimization, as the judge saw it."""
+
+    target: str
+    met: bool
+
+
 class Simulation(ApiModel):
     """One simulated conversation: an arm (the original or a variant) on a cell (a persona with a scenario)."""
 
@@ -71,6 +78,8 @@ class Simulation(ApiModel):
     """Sentiment of the persona, -1 to 1."""
     quality: Annotated[float | None, Column(unit="0 to 100")] = None
     """Quality of the answers, 0 to 100."""
+    criteria: Annotated[list[Criterion], Column(kind="records")] = Field(default_factory=list)
+    """The targets of the optimization and whether each was met, one record each; empty without targets."""
     turns: Annotated[int | None, Column()] = None
     """Turns that were taken."""
     ended_by: Annotated[str | None, Column(categories=ENDED_BY)] = None

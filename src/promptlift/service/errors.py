@@ -105,3 +105,11 @@ def unavailable(error: DBAPIError) -> ApiException:
         "SERVICE_UNAVAILABLE",
         "The service cannot use its database right now; try again later",
     )
+
+
+def stopping() -> ApiException:
+    """Return the error for a request that the service could not finish before it stopped."""
+    return ApiException(
+        "SERVICE_UNAVAILABLE",
+        "The service was stopped before this request was finished; check whether it took effect, and send it again",
+    )

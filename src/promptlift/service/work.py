@@ -101,7 +101,14 @@ class BackgroundWork:
             self.kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
         if self.secrets is not None:
             self.kinds += [
-                Deliveries(database, self.net, self.secrets, worker=self._worker.id, slow=slow)
+                Deliveries(
+                    database,
+                    self.net,
+                    self.secrets,
+                    worker=self._worker.id,
+                    slow=slow,
+                    is_busy=self._conversations_come_in,
+                )
                 for slow in (False, True)
             ]
 
@@ -125,6 +132,9 @@ class BackgroundWork:
         self.net.close()
         self._pool.close()
         self._judge.close()
+
+    def _conversations_come_in(self) -> bool:
+        return self.insights.is_busy()  # set by the code that logs them, after this was put together
 
     def _look_for_insights(self) -> None:
         self.insights.look()

@@ -8,8 +8,9 @@ from promptlift.workspace.benchmarking import (
     BenchmarkFailed,
     BenchmarkStillRunning,
     BenchmarkStopped,
-    CheapestChoice,
 )
+from promptlift.workspace.cheapest import CheapestChoice
+from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
@@ -19,6 +20,7 @@ __all__ = [
     "BenchmarkStillRunning",
     "BenchmarkStopped",
     "CheapestChoice",
+    "Comparison",
     "LogResult",
     "MayBeIncomplete",
     "NotUpdated",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import threading
 import warnings
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
@@ -16,14 +15,14 @@ from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
     PromptliftError,
-    RateLimited,
     ServerError,
     UnexpectedResponse,
 )
 from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
+from promptlift.workspace.cheapest import CheapestChoice, choose
 from promptlift.workspace.session import Session, frames
-from promptlift.workspace.waiting import ENDED, pause_before_next_request
+from promptlift.workspace.waiting import TimeIsOver, Wait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Prices = Mapping[str, Mapping[str, float]]
-
-# Seconds without any answer until waiting gives up. The benchmark itself goes on.
-_GIVE_UP_SECONDS: Final = 600.0
 
 
 class _WaitingEnded(PromptliftError):
@@ -67,36 +63,6 @@ class BenchmarkStillRunning(_WaitingEnded, TimeoutError):
 
 class BenchmarkStopped(UserWarning):
     """The benchmark was stopped; its results are of what was measured until then."""
-
-
-@dataclass(frozen=True)
-class CheapestChoice:
-    """The cheapest arm of a benchmark that is not worse than the reference by a margin or more.
-
-    Attributes
-    ----------
-    arm, name, llm_model
-        The arm; ``None`` when no arm qualifies.
-    cost_per_conversation
-        By the prices; ``None`` without them.
-    cost_basis
-        ``price``, or ``tokens`` where an arm that qualifies has no price.
-    sentence
-        The answer in words, with what it rests on.
-    table
-        All arms with their numbers.
-    """
-
-    arm: int | None
-    name: str | None
-    llm_model: str | None
-    cost_per_conversation: float | None
-    cost_basis: str | None
-    sentence: str
-    table: pd.DataFrame = field(repr=False)
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 class Benchmarking(Session):
@@ -219,10 +185,31 @@ class Benchmarking(Session):
             When ``timeout`` is over. It goes on.
         """
         go_on = f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it."
-        try:
-            found = self._wait_for(benchmark_id, timeout, go_on)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"Waiting was interrupted. The benchmark goes on: {go_on}") from None
+        with self._bar("simulated conversations", None) as move:
+
+            def look(state: Row) -> None:
+                progress = _read(state).progress
+                if progress is not None:
+                    move(progress.conversations_done, progress.conversations_total)
+
+            waiting = Wait(
+                self.client.transport,
+                endpoints.BENCHMARKS_GET,
+                benchmark_id,
+                noun="benchmark",
+                go_on=go_on,
+                timeout=timeout,
+                look=look,
+            )
+            try:
+                found = _read(waiting.run())
+            except TimeIsOver as error:
+                last = (
+                    Benchmark(id=benchmark_id, status="running")
+                    if error.state is None
+                    else _read(error.state)
+                )
+                raise BenchmarkStillRunning(str(error), benchmark=last) from None
         resume = f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it"
         if found.status == "failed":
             raise BenchmarkFailed(f"The benchmark failed: {found.failure}. {resume}.", benchmark=found)
@@ -230,40 +217,6 @@ class Benchmarking(Session):
             why = f": {found.stop_reason}" if found.stop_reason else ""
             warnings.warn(f"The benchmark was stopped{why}. {resume}.", BenchmarkStopped, stacklevel=2)
         return found
-
-    def _wait_for(self, benchmark_id: str, timeout: float | None, go_on: str) -> Benchmark:
-        transport = self.client.transport
-        clock, never = transport.clock, threading.Event()
-        began = answered = clock.now()
-        found: Benchmark | None = None
-        with self._bar("simulated conversations", None) as move:
-            while True:
-                failure = None
-                try:
-                    found = self.client.benchmarks.get(benchmark_id)
-                except (ConnectionFailed, ServerError, RateLimited, UnexpectedResponse) as error:
-                    if found is None or clock.now() - answered >= _GIVE_UP_SECONDS:
-                        error.message = f"{error.message}. {go_on}"
-                        raise
-                    failure = error
-                else:
-                    answered = clock.now()
-                    if found.progress is not None:
-                        move(found.progress.conversations_done, found.progress.conversations_total)
-                    if found.status in ENDED:
-                        return found
-                elapsed = clock.now() - began
-                pause = pause_before_next_request(elapsed, transport.pace.per_minute)
-                if isinstance(failure, RateLimited) and failure.retry_after:
-                    pause = max(pause, min(failure.retry_after, _GIVE_UP_SECONDS))
-                if timeout is not None:
-                    if elapsed >= timeout:
-                        raise BenchmarkStillRunning(
-                            f"The benchmark is still {found.status} after {elapsed:.0f} seconds. {go_on}",
-                            benchmark=found,
-                        )
-                    pause = min(pause, timeout - elapsed)
-                clock.wait(pause, never)
 
     def cheapest(
         self,
@@ -305,25 +258,7 @@ class Benchmarking(Session):
         table = self.benchmark_arms(
             benchmark_id, reference=reference, margin=within, level=level, prices=prices
         )
-        facts = table.attrs["promptlift"]
-        rows = table.to_dict("records")
-        against = next((row["name"] for row in rows if row["is_reference"]), None)
-        than = "every other arm" if reference == "best" else repr(against)
-        chosen = next((row for row in rows if row["is_cheapest"]), None)
-        if chosen is None:
-            return CheapestChoice(None, None, None, None, None, _nobody(rows, than, within), table)
-        cost = chosen["cost_per_conversation"]
-        basis = str(chosen["cost_basis"])
-        known = cost if basis == "price" and cost == cost else None  # noqa: PLR0124 - NaN
-        return CheapestChoice(
-            arm=int(chosen["arm"]),
-            name=chosen["name"],
-            llm_model=chosen["llm_model"] if isinstance(chosen["llm_model"], str) else None,
-            cost_per_conversation=known,
-            cost_basis=basis,
-            sentence=_answer(chosen, rows, than, facts, known),
-            table=table,
-        )
+        return choose(table, reference=reference, within=within)
 
     def benchmarks(self) -> pd.DataFrame:
         """Return the benchmarks of the account, one row each, newest first.
@@ -524,38 +459,5 @@ def _unsure(hint: str) -> Any:
         raise KeyboardInterrupt(f"Interrupted while the benchmark was started. {hint}") from None
 
 
-def _nobody(rows: Sequence[Mapping[Any, Any]], than: str, within: float) -> str:
-    if not any(row["n"] for row in rows):
-        return "Nothing is measured yet."
-    return (
-        f"For no arm is it proven that it is not {within:g} points or more worse than {than}. "
-        "More scenarios can prove it: lift.benchmark(…, scenario_set=…, scenarios=…)."
-    )
-
-
-def _answer(
-    chosen: Mapping[Any, Any],
-    rows: Sequence[Mapping[Any, Any]],
-    than: str,
-    facts: Mapping[str, Any],
-    cost: float | None,
-) -> str:
-    qualified = [row for row in rows if row["acceptable"]]
-    price = (
-        f"{cost:.4g} a conversation"
-        if cost is not None
-        else "by its tokens, because not every arm has a price"
-    )
-    if chosen["is_reference"]:
-        why = f"it is the reference, and those that are not {facts['margin']:g} points or more worse cost as much or more"
-        if len(qualified) == 1:
-            why = f"it is the reference, and for no other arm is it proven that it is not {facts['margin']:g} points or more worse"
-    else:
-        why = (
-            f"{chosen['difference']:+.1f} points against the reference ({chosen['difference_low']:+.1f} to "
-            f"{chosen['difference_high']:+.1f}, {chosen['n_pairs']} pairs), not {facts['margin']:g} or more worse than {than} "
-            f"(p {chosen['not_worse_p']:.2g}, adjusted)"
-        )
-    ended = "" if facts["final"] else " The benchmark has not completed."
-    rehearsal = " This is a rehearsal: it says nothing about real prompts." if facts["rehearsal"] else ""
-    return f"{chosen['name']!r} is the cheapest ({price}): {why}.{ended}{rehearsal}"
+def _read(state: Row) -> Benchmark:
+    return read_answer(endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")

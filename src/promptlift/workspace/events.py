@@ -108,7 +108,8 @@ class EventTables(Session):
     ) -> pd.DataFrame:
         """Show events as they happen, in a table below the cell or as lines, until Ctrl-C or the stop button.
 
-        Offered by the embedded service; no webhook is needed.
+        Offered by the embedded service; no webhook is needed. In a notebook the table grows while the cell runs; at the
+        end the cell shows the returned one in its place.
 
         Parameters
         ----------
@@ -133,7 +134,7 @@ class EventTables(Session):
         """
         _check_kinds(kinds or ())
         begun, rows, task = time.monotonic(), list[dict[str, Any]](), Task()
-        show = _shower() if on_event is None else None
+        view = _new_view() if on_event is None else None
         new = NewEvents(self.client.transport)
         try:
             while True:
@@ -142,14 +143,16 @@ class EventTables(Session):
                 if on_event is not None:
                     for row in came:
                         on_event(EventRecord.from_wire(row))
-                elif show is not None and (came or task.requests == 1):
-                    show(came, rows)
+                elif view is not None and came:
+                    view.add(came, rows)
                 left = every if seconds is None else begun + seconds - time.monotonic()
                 if left <= 0:
                     break
                 task.stop.wait(min(every, left))
         except KeyboardInterrupt:
             pass  # how watching ends
+        if view is not None:
+            view.end(rows)
         frame, warnings = frames().events_table(rows[::-1])
         read = RowsRead(rows, len(rows), task.requests, complete=True)
         return with_read_record(frame, "events", {"kinds": kinds}, read, warnings)
@@ -161,26 +164,49 @@ def _check_kinds(kinds: Sequence[str]) -> None:
             raise ConfigError(f"The kinds of events are {', '.join(EVENT_KINDS)}, not {kind!r}.")
 
 
-def _shower() -> Callable[[list[Row], list[Row]], None]:
+class _Said:
+    """A sentence in the place of the table; a notebook shows it without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class _GrowingTable:
+    """One table below the cell that grows; a sentence before the first event, and at the end.
+
+    The table goes at the end, because the cell shows the returned one.
+    """
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._handle = display(_Said("Waiting for events. The stop button ends it."), display_id=True)
+
+    def add(self, _came: list[Row], rows: list[Row]) -> None:
+        self._handle.update(frames().events_table(rows[: -_SHOWN_ROWS - 1 : -1])[0])
+
+    def end(self, rows: list[Row]) -> None:
+        count = f"{len(rows):,} event{'' if len(rows) == 1 else 's'}" if rows else "No event"
+        self._handle.update(_Said(f"{count} came while this was watching."))
+
+
+class _Lines:
+    """A line an event."""
+
+    def add(self, came: list[Row], _rows: list[Row]) -> None:
+        for row in came:
+            sys.stdout.write(f"{row.get('timestamp', '')}  {row.get('type', '')}  {row['id']}\n")
+        sys.stdout.flush()
+
+    def end(self, rows: list[Row]) -> None:
+        """Nothing is left to say."""
+
+
+def _new_view() -> _GrowingTable | _Lines:
     """Return what shows new events: one table that grows in a notebook, lines elsewhere."""
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     if shell is None or not hasattr(shell, "kernel"):
-        return _print_lines
-    display = importlib.import_module("IPython.display").display
-    handle: list[Any] = []
-
-    def update(_came: list[Row], rows: list[Row]) -> None:
-        table = frames().events_table(rows[: -_SHOWN_ROWS - 1 : -1])[0]
-        if handle:
-            handle[0].update(table)
-        else:
-            handle.append(display(table, display_id=True))
-
-    return update
-
-
-def _print_lines(came: list[Row], _rows: list[Row]) -> None:
-    for row in came:
-        sys.stdout.write(f"{row.get('timestamp', '')}  {row.get('type', '')}  {row['id']}\n")
-    sys.stdout.flush()
+        return _Lines()
+    return _GrowingTable(importlib.import_module("IPython.display").display)

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import not_offered
 from promptlift.errors import (
     ConfigError,
@@ -14,12 +15,16 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 from promptlift.workspace.session import Session
 from promptlift.workspace.waiting import (
     OptimizationFailed,
     OptimizationStopped,
+    StillRunning,
+    TimeIsOver,
     Wait,
     bar_texts,
+    how_to_go_on,
     progress_of,
     why_it_ended,
 )
@@ -185,8 +190,19 @@ class Optimizing(Session):
 
     def _wait(self, optimization_id: str, timeout: float | None, *, known: bool) -> Optimization:
         with self._waiting_bar() as look:
-            waited = Wait(self.client.transport, optimization_id, timeout=timeout, look=look, known=known)
-            ended = waited.run()
+            ended = self._ended(
+                Wait(
+                    self.client.transport,
+                    endpoints.OPTIMIZATIONS_GET,
+                    optimization_id,
+                    noun="optimization",
+                    go_on=how_to_go_on(optimization_id),
+                    timeout=timeout,
+                    look=look,
+                    known=known,
+                ),
+                optimization_id,
+            )
         if ended.status == "failed":
             raise OptimizationFailed(
                 f"{why_it_ended(ended)} For what was measured until then: lift.variants({optimization_id!r}).",
@@ -195,6 +211,18 @@ class Optimizing(Session):
         if ended.status == "stopped":
             warnings.warn(why_it_ended(ended), OptimizationStopped, stacklevel=3)
         return ended
+
+    def _ended(self, wait: Wait, optimization_id: str) -> Optimization:
+        """Return the optimization at the end of a wait."""
+
+        def read(state: dict[str, Any]) -> Optimization:
+            return read_answer(endpoints.OPTIMIZATIONS_GET, state, f"GET /optimizations/{optimization_id}")
+
+        try:
+            return read(wait.run())
+        except TimeIsOver as error:
+            last = read(error.state or {"id": optimization_id, "status": "running"})
+            raise StillRunning(str(error), optimization=last) from None
 
     @contextlib.contextmanager
     def _waiting_bar(self) -> Iterator[Callable[[dict[str, Any]], None]]:

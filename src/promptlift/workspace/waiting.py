@@ -1,12 +1,11 @@
-"""Wait for an optimization to end: how often to ask, what the bar shows, and how waiting ends."""
+"""Wait for an optimization or a benchmark to end: how often to ask, what the bar shows, and how waiting ends."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.api.group import read_answer
-from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.transport import Call, Task
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
@@ -15,11 +14,13 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import endpoints
-from promptlift.schema.optimizations import Optimization
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from promptlift.client.transport import Transport
+    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.optimizations import Optimization
 
     Row = dict[str, Any]
 
@@ -29,7 +30,7 @@ _SHORTEST: Final = 0.5
 _LONGEST: Final = 10.0
 # Waiting uses at most this share of the requests that the plan allows.
 _SHARE_OF_PACE: Final = 0.25
-# Seconds without any answer until waiting gives up. The optimization itself continues.
+# Seconds without any answer until waiting gives up. What is waited for continues.
 _GIVE_UP_SECONDS: Final = 600.0
 
 
@@ -77,6 +78,14 @@ def pause_before_next_request(elapsed: float, per_minute: int | None) -> float:
     return max(pause, 60 / (per_minute * _SHARE_OF_PACE)) if per_minute else pause
 
 
+class TimeIsOver(Exception):
+    """The time limit of a :class:`Wait` is over; ``state`` is the last one, if the service sent any."""
+
+    def __init__(self, message: str, *, state: Row | None) -> None:
+        super().__init__(message)
+        self.state = state
+
+
 def how_to_go_on(optimization_id: str) -> str:
     """Return a sentence that says how to wait again, and how to stop the optimization."""
     return (
@@ -86,44 +95,56 @@ def how_to_go_on(optimization_id: str) -> str:
 
 
 class Wait:
-    """One wait for the end of an optimization.
+    """One wait for the end of an optimization or a benchmark.
 
     Parameters
     ----------
     transport
         Sends the requests, and has the clock.
-    optimization_id
-        The optimization.
+    endpoint
+        Answers with the state of what is waited for.
+    run_id
+        What is waited for.
+    noun
+        What it is called: ``optimization`` or ``benchmark``.
+    go_on
+        A sentence that says how to wait again.
     timeout
         Seconds; ``None`` waits for as long as it takes.
     look
         Called with every state that the service sends.
     known
-        Whether the optimization is known to exist: then a failing network is waited out.
+        Whether it is known to exist: then a failing network is waited out.
     """
 
     def __init__(
         self,
         transport: Transport,
-        optimization_id: str,
+        endpoint: Endpoint[Any],
+        run_id: str,
         *,
+        noun: str,
+        go_on: str,
         timeout: float | None,
         look: Callable[[Row], None],
         known: bool = False,
     ) -> None:
         self._transport = transport
-        self._id = optimization_id
+        self._endpoint = endpoint
+        self._id = run_id
+        self._noun = noun
+        self._go_on = go_on
         self._timeout = timeout
         self._look = look
         self._known = known
         self._task = Task()
 
-    def run(self) -> Optimization:
-        """Wait, and return the optimization as it ended.
+    def run(self) -> Row:
+        """Wait, and return the last state.
 
         Raises
         ------
-        StillRunning
+        TimeIsOver
             When the time is over.
         ApiError
             When the service cannot be reached any more; the message says how to continue.
@@ -133,9 +154,9 @@ class Wait:
         try:
             return self._run()
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"Waiting was interrupted. {how_to_go_on(self._id)}") from None
+            raise KeyboardInterrupt(f"Waiting was interrupted. {self._go_on}") from None
 
-    def _run(self) -> Optimization:
+    def _run(self) -> Row:
         clock = self._transport.clock
         began = last_answer = clock.now()
         never = threading.Event()
@@ -147,9 +168,9 @@ class Wait:
                 self._known = True
                 self._look(state)
                 if state.get("status") in ENDED:
-                    return self._read(state)
+                    return state
             elif failure is not None and now - last_answer >= _GIVE_UP_SECONDS:
-                failure.message = f"{failure.message}. {how_to_go_on(self._id)}"
+                failure.message = f"{failure.message}. {self._go_on}"
                 raise failure
             elapsed = now - began
             pause = pause_before_next_request(elapsed, self._transport.pace.per_minute)
@@ -158,13 +179,17 @@ class Wait:
             if self._timeout is not None:
                 left = self._timeout - elapsed
                 if left <= 0:
-                    raise self._still_running(state, elapsed)
+                    status = "running" if state is None else state["status"]
+                    raise TimeIsOver(
+                        f"The {self._noun} is still {status} after {elapsed:.0f} seconds. {self._go_on}",
+                        state=state,
+                    )
                 pause = min(pause, left)
             clock.wait(pause, never)
 
     def _ask(self) -> tuple[Row | None, ApiError | None]:
         """Ask once: return the state, or the error that prevented it."""
-        call = Call.to(endpoints.OPTIMIZATIONS_GET, self._transport.config.scheme, self._id)
+        call = Call.to(self._endpoint, self._transport.config.scheme, self._id)
         try:
             data = self._transport.send(call, self._task).data
         except (ConnectionFailed, ServerError, RateLimited, UnexpectedResponse) as error:
@@ -172,18 +197,11 @@ class Wait:
                 raise
             return None, error
         if not isinstance(data, dict) or not isinstance(data.get("status"), str):
-            raise UnexpectedResponse("The answer is not an optimization with a status", request=call.label)
+            article = "an" if self._noun[0] in "aeiou" else "a"
+            raise UnexpectedResponse(
+                f"The answer is not {article} {self._noun} with a status", request=call.label
+            )
         return data, None
-
-    def _read(self, state: Row) -> Optimization:
-        return read_answer(endpoints.OPTIMIZATIONS_GET, state, f"GET /optimizations/{self._id}")
-
-    def _still_running(self, state: Row | None, elapsed: float) -> StillRunning:
-        last = Optimization(id=self._id, status="running") if state is None else self._read(state)
-        return StillRunning(
-            f"The optimization is still {last.status} after {elapsed:.0f} seconds. {how_to_go_on(self._id)}",
-            optimization=last,
-        )
 
 
 def progress_of(state: Row) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ from typing import Self
 
 from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
+from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.logging import Logging
@@ -48,6 +49,7 @@ def connect(
 
 
 class Workspace(
+    Comparing,
     ConversationTables,
     PromptViews,
     OptimizationTables,

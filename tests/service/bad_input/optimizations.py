@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from promptlift.schema.reviews import VERDICTS
+
 from .requests import (
     OPTIMIZATION_ID,
     PROMPT_ID,
@@ -371,4 +373,22 @@ METHODS = [
     )
 ]
 
-OPTIMIZATIONS = [*TRIGGERS, *APPLIES, *STOPS, *READS, *METHODS]
+REVIEW = f"PATCH {ONE}/review"
+REVIEWS = [
+    refused("review: nothing", REVIEW, {}, variantId="Required field"),
+    refused("review: a blank variant", REVIEW, {"variantId": " "}, variantId="must not be blank"),
+    refused(
+        "review: every type wrong",
+        REVIEW,
+        {"variantId": VARIANT_ID, "verdict": 5, "note": []},
+        verdict=f"must be one of {', '.join(VERDICTS)}",
+        note="must be a string",
+    ),
+    absent("a review of no optimization", "PATCH /optimizations/opt_1/review", {"variantId": "var_1"}),
+    refused(
+        "undo: a note that is a number", "POST /actions/act_1/undo", {"note": 3}, note="must be a string"
+    ),
+    absent("undo what nobody did", "POST /actions/act_1/undo", {}, kind="Action"),
+]
+
+OPTIMIZATIONS = [*TRIGGERS, *APPLIES, *STOPS, *READS, *METHODS, *REVIEWS]

@@ -8,13 +8,12 @@ import time
 
 import pytest
 
-from service.test_crash import Wire
-from service.webhooks.test_crash import free_port
 from support.answering_model import AnsweringModel, serving
-from support.service_process import ServiceProcess, wait_until
+from support.plain_client import PlainClient
+from support.service_process import ServiceProcess, free_port, wait_until
 from support.worker_process import WorkerProcess
 
-pytestmark = [pytest.mark.crash, pytest.mark.slow]
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 SEED = 20261122
 SCENARIOS = 40
@@ -71,7 +70,7 @@ def finished(wire, benchmark_id):
     def is_over():
         return state(wire, benchmark_id)["status"] not in ("queued", "running")
 
-    wait_until(is_over, what="the benchmark ends", seconds=120)
+    wait_until(is_over, what="the benchmark ends", seconds=600)
     found = state(wire, benchmark_id)
     assert found["status"] == "completed", found
     return found
@@ -81,7 +80,7 @@ def undisturbed(folder, env):
     """Results and outcomes of the same benchmark, when nobody disturbs it."""
     service = ServiceProcess(folder, port=free_port(), env=env).start()
     try:
-        wire = Wire(service)
+        wire = PlainClient(service)
         benchmark_id = begin(wire)
         return finished(wire, benchmark_id)["results"], outcomes(wire, benchmark_id)
     finally:
@@ -98,6 +97,7 @@ def kill_at_random(wire, benchmark_id, kill):
                 or state(wire, benchmark_id)["status"] == "completed"
             ),
             what="it makes progress",
+            seconds=300,
         )
         time.sleep(moments.uniform(0.0, 0.15))
         found = state(wire, benchmark_id)
@@ -116,7 +116,7 @@ def test_a_killed_service_goes_on_where_it_was(tmp_path):
         model.conversations.clear()
         service = ServiceProcess(tmp_path / "killed", port=free_port(), env=env).start()
         try:
-            wire = Wire(service)
+            wire = PlainClient(service)
             benchmark_id = begin(wire)
 
             def kill(_):
@@ -145,7 +145,7 @@ def test_another_worker_goes_on_where_one_was_killed(tmp_path, postgres_url):
         ).start()
         workers = [WorkerProcess(postgres_url, tmp_path / f"worker-{n}.log", short).start() for n in range(2)]
         try:
-            wire = Wire(service)
+            wire = PlainClient(service)
             benchmark_id = begin(wire)
 
             def kill(number):
@@ -167,11 +167,12 @@ def test_a_stopped_benchmark_begins_nothing_more_and_resumes_to_the_same_results
         expected, rows = undisturbed(tmp_path / "calm", env)
         service = ServiceProcess(tmp_path / "stopped", port=free_port(), env=env).start()
         try:
-            wire = Wire(service)
+            wire = PlainClient(service)
             benchmark_id = begin(wire)
             wait_until(
                 lambda: state(wire, benchmark_id)["progress"]["conversationsDone"] >= 10,
                 what="it makes progress",
+                seconds=300,
             )
             status, stopped = wire.send("POST", f"/benchmarks/{benchmark_id}/stop", {"reason": "enough"})
             assert (status, stopped["status"]) == (200, "stopped")

@@ -110,6 +110,96 @@ def test_what_is_not_http_is_no_answer(guarded, receiver, raw):
         guarded(allow_private=True).send(post(receiver.url))
 
 
+def test_interim_answers_are_not_the_answer(guarded, receiver):
+    raw = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 No Content\r\nX-Own: a\r\nX-Own: b\r\n\r\n"
+    receiver.answer = lambda _request, connection: connection.sendall(raw)
+    reply = guarded(allow_private=True).send(post(receiver.url))
+    assert (reply.status, reply.headers) == (204, {"x-own": "a, b"})
+
+
+@pytest.mark.parametrize(
+    ("raw", "content"),
+    [
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n",
+            b"abcde",
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nuntil the end", b"until the end"),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab", b"ab"),
+    ],
+)
+def test_a_body_ends_where_its_answer_says(guarded, receiver, raw, content):
+    receiver.answer = lambda _request, connection: connection.sendall(raw)
+    reply = guarded(allow_private=True).send(post(receiver.url, max_bytes=1_000))
+    assert (reply.content, reply.whole, "x" in reply.headers) == (content, True, False)
+
+
+def test_a_body_that_breaks_off_is_no_answer_where_it_is_wanted(guarded, receiver):
+    raw = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"
+    receiver.answer = lambda _request, connection: connection.sendall(raw)
+    client = guarded(allow_private=True)
+    with pytest.raises(NoAnswer, match="closed the connection within its answer"):
+        client.send(post(receiver.url, max_bytes=1_000))
+    assert client.send(post(receiver.url)).status == 200
+
+
+def test_a_second_answer_that_nobody_asked_for_is_not_taken_for_the_next(guarded, receiver):
+    both = b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 418 Teapot\r\nContent-Length: 0\r\n\r\n"
+    client = guarded(allow_private=True)
+    receiver.answer = lambda _request, connection: connection.sendall(both)
+    assert client.send(post(receiver.url)).status == 204
+    receiver.answer = lambda _request, _connection: 200
+    assert client.send(post(receiver.url)).status == 200
+
+
+def test_headers_without_an_end_are_given_up(guarded, receiver):
+    def endless(_request, connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        try:
+            while True:
+                connection.sendall(b"x" * 65_536)
+        except OSError:
+            return
+
+    receiver.answer = endless
+    with pytest.raises(NoAnswer, match="headers are too long"):
+        guarded(allow_private=True).send(post(receiver.url))
+
+
+def test_a_header_field_is_one_line(guarded, receiver):
+    with pytest.raises(ValueError, match="one line"):
+        guarded(allow_private=True).send(post(receiver.url, headers={"X-Own": "1\r\nX-Other: 2"}))
+    assert receiver.received == []
+
+
+def test_requests_in_order_end_with_the_first_that_is_not_accepted(guarded, receiver):
+    receiver.answer = lambda request, _connection: 500 if request.path.endswith("/2") else 204
+    made = []
+
+    def requests():
+        for number in range(9):
+            made.append(number)
+            yield post(f"{receiver.url}/{number}")
+
+    sent = guarded(allow_private=True).send_in_order(requests(), seconds=60)
+    assert [one.outcome.status for one in sent] == [204, 204, 500]
+    assert [one.is_success for one in sent] == [True, True, False]
+    assert [one.path for one in receiver.received] == ["/hook/0", "/hook/1", "/hook/2"]
+    assert made == [0, 1, 2]
+
+
+def test_requests_in_order_end_with_one_that_is_not_answered_or_when_the_time_is_over(guarded, receiver):
+    client = guarded(allow_private=True)
+    wrong = [post(receiver.url), post("https://user@127.0.0.1/"), post(receiver.url)]
+    first, second = client.send_in_order(wrong, seconds=60)
+    assert (first.is_success, str(second.outcome)) == (True, "must not contain a user name or password")
+    (only,) = client.send_in_order([post(receiver.url), post(receiver.url)], seconds=0)
+    assert only.is_success
+    client.close()
+    with pytest.raises(NoAnswer, match="the service was stopped"):
+        client.send_in_order([post(receiver.url)], seconds=60)
+
+
 def test_a_connection_is_used_again_and_one_that_was_closed_costs_nothing(guarded, receiver):
     client = guarded(allow_private=True)
     ports = []

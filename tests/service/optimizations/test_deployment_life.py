@@ -30,7 +30,10 @@ def outbox(caller):
 
 
 def log(caller, prompt_id, count, *, solved, at):
-    """Log conversations that started at a time, as an import does."""
+    """Log conversations that started at a time, as an import does, and wait until they are judged.
+
+    What is asserted of production depends on how many of them a look finds.
+    """
     answer = "It is solved: tomorrow." if solved else "I cannot say."
     for number in range(count):
         moment = (at + timedelta(seconds=number)).isoformat()
@@ -42,6 +45,16 @@ def log(caller, prompt_id, count, *, solved, at):
         }
         body = {"promptId": prompt_id, "content": json.dumps(content)}
         caller.ask("POST", "/conversations", body, expect=201)
+    wait_until(
+        lambda: (
+            caller.ask("GET", "/conversations", promptId=prompt_id, hasInsights="false", limit=1)[
+                "pagination"
+            ]["total"]
+            == 0
+        ),
+        what="all of them are judged",
+        seconds=120,
+    )
 
 
 def deployment(caller, optimization_id):
@@ -90,6 +103,7 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
 
     # An import of old conversations says nothing about the new text.
     log(caller, prompt_id, 40, solved=False, at=old + timedelta(hours=2))
+    assert deployment(caller, made["id"])["state"] == "live"
     log(caller, prompt_id, 40, solved=False, at=datetime.now(UTC))
     back = reach(caller, made["id"], "rolled_back")
     assert (back["verification"], back["versionId"]) == ("pending", live["versionId"])

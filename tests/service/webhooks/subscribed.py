@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,13 @@ from sqlalchemy import select
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
-from promptlift.service.net.client import NoAnswer, Reply
+from promptlift.service.net.client import NoAnswer, Reply, Sent
 from promptlift.service.store import accounts, events, tables, webhooks, workers
 from promptlift.service.webhooks.deliveries import Sender
 from promptlift.service.webhooks.signing import Secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from promptlift.service.net.client import Request
     from promptlift.service.store.database import Database
@@ -33,14 +34,14 @@ class ScriptedNet:
         self.answer: Callable[[Request], int | str] = lambda _request: 204
         self._now = now
 
-    def send(self, request: Request) -> Reply:
-        import json
-
+    def send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:  # noqa: ARG002
+        """Answer the first request; a moment has passed then."""
+        request = next(iter(requests))
         self.sent.append((self._now(), json.loads(request.content)["id"]))
         answer = self.answer(request)
-        if isinstance(answer, str):
-            raise NoAnswer(answer)
-        return Reply(answer, {}, b"", whole=True)
+        return [
+            Sent(NoAnswer(answer) if isinstance(answer, str) else Reply(answer, {}, b"", whole=True), 0.0)
+        ]
 
 
 @dataclass

@@ -7,6 +7,8 @@ import pytest
 from promptlift.service.errors import ApiException
 from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
+from promptlift.service.webhooks import worker
+from promptlift.service.webhooks.deliveries import Sender
 from promptlift.service.webhooks.endpoints import Webhooks
 from service.webhooks.subscribed import START, WORKER, Subscribed
 
@@ -15,7 +17,9 @@ MOMENTS = (0, 60, 360, 2_160, 9_360)
 
 
 @pytest.fixture
-def world(database):
+def world(database, monkeypatch):
+    # A turn lasts until all is sent, however busy the machine is.
+    monkeypatch.setattr("promptlift.service.webhooks.deliveries._TURN_SECONDS", 3600.0)
     return Subscribed(database)
 
 
@@ -234,3 +238,43 @@ def test_a_receiver_that_turned_slow_is_served_by_the_slow_threads_of_the_same_w
     assert len(world.work()) == 1
     assert {one.status for one in world.rows("deliveries")} == {"pending"}
     assert world.rows("webhooks")[0].worker == WORKER
+
+
+def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
+    """It shares the transactions of a turn with what comes after it."""
+    world.subscribe()
+    first = world.record(count=2)
+    later = []
+
+    def record_more(_request):
+        if not later:
+            later.extend(world.record(count=2))
+        return 204
+
+    world.net.answer = record_more
+    assert world.work() == first
+    assert world.work() == later
+
+
+def test_webhooks_are_claimed_once_in_a_while(world, monkeypatch):
+    monkeypatch.setattr(worker, "GATHER_SECONDS", 3600.0)
+    kind = worker.Deliveries(
+        world.database, None, world.secrets, worker=WORKER, slow=False, is_busy=lambda: False
+    )
+    assert kind.places(0) == kind.threads
+    assert kind.places(0) == 0
+
+
+def test_deliveries_go_on_while_conversations_come_in(world):
+    world.sender = Sender(
+        world.database, world.net, world.secrets, now=lambda: world.now, is_busy=lambda: True
+    )
+    world.subscribe()
+    ids = world.record(count=5)
+    sent = []
+    while len(sent) < len(ids):
+        more = world.work()
+        assert more
+        sent += more
+    assert sent == ids
+    assert {one.status for one in world.rows("deliveries")} == {"delivered"}

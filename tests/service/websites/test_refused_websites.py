@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from promptlift.service.websites.visit import UnreadableWebsite, full_url, visit
@@ -87,12 +89,12 @@ def test_a_name_that_turns_private_after_its_robots_txt_is_not_read(guarded, mon
     with a_website() as website:
         client = guarded(resolve=names)
         # The public address is this website; each request connects anew.
-        monkeypatch.setattr(
-            "promptlift.service.net.addresses.Target.at",
-            lambda target, address: target.url.copy_with(
-                host="127.0.0.1" if address == "93.184.215.14" else address
-            ),
-        )
+        connect = asyncio.SelectorEventLoop.create_connection
+
+        def create_connection(loop, factory, host, port, **options):
+            return connect(loop, factory, "127.0.0.1" if host == "93.184.215.14" else host, port, **options)
+
+        monkeypatch.setattr("asyncio.SelectorEventLoop.create_connection", create_connection)
         monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)
         with pytest.raises(UnreadableWebsite, match="private"):
             visit(client, f"http://rebinding.test:{website.port}/")

@@ -83,21 +83,22 @@ def differences(table: pd.DataFrame, material: Material) -> Section | None:
 
 
 def _cells(row: dict[Any, Any]) -> tuple[Cell, ...]:
-    difference = Estimate(*(float(row[f"difference{end}"]) for end in ("", "_low", "_high")))
+    name = "difference_points" if "difference_points" in row else "difference"
+    difference = Estimate(*(float(row[f"{name}{end}"]) for end in ("", "_low", "_high")))
     return difference, _VERDICTS.get(row["verdict"], "not compared")
 
 
 def _sentence(name: str, first: str, row: dict[Any, Any], count: int) -> str:
     """Describe the difference in completion of two prompts, and its uncertainty."""
-    if math.isnan(row["difference"]):
+    if math.isnan(row["difference_points"]):
         return f"{name} and {first} cannot be compared yet: one of them has no ended conversations with insights."
     rates = f"{percent(row['rate'])} vs {percent(row['rate_control'])}"
-    ends = interval(row["difference_low"], row["difference_high"], points)
-    size = f"a difference of {points(row['difference'])} percentage points (95% interval {ends})"
+    ends = interval(row["difference_points_low"], row["difference_points_high"], points)
+    size = f"a difference of {points(row['difference_points'])} percentage points (95% interval {ends})"
     verdict = _VERDICTS.get(row["verdict"])
     if verdict == "unclear":
         sentence = f"It is unclear whether {name} or {first} completes tasks more often: {rates}, {size}."
-        if row["difference_low"] <= 0.0 <= row["difference_high"]:
+        if row["difference_points_low"] <= 0.0 <= row["difference_points_high"]:
             return sentence
         adjusted = f" after the correction for {count} prompts" if count > 1 else ""
         return f"{sentence} The interval does not include 0, but p is {row['p_holm']:.2g}{adjusted}."

@@ -9,13 +9,17 @@ import orjson
 from promptlift.service import clock
 from promptlift.service.actions.prompts import find
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import conversation_updates, conversations, judging
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store import accounts, conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.naming import Scheme
     from promptlift.schema.queries import ConversationsQuery
     from promptlift.service.context import AppContext
+    from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -44,16 +48,40 @@ def page(
             limit=query.limit,
             offset=query.offset,
         )
+        exclusions = _exclusions(connection, caller) if with_insights else None
     return {
-        "data": [
-            wire(row, waits_because, with_insights=with_insights, with_content=with_content) for row in rows
-        ],
+        "data": [wire(row, waits_because, exclusions=exclusions, with_content=with_content) for row in rows],
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
     }
 
 
-def get(database: Database, caller: Caller, conversation_id: str) -> AnyRow:
-    """Read the row of a conversation.
+def _exclusions(connection: Connection, caller: Caller) -> Exclusions:
+    """Return what must not appear now: insights may be older than the setting."""
+    general = accounts.settings(connection, caller.account_id)["general"]
+    return read_exclusions(general["excludedDataAndTopics"])
+
+
+def _find(connection: Connection, caller: Caller, conversation_id: str) -> AnyRow:
+    row = conversations.find(connection, caller.account_id, conversation_id)
+    if row is None:
+        raise not_found("Conversation")
+    return row
+
+
+def get(
+    database: Database,
+    caller: Caller,
+    conversation_id: str,
+    *,
+    waits_because: str | None,
+    with_insights: bool,
+) -> dict[str, Any]:
+    """Return a conversation with its content.
+
+    Parameters
+    ----------
+    waits_because
+        Why no conversation is judged now, where something keeps the model from it.
 
     Raises
     ------
@@ -61,10 +89,10 @@ def get(database: Database, caller: Caller, conversation_id: str) -> AnyRow:
         ``NOT_FOUND``.
     """
     with database.read() as connection:
-        row = conversations.find(connection, caller.account_id, conversation_id)
-    if row is None:
-        raise not_found("Conversation")
-    return row
+        row = _find(connection, caller, conversation_id)
+        exclusions = _exclusions(connection, caller) if with_insights else None
+    item = wire(row, waits_because, exclusions=exclusions, with_content=True)
+    return {**item, "idempotencyKey": row.idempotency_key}
 
 
 def insights(database: Database, caller: Caller, conversation_id: str) -> orjson.Fragment:
@@ -75,10 +103,12 @@ def insights(database: Database, caller: Caller, conversation_id: str) -> orjson
     ApiException
         ``NOT_FOUND``, also while there are none.
     """
-    row = get(database, caller, conversation_id)
+    with database.read() as connection:
+        row = _find(connection, caller, conversation_id)
+        exclusions = _exclusions(connection, caller)
     if row.document is None:
         raise _not_judged(row)
-    return orjson.Fragment(row.document)
+    return orjson.Fragment(exclusions.applied_to_document(row.document))
 
 
 def lookup(
@@ -126,10 +156,29 @@ def ask_again(
     return count
 
 
+def ask_again_one(context: AppContext, caller: Caller, conversation_id: str) -> int:
+    """Queue a conversation to be judged again in the background, and return how many that are.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    with context.database.read() as connection:
+        _find(connection, caller, conversation_id)
+    return ask_again(context, caller.account_id, conversation_id=conversation_id)
+
+
 def wire(
-    row: AnyRow, waits_because: str | None, *, with_insights: bool, with_content: bool
+    row: AnyRow, waits_because: str | None, *, exclusions: Exclusions | None = None, with_content: bool
 ) -> dict[str, Any]:
-    """Return a conversation as the API writes it."""
+    """Return a conversation as the API writes it.
+
+    Parameters
+    ----------
+    exclusions
+        What must not appear in its insights; ``None`` leaves the insights out.
+    """
     item: dict[str, Any] = {
         "id": row.id,
         # unspecified: which link an answer carries when the request names no scheme. Both.
@@ -147,8 +196,11 @@ def wire(
     }
     if with_content:
         item["content"] = row.content.decode()
-    if with_insights:
-        item["insights"] = None if row.document is None else orjson.Fragment(row.document)
+    if exclusions is not None:
+        document = row.document
+        item["insights"] = (
+            None if document is None else orjson.Fragment(exclusions.applied_to_document(document))
+        )
     return item
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.service import clock
-from promptlift.service.errors import invalid
+from promptlift.service.errors import invalid, tokens_used_up
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, usage
 from promptlift.service.websites.company import without_sentences
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-    from promptlift.service.websites.read import Websites
+    from promptlift.service.websites.read import CompanyReading, Websites
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
 
@@ -35,21 +35,32 @@ def update(database: Database, caller: Caller, body: SettingsChange) -> dict[str
     return {"success": True, "settings": merged}
 
 
-def sync_context(
+def read_website(
     database: Database, websites: Websites, caller: Caller, body: SyncContextRequest
-) -> dict[str, Any]:
-    """Fill industry, objectives and KPIs from a website; values that there are stay unless ``overwrite``.
+) -> CompanyReading:
+    """Read a website; takes up to half a minute and keeps nothing.
 
     Raises
     ------
     ApiException
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
+    # unspecified: what happens without tokens. The words of the page itself stand in for the model, as for one in trouble.
+    now = clock.now()
+    with database.read() as connection:
+        limit = usage.token_limit_reached(connection, caller.account_id, now=now)
+    no_model = None if limit is None else tokens_used_up(limit, now=now)
     try:
-        reading = websites.read(body.url)
+        return websites.read(body.url, no_model=no_model)
     except UnreadableWebsite as error:
         # unspecified: the error of a website that cannot be read.
         raise invalid({"url": str(error)}, "The website could not be read") from None
+
+
+def fill_context(
+    database: Database, caller: Caller, body: SyncContextRequest, reading: CompanyReading
+) -> dict[str, Any]:
+    """Fill industry, objectives and KPIs from what a website says; existing values stay unless ``overwrite``."""
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         settings = accounts.settings(connection, caller.account_id)

@@ -8,7 +8,7 @@ from promptlift.service import clock
 from promptlift.service.actions.prompts import find
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException
-from promptlift.service.store import action_log, prompts
+from promptlift.service.store import action_log, deployments, prompts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -128,4 +128,11 @@ def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int,
         reason="Another version was restored",
         undone_to=content,
     )
-    return current_version.replace(connection, prompt, content, origin="restored", now=now)
+    seq = current_version.replace(connection, prompt, content, origin="restored", now=now)
+    former = deployments.former_of_text(connection, prompt.account_id, prompt.id, content)
+    if former is not None:
+        # unspecified: whether a text that a person restores is watched. It is, as any text of an optimization that goes
+        # live, and as one that a person applied: harm is told, and the person decides.
+        reason = "Live again, because its version was restored"
+        transitions.live_again(connection, former, seq, now=now, reason=reason, origin="manual")
+    return seq

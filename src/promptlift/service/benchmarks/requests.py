@@ -15,7 +15,7 @@ from promptlift.service.benchmarks.results import results_of
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import accounts, benchmarks, prompts
+from promptlift.service.store import accounts, benchmarks, prompts, usage
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -43,11 +43,13 @@ def create(
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` for arms and scenario sets that are not there.
+        ``VALIDATION_ERROR`` for arms and scenario sets that are not there, ``LIMIT_EXCEEDED`` when the tokens of the
+        month are used up.
     """
     now = clock.now()
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
+        _check_tokens(connection, caller, rehearsal=rehearsal)
         arms = arm_texts.resolve(connection, caller, body.arms, agent_model=agent_model)
         chosen = scenario_sets.resolve(connection, caller, body.scenario_set, arms[0].prompt_id)
         settings = accounts.settings(connection, caller.account_id)
@@ -71,6 +73,12 @@ def create(
             },
         )
         return _view(connection, benchmarks.get(connection, benchmark_id))
+
+
+def _check_tokens(connection: Connection, caller: Caller, *, rehearsal: bool) -> None:
+    # A rehearsal uses none.
+    if not rehearsal:
+        usage.check_tokens(connection, caller, now=clock.now())
 
 
 def _json(value: Any) -> str:
@@ -293,11 +301,13 @@ def resume(database: Database, caller: Caller, benchmark_id: str) -> dict[str, A
     Raises
     ------
     ApiException
-        ``NOT_FOUND``, or ``INVALID_STATE`` when it runs or has completed.
+        ``NOT_FOUND``, ``INVALID_STATE`` when it runs or has completed, or ``LIMIT_EXCEEDED`` when the tokens of the
+        month are used up.
     """
     with database.write() as connection:
         row = find(connection, caller, benchmark_id, lock=True)
         _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
+        _check_tokens(connection, caller, rehearsal=row.rehearsal)
         benchmarks.forget_dropped(connection, row.id)
         cleared = dict.fromkeys(("failure", "stop_reason", "results", "completed_at", "worker"))
         benchmarks.change(connection, row.id, {"status": "queued", **cleared})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,16 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, Judged, count_issues, issue_id
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, aggregates, events, production
+from promptlift.service.insights.issue_groups import group_titles
+from promptlift.service.store import accounts, aggregates, events, issue_names, production
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from promptlift.schema.events import EventKind
+    from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.production import MetricChange, MetricName
 
@@ -55,27 +58,56 @@ def live_since(deployment: AnyRow) -> int:
 def gather(connection: Connection, deployment: AnyRow) -> Evidence:
     """Read the conversations that a look compares."""
     start = production.start_of_before(connection, deployment)
+    exclusions = _exclusions(connection, deployment.account_id)
     before, after = (
-        tuple(
-            _judged(row)
+        [
+            _judged(row, exclusions)
             for row in production.judged(
                 connection, deployment.account_id, deployment.prompt_id, since=begin, until=end
             )
-        )
+        ]
         for begin, end in ((start, deployment.applied_at), (live_since(deployment), None))
     )
-    return Evidence(before, after, count(connection, deployment))
+    known = issue_names.read(connection, deployment.account_id)
+    names = {
+        title: None if exclusions.found_in(name) else name
+        for title, name in _name_issues(before, after, known).items()
+    }
+    return Evidence(_renamed(before, names), _renamed(after, names), count(connection, deployment))
 
 
-def _judged(row: AnyRow) -> Judged:
+def _exclusions(connection: Connection, account_id: str) -> Exclusions:
+    """Return what must not appear now: insights may be older than the setting."""
+    return read_exclusions(accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"])
+
+
+def _name_issues(
+    before: Sequence[Judged], after: Sequence[Judged], known: Mapping[str, str]
+) -> dict[str, str]:
+    """Group the issues of both sides as the views of a prompt do.
+
+    A group is named by a title from before the change where it has one: these conversations stay, so that the group
+    has one id at every look.
+    """
+    counts = Counter({one.issue: 0 for one in after if one.issue is not None})
+    counts.update(one.issue for one in before if one.issue is not None)
+    return group_titles(counts, known=known)
+
+
+def _renamed(side: Sequence[Judged], names: Mapping[str, str | None]) -> tuple[Judged, ...]:
+    return tuple(one if one.issue is None else one._replace(issue=names[one.issue]) for one in side)
+
+
+def _judged(row: AnyRow, exclusions: Exclusions) -> Judged:
     document = orjson.loads(row.document)
     issues = [] if row.task_completed else document["issues"]
+    titles = (one["title"] for one in issues)
     return Judged(
         row.id,
         row.started_at,
         row.task_completed,
         row.sentiment_score,
-        issues[0]["title"] if issues else None,
+        next((title for title in titles if not exclusions.found_in(title)), None),
         document.get("quality"),
         row.status == "abandoned",
         row.response_seconds,
@@ -195,8 +227,7 @@ def _answers(
 ) -> dict[str, str]:
     """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
     # unspecified: which answers are compared.
-    settings = accounts.settings(connection, account_id)
-    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
+    exclusions = _exclusions(connection, account_id)
     before = _example(
         before_side,
         lambda one: not one.completed and one.issue == title,

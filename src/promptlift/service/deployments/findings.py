@@ -10,8 +10,9 @@ that harms nothing is held to be harmful in at most 4 % of cases.
 compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later
 look asks whether failures are rising again, compared with the earlier conversations of the same text.
 
-Each failed conversation counts under one issue, its worst; those whose issue was not seen before the change count
-under "Other failures". So the issues together are all failures, whatever words a judge finds for them.
+Each failed conversation counts under one issue, its worst; titles that mean the same are one issue, as in the views of a
+prompt. Those whose issue was not seen before the change count under "Other failures". So the issues together are all
+failures, whatever words a judge finds for them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _SAID = {
 
 
 class Judged(NamedTuple):
-    """One logged conversation as its insights see it; ``issue`` is the worst one of a failed conversation."""
+    """One logged conversation as its insights see it; ``issue`` is the worst one of a failed conversation, by its group."""
 
     conversation_id: str
     started_at: int

@@ -307,6 +307,27 @@ def supersede(
             _tell_confounded(connection, row, now=now)
 
 
+def live_again(
+    connection: Connection, deployment: AnyRow, version_seq: int, *, now: int, reason: str, **values: Any
+) -> None:
+    """Watch a text again that was deployed before and is current again, by what is said with it from now on.
+
+    What is known of the fix stays as it is.
+    """
+    deployments.change(
+        connection,
+        deployment,
+        now=now,
+        state="live",
+        version_seq=version_seq,
+        checked=0,
+        production=orjson.dumps({"liveSince": now}).decode(),
+        rolled_back_at=None,
+        reason=reason,
+        **values,
+    )
+
+
 def model_changed(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
     """Record that a prompt was given another model or other sampling settings, in the transaction that changes them.
 
@@ -340,7 +361,7 @@ def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
 
 
 def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
-    """Return the newest deployment of an optimization in its API form, ``None`` when there is none."""
+    """Return the live deployment of an optimization, else its newest, in its API form; ``None`` when there is none."""
     rows = deployments.of_optimization(connection, optimization_id)
     if not rows:
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service import clock
-from promptlift.service.deployments import current_version, evidence
+from promptlift.service.deployments import current_version, evidence, transitions
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import deployments, production, prompts
 from promptlift.stats.production import look_number
@@ -129,16 +129,6 @@ def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, no
     )
     earlier = deployments.superseded_version(connection, *mine, before.seq)
     if earlier is not None:
-        # It was deployed itself, and is live again: so it is watched again, by what is said with it from now on.
-        production = orjson.dumps({"liveSince": now}).decode()
+        # It was deployed itself, and is live again.
         reason = "Live again, because the version after it was rolled back"
-        deployments.change(
-            connection,
-            earlier,
-            now=now,
-            state="live",
-            version_seq=seq,
-            checked=0,
-            production=production,
-            reason=reason,
-        )
+        transitions.live_again(connection, earlier, seq, now=now, reason=reason)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from promptlift.service.insights.turns import plain_words
 
@@ -91,6 +93,22 @@ class Exclusions:
             ),
             steps=None if judgement.steps is None else self._steps(judgement.steps),
         )
+
+    def applied_to_document(self, document: str) -> str:
+        """Return a stored insights document without what must not appear now; the same rules as for a judgement."""
+        if not self.patterns:
+            return document
+        found: dict[str, Any] = orjson.loads(document)
+        found["topics"] = [topic for topic in found["topics"] if self.clean(topic) == topic]
+        found["summary"] = self.clean(found["summary"])
+        found["issues"] = [
+            {**one, "evidence": None if one["evidence"] is None else self.clean(one["evidence"])}
+            for one in found["issues"]
+            if self.clean(one["title"]) == one["title"]
+        ]
+        if found.get("failedStep"):
+            found["failedStep"]["quote"] = self.clean(found["failedStep"]["quote"])
+        return orjson.dumps(found).decode()
 
     def _steps(self, steps: Steps) -> Steps:
         if steps.failed is None:

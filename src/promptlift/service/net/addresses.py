@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
@@ -52,11 +53,8 @@ class Target:
         """Scheme, host and port: what a connection can be used again for."""
         return (self.url.scheme, self.host, self.port)
 
-    def at(self, address: str) -> httpx.URL:
-        """Return the URL with an IP address instead of the host."""
-        return self.url.copy_with(host=address)
 
-
+@lru_cache(maxsize=256)
 def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
     """Read a URL that a user gave.
 

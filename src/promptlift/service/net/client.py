@@ -13,32 +13,31 @@ import socket
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import httpx
 
 from promptlift.service.event_loop import EventLoopThread
-from promptlift.service.net.addresses import is_public, read_url
-from promptlift.service.transport_problems import problem_of, unread
+from promptlift.service.net.addresses import UnusableUrl, is_public, read_url
+from promptlift.service.net.connection import Broken, Connection, Unreachable
+from promptlift.service.transport_problems import problem_of
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from promptlift.service.net.addresses import Target
 
     Origin = tuple[str, str, int]
     Resolve = Callable[[str, int], Awaitable[list[str]]]
 
-__all__ = ["GuardedClient", "NoAnswer", "RefusedAddress", "Reply", "Request", "TooSlow"]
+__all__ = ["GuardedClient", "NoAnswer", "RefusedAddress", "Reply", "Request", "Sent", "TooSlow"]
 
 KEPT_CONNECTIONS: Final = 64
 # Servers close an idle connection after five seconds or more; it is given up before that.
 IDLE_SECONDS: Final = 4.0
 # A name may have several addresses, of which the first may not answer.
 ADDRESSES_TRIED: Final = 4
-DRAIN_BYTES: Final = 64 * 1024
-DRAIN_SECONDS: Final = 1.0
 
 
 class NoAnswer(Exception):
@@ -98,12 +97,25 @@ class Reply:
     whole: bool
 
 
-@dataclass(eq=False, slots=True)
-class _Idle:
-    """A connection that can be used again, and the checked address that it leads to."""
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came of one of several requests.
 
-    transport: httpx.AsyncHTTPTransport
-    address: str
+    Attributes
+    ----------
+    outcome
+        The answer, or why there is none.
+    seconds
+        How long it took.
+    """
+
+    outcome: Reply | NoAnswer | UnusableUrl
+    seconds: float
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the answer is a 2xx."""
+        return isinstance(self.outcome, Reply) and 200 <= self.outcome.status < 300
 
 
 class GuardedClient:
@@ -120,8 +132,9 @@ class GuardedClient:
     def __init__(self, *, allow_private: bool, resolve: Resolve | None = None) -> None:
         self._allow_private = allow_private
         self._resolve = resolve or _look_up
-        self._idle: dict[Origin, list[_Idle]] = {}
-        self._closing: set[asyncio.Task[None]] = set()
+        self._idle: dict[Origin, list[Connection]] = {}
+        # All that were ever idle and are open; each has one timer.
+        self._watched: set[Connection] = set()
         self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
     def submit(self, request: Request) -> Future[Reply]:
@@ -140,6 +153,22 @@ class GuardedClient:
         """
         try:
             return self.submit(request).result()
+        except CancelledError:
+            raise NoAnswer("the service was stopped") from None
+
+    def send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:
+        """Send requests, each when the one before was answered, and return what came of those that were sent.
+
+        None is sent after one that is not answered with 2xx, nor after ``seconds``; the first always is. Callers wait once
+        for all of them: to wake a thread costs more than an exchange with a server nearby.
+
+        Raises
+        ------
+        NoAnswer
+            The service was stopped.
+        """
+        try:
+            return self._loop.submit(self._send_in_order, requests, seconds=seconds).result()
         except CancelledError:
             raise NoAnswer("the service was stopped") from None
 
@@ -167,121 +196,138 @@ class GuardedClient:
             raise RefusedAddress("its address is private, loopback, link-local or reserved")
         return found
 
+    async def _send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:
+        loop = asyncio.get_running_loop()
+        sent: list[Sent] = []
+        begun = loop.time()
+        end = begun + seconds
+        for request in requests:
+            outcome: Reply | NoAnswer | UnusableUrl
+            try:
+                outcome = await self._send(request)
+            except (NoAnswer, UnusableUrl) as error:
+                outcome = error
+            now = loop.time()
+            sent.append(Sent(outcome, now - begun))
+            if now >= end or not sent[-1].is_success:
+                break
+            begun = now
+        return sent
+
     async def _send(self, request: Request) -> Reply:
         target = read_url(request.url, schemes=request.schemes)
+        head = _head(target, request)
         try:
             async with asyncio.timeout(request.seconds) as deadline:
-                return await self._exchange(target, request, deadline.when() or 0.0)
+                return await self._exchange(target, request, head, deadline.when() or 0.0)
         except TimeoutError:
             raise TooSlow(f"it did not answer within {request.seconds:g} seconds") from None
         except socket.gaierror:
             raise NoAnswer("its name has no address") from None
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+        except Broken as error:
+            raise NoAnswer(str(error)) from None
+        except (Unreachable, OSError, UnicodeError) as error:
             raise NoAnswer(problem_of(error)) from None
 
-    async def _exchange(self, target: Target, request: Request, deadline: float) -> Reply:
-        if kept := self._idle.get(target.origin):
+    async def _exchange(self, target: Target, request: Request, head: bytes, deadline: float) -> Reply:
+        if kept := self._take_idle(target.origin):
             # The other side may have closed it meanwhile, which is no answer to this request.
-            with contextlib.suppress(httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
-                return await self._ask(kept.pop(), target, request, deadline)
+            with contextlib.suppress(Broken):
+                return await self._ask(kept, target, request, head, deadline)
         addresses = (await self._addresses(target))[:ADDRESSES_TRIED]
         for number, address in enumerate(addresses, 1):
             try:
-                return await self._ask(_Idle(self._new_transport(target), address), target, request, deadline)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+                connection = await Connection.open(
+                    address,
+                    target.port,
+                    tls=self._certificates if target.url.scheme == "https" else None,
+                    name=target.host,
+                    seconds=request.seconds / 2,  # the next address may answer
+                )
+            except (Unreachable, OSError):
                 if number == len(addresses):
                     raise
+            else:
+                return await self._ask(connection, target, request, head, deadline)
         raise NoAnswer("its name has no address")
-
-    def _new_transport(self, target: Target) -> httpx.AsyncHTTPTransport:
-        verify = self._certificates if target.url.scheme == "https" else False
-        limits = httpx.Limits(max_connections=1, keepalive_expiry=IDLE_SECONDS)
-        return httpx.AsyncHTTPTransport(verify=verify, limits=limits)
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
         # Those of SSL_CERT_FILE included.
-        return httpx.create_ssl_context()
+        context = httpx.create_ssl_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
 
-    async def _ask(self, connection: _Idle, target: Target, request: Request, deadline: float) -> Reply:
-        opened: list[Any] = []
-
-        async def trace(event: str, info: dict[str, Any]) -> None:
-            if event.endswith("connect_tcp.complete"):
-                opened.append(info["return_value"])
-
-        asked = httpx.Request(
-            request.method,
-            target.at(connection.address),
-            headers={
-                "Accept-Encoding": "identity",
-                "User-Agent": "promptlift",
-                **request.headers,
-                "Host": target.url.netloc.decode("ascii"),
-            },
-            content=request.content,
-            extensions={
-                "sni_hostname": target.host,  # the name that TLS verifies: the URL has the IP address
-                "timeout": {"connect": request.seconds / 2},  # the next address may answer
-                "trace": trace,
-            },
+    async def _ask(
+        self, connection: Connection, target: Target, request: Request, head: bytes, deadline: float
+    ) -> Reply:
+        status, headers, content, whole = await connection.ask(
+            head, request.content, max_bytes=request.max_bytes, deadline=deadline
         )
-        kept = False
-        try:
-            response = await connection.transport.handle_async_request(asked)
-            content, whole = await _body(response, request.max_bytes, deadline)
-            if whole and not unread(response):
-                await response.aclose()
-                kept = self._keep(target.origin, connection)
-        finally:
-            if not kept:
-                await connection.transport.aclose()
-                # httpx forgets a connection whose TLS handshake is cancelled, and leaves it open.
-                for stream in opened:
-                    await stream.aclose()
-        known = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status_code, known, content, whole)
+        if connection.is_usable:
+            self._keep(target.origin, connection)
+        return Reply(status, headers, content, whole)
 
     # Idle connections
 
-    def _keep(self, origin: Origin, connection: _Idle) -> bool:
-        if sum(map(len, self._idle.values())) >= KEPT_CONNECTIONS:
-            return False
-        self._idle.setdefault(origin, []).append(connection)
-        asyncio.get_running_loop().call_later(IDLE_SECONDS, self._drop, origin, connection)
-        return True
-
-    def _drop(self, origin: Origin, connection: _Idle) -> None:
+    def _take_idle(self, origin: Origin) -> Connection | None:
         kept = self._idle.get(origin, [])
-        if connection in kept:
+        while kept:
+            connection = kept.pop()
+            if connection.is_usable:
+                return connection
+        return None
+
+    def _keep(self, origin: Origin, connection: Connection) -> None:
+        if sum(map(len, self._idle.values())) >= KEPT_CONNECTIONS:
+            connection.close()
+            return
+        self._idle.setdefault(origin, []).append(connection)
+        if connection not in self._watched:
+            self._watched.add(connection)
+            self._look_later(origin, connection, IDLE_SECONDS)
+
+    def _look_later(self, origin: Origin, connection: Connection, seconds: float) -> None:
+        asyncio.get_running_loop().call_later(seconds, self._drop_if_idle, origin, connection)
+
+    def _drop_if_idle(self, origin: Origin, connection: Connection) -> None:
+        """Close a connection that nobody used for a while; look again later at one that somebody did."""
+        left = connection.idle_since + IDLE_SECONDS - asyncio.get_running_loop().time()
+        kept = self._idle.get(origin, [])
+        is_idle = connection in kept
+        if connection.is_usable and (left > 0 or not is_idle):
+            self._look_later(origin, connection, left if left > 0 else IDLE_SECONDS)
+            return
+        self._watched.discard(connection)
+        connection.close()
+        if is_idle:
             kept.remove(connection)
-            task = asyncio.ensure_future(connection.transport.aclose())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
         if not kept:
             self._idle.pop(origin, None)
 
     async def _close_idle(self) -> None:
-        for connection in [one for kept in self._idle.values() for one in kept]:
-            await connection.transport.aclose()
+        for connection in self._watched:
+            connection.close()
+        self._watched.clear()
         self._idle.clear()
+        await asyncio.sleep(0)  # asyncio closes their sockets
 
 
-async def _body(response: httpx.Response, max_bytes: int, deadline: float) -> tuple[bytes, bool]:
-    """Read a body; where only the status counts, what does not come at once is given up."""
-    body = bytearray()
-    end = deadline if max_bytes else min(asyncio.get_running_loop().time() + DRAIN_SECONDS, deadline - 0.05)
-    try:
-        async with asyncio.timeout_at(end):
-            async for piece in cast("httpx.AsyncByteStream", response.stream):
-                body += piece
-                if len(body) > (max_bytes or DRAIN_BYTES):
-                    return bytes(body[:max_bytes]), False
-    except (TimeoutError, httpx.HTTPError):
-        if max_bytes:
-            raise
-        return b"", False
-    return bytes(body[:max_bytes]), True
+def _head(target: Target, request: Request) -> bytes:
+    """Return the request line and header fields as they are sent."""
+    fields = {
+        "Host": target.url.netloc.decode("ascii"),
+        "Accept-Encoding": "identity",
+        "User-Agent": "promptlift",
+        **request.headers,
+    }
+    if request.content:
+        fields["Content-Length"] = str(len(request.content))
+    lines = [f"{request.method} {target.url.raw_path.decode('ascii')} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise ValueError("a header field must be one line")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 async def _look_up(host: str, port: int) -> list[str]:

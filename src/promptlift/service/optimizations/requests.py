@@ -13,6 +13,7 @@ from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.results import unmeasured, variants_of
+from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
 from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
 from promptlift.stats import Experiment
@@ -153,10 +154,7 @@ def _check_personas(
 
 
 def _count(connection: Connection, caller: Caller, now: int) -> None:
-    tokens = caller.limits.tokens_per_month
-    spent = usage.used(connection, caller.account_id, "tokens", now=now)
-    if tokens is not None and spent >= tokens:
-        raise quota("tokens a month", limit=tokens, used=spent, now=now)
+    usage.check_tokens(connection, caller, now=now)
     limit = caller.limits.optimizations_per_month
     used = usage.used(connection, caller.account_id, "optimizations", now=now)
     if limit is not None and used >= limit:
@@ -380,7 +378,7 @@ def simulated(
 ) -> dict[str, Any]:
     """One page of simulated conversations, by cell and variant."""
     with database.read() as connection:
-        _find(connection, caller, optimization_id)
+        optimization = _find(connection, caller, optimization_id)
         arm = None
         if variant_id is not None:
             numbers = {one.id: one.number for one in optimizations.variants(connection, optimization_id)}
@@ -398,13 +396,14 @@ def simulated(
             limit=limit,
             offset=offset,
         )
+    intent = None if optimization.intent is None else orjson.loads(optimization.intent)
     return {
-        "data": [_simulation(row, content=content) for row in rows],
+        "data": [_simulation(row, intent, content=content) for row in rows],
         "pagination": {"total": total, "limit": limit, "offset": offset},
     }
 
 
-def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
+def _simulation(row: AnyRow, intent: dict[str, Any] | None, *, content: bool) -> dict[str, Any]:
     persona, scenario = orjson.loads(row.persona), orjson.loads(row.scenario)
     found = {
         "id": row.id,
@@ -422,6 +421,7 @@ def _simulation(row: AnyRow, *, content: bool) -> dict[str, Any]:
         "sentiment": row.sentiment,
         "sentimentScore": row.sentiment_score,
         "quality": row.quality,
+        "criteria": criteria_of(intent, row.criteria),
         "turns": row.turns,
         "endedBy": row.ended_by,
         "error": row.error,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.pairs import PairAnalysis
 
-__all__ = ["intent_results", "targets_of"]
+__all__ = ["criteria_of", "intent_results", "targets_of"]
 
 LEVEL: Final = 0.90
 # An improvement that nobody would call one.
@@ -70,6 +70,15 @@ def intent_results(
             "measuredBy": "targets" if targets else "taskCompletion",
         }
     return found
+
+
+def criteria_of(intent: Mapping[str, Any] | None, stored: str | None) -> list[dict[str, Any]]:
+    """Return whether one conversation met each target; nothing where the judge did not say so."""
+    targets = targets_of(intent)
+    met = orjson.loads(stored) if stored else []
+    if len(met) != len(targets):
+        return []
+    return [{"target": target, "met": one} for target, one in zip(targets, met, strict=True)]
 
 
 def _pairs(rows: Iterable[AnyRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:

@@ -37,11 +37,13 @@ def actions(context: AppContext) -> Actions:
             )
         reading.add(account_id)
         try:
-            return await asyncio.get_running_loop().run_in_executor(
-                _WEBSITES, settings.sync_context, database, context.websites, request.caller, request.body
+            found = await asyncio.get_running_loop().run_in_executor(
+                _WEBSITES, settings.read_website, database, context.websites, request.caller, request.body
             )
         finally:
             reading.discard(account_id)
+        # Apart from the reading, which goes on for a moment when the service stops: then nothing is filled in.
+        return await run_in_threadpool(settings.fill_context, database, request.caller, request.body, found)
 
     async def update(request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
         general = request.body.general

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from promptlift.service import clock
 from promptlift.service.actions import access
 from promptlift.service.actions.failures import refusal_of
-from promptlift.service.errors import ApiException
+from promptlift.service.errors import ApiException, stopping
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import metrics
 from promptlift.service.routes.http import refuse
@@ -118,11 +119,10 @@ class Authentication:
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             return  # the client has gone
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             if started:
                 raise
-            response = refuse(refusal_of(error, "a request failed"))
-            await response(scope, receive, send_with_headers)
+            await refuse(_refusal(error))(scope, receive, send_with_headers)
 
     async def _admit(self, scope: Scope) -> Mapping[str, str]:
         caller = await self._keys.caller(Headers(scope=scope).get("authorization"))
@@ -144,6 +144,13 @@ class Authentication:
         now = clock.now()
         count, resets_at = access.count_request(self._database, caller, now=now)
         return Pace(limit, count, resets_at, now)
+
+
+def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
+    if isinstance(error, asyncio.CancelledError):
+        # uvicorn is stopping and has waited for long enough; it would answer in plain text itself.
+        return stopping()
+    return refusal_of(error, "a request failed")
 
 
 def _needs_key(scope: Scope) -> bool:

@@ -82,7 +82,7 @@ class _Conversations:
             )
         )
         waits = self._context.jobs.waits_because
-        return conversations.wire(updated.row, waits, with_insights=False, with_content=False)
+        return conversations.wire(updated.row, waits, with_content=False)
 
     def lookup(self, request: ApiRequest[ConversationLookup, None]) -> dict[str, Any]:
         return conversations.lookup(self._database, request.caller, request.scheme, request.id, request.body)
@@ -92,17 +92,19 @@ class _Conversations:
         return conversations.page(self._database, request.caller, request.query, waits_because=waits)
 
     def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
-        row = conversations.get(self._database, request.caller, request.id)
-        waits, with_insights = self._context.jobs.waits_because, request.query.include_insights
-        item = conversations.wire(row, waits, with_insights=with_insights, with_content=True)
-        return {**item, "idempotencyKey": row.idempotency_key}
+        return conversations.get(
+            self._database,
+            request.caller,
+            request.id,
+            waits_because=self._context.jobs.waits_because,
+            with_insights=request.query.include_insights,
+        )
 
     def insights(self, request: ApiRequest[None, None]) -> orjson.Fragment:
         return conversations.insights(self._database, request.caller, request.id)
 
     def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
-        row = conversations.get(self._database, request.caller, request.id)
-        count = conversations.ask_again(self._context, row.account_id, conversation_id=row.id)
+        count = conversations.ask_again_one(self._context, request.caller, request.id)
         return {"success": True, "message": "The conversation will be judged again", "queued": count}
 
 

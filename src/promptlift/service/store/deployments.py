@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import case, insert, select, update
 
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases
-from promptlift.service.store.tables import deployments, optimizations
+from promptlift.service.store.tables import deployments, optimizations, prompt_versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,16 +69,35 @@ def get(connection: Connection, deployment_id: str) -> AnyRow:
 
 
 def of_optimization(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
-    """Return the deployments of an optimization, newest first."""
-    return connection.execute(
-        select(deployments).filter_by(optimization_id=optimization_id).order_by(deployments.c.seq.desc())
-    ).all()
+    """Return the deployments of an optimization: the live one, then the newest first."""
+    is_live = case((deployments.c.state == "live", 0), else_=1)
+    mine = select(deployments).filter_by(optimization_id=optimization_id)
+    return connection.execute(mine.order_by(is_live, deployments.c.seq.desc())).all()
 
 
 def of_prompt(connection: Connection, account_id: str, prompt_id: str, *states: str) -> Sequence[AnyRow]:
     """Return the deployments of a prompt in some states; at most one is live."""
     mine = select(deployments).filter_by(account_id=account_id, prompt_id=prompt_id)
     return connection.execute(mine.where(deployments.c.state.in_(states))).all()
+
+
+def former_of_text(connection: Connection, account_id: str, prompt_id: str, content: str) -> AnyRow | None:
+    """Return the newest deployment that made a text current and no longer is; ``None`` when none did.
+
+    The original is none: it is no fix.
+    """
+    version = prompt_versions.c.seq == deployments.c.version_seq
+    mine = select(deployments).filter_by(account_id=account_id, prompt_id=prompt_id)
+    return connection.execute(
+        mine.join(prompt_versions, version)
+        .where(
+            prompt_versions.c.content == content,
+            deployments.c.state.in_(("superseded", "rolled_back")),
+            deployments.c.verification.is_not(None),
+        )
+        .order_by(deployments.c.seq.desc())
+        .limit(1)
+    ).one_or_none()
 
 
 def superseded_version(

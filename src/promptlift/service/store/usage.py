@@ -9,11 +9,14 @@ from sqlalchemy import case, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from promptlift.service import clock
+from promptlift.service.errors import quota
 from promptlift.service.store import accounts
 from promptlift.service.store.tables import prompts, rate_windows, usage_counters
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
+
+    from promptlift.service.store.accounts import Caller
 
 Kind = Literal["conversations", "optimizations", "tokens"]
 RATE_WINDOW = 60 * clock.SECOND
@@ -55,6 +58,20 @@ def token_limit_reached(connection: Connection, account_id: str, *, now: int) ->
     if limit is None or used(connection, account_id, "tokens", now=now) < limit:
         return None
     return limit
+
+
+def check_tokens(connection: Connection, caller: Caller, *, now: int) -> None:
+    """Refuse to start what needs a language model when the account has used up its tokens of the month.
+
+    Raises
+    ------
+    ApiException
+        ``LIMIT_EXCEEDED``.
+    """
+    limit = token_limit_reached(connection, caller.account_id, now=now)
+    if limit is not None:
+        spent = used(connection, caller.account_id, "tokens", now=now)
+        raise quota("tokens a month", limit=limit, used=spent, now=now)
 
 
 def active_prompts(connection: Connection, account_id: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
-from sqlalchemy import delete, exists, func, insert, select, update
+from sqlalchemy import bindparam, delete, exists, func, insert, null, select, update
 
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 
 _PENDING = deliveries.c.status == "pending"
 _WRITE = insert(deliveries)
+_DELIVERED = (
+    update(deliveries)
+    .where(deliveries.c.id == bindparam("delivery_id"))
+    .values(
+        status="delivered",
+        attempts=deliveries.c.attempts + 1,
+        attempted_at=bindparam("at"),
+        delivered_at=bindparam("at"),
+        status_code=bindparam("code"),
+        problem=null(),
+    )
+)
 
 
 def leases(*, key_id: str, slow: bool) -> Leases:
@@ -148,6 +160,14 @@ def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[AnyRow]:
     """Return deliveries of a webhook that are due, in the order of their events, with the events."""
+    # Chosen by an index alone: a long backlog is sorted for each batch, and its events must not be read for that.
+    chosen = (
+        select(deliveries.c.seq)
+        .where(deliveries.c.webhook_id == webhook_id, _PENDING, deliveries.c.due_at <= now)
+        .order_by(deliveries.c.seq)
+        .limit(limit)
+        .subquery()
+    )
     return connection.execute(
         select(
             deliveries.c.id,
@@ -157,10 +177,9 @@ def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Seq
             events.c.data,
             events.c.created_at,
         )
+        .select_from(chosen.join(deliveries, deliveries.c.seq == chosen.c.seq))
         .join(events, events.c.id == deliveries.c.event_id)
-        .where(deliveries.c.webhook_id == webhook_id, _PENDING, deliveries.c.due_at <= now)
         .order_by(deliveries.c.seq)
-        .limit(limit)
     ).all()
 
 
@@ -185,8 +204,15 @@ def of_worker(
     return connection.execute(found.with_for_update() if keep else found).one_or_none()
 
 
+def record_delivered(connection: Connection, accepted: Sequence[tuple[str, int | None, int]]) -> None:
+    """Keep that deliveries were accepted: the id of each, the status of the answer, and when it came."""
+    if accepted:
+        rows = [{"delivery_id": one, "code": code, "at": at} for one, code, at in accepted]
+        connection.execute(_DELIVERED, rows)
+
+
 def record(connection: Connection, delivery_id: str, **values: Any) -> None:
-    """Keep what came of an attempt."""
+    """Keep what came of an attempt that failed."""
     connection.execute(update(deliveries).where(deliveries.c.id == delivery_id).values(**values))
 
 

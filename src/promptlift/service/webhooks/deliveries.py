@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.net.addresses import UnusableUrl
-from promptlift.service.net.client import NoAnswer, Request
+from promptlift.service.net.client import NoAnswer, Request, Sent
 from promptlift.service.store import events, webhooks
 from promptlift.service.webhooks.schedule import next_attempt
 from promptlift.service.webhooks.signing import signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -30,10 +30,13 @@ ATTEMPT_SECONDS: Final = 10.0
 # An attempt that took longer makes its webhook a slow one.
 SLOW_SECONDS: Final = 2.0
 # Deliveries that are read at once, and how long one webhook is served before others have their turn.
-_AT_ONCE: Final = 50
+_AT_ONCE: Final = 200
 _TURN_SECONDS: Final = 10.0
 # What a killed process may send twice: every transaction waits for those that log and judge.
 _KEEP_SECONDS: Final = 0.25
+# What is sent without another look whether the webhook is still there and this worker's. While conversations come in, as much time
+# is left to them after that: logging goes first.
+_MOMENT_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class Sender:
         Secrets of the webhooks.
     now
         The clock that retries go by.
+    is_busy
+        Whether conversations are coming in right now.
     """
 
     def __init__(
@@ -77,31 +82,29 @@ class Sender:
         secrets: Secrets,
         *,
         now: Callable[[], int] = clock.now,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._net = net
         self._secrets = secrets
         self._now = now
+        self._is_busy = is_busy
 
     def attempt(self, webhook: AnyRow, envelope: Mapping[str, Any]) -> Attempt:
-        """Send an event once. 2xx is success; everything else, a redirect too, is a failure."""
-        # unspecified: what response counts as a success. Any 2xx whose headers came in time; its body is of no interest.
-        body, headers = signed(envelope, self._secrets.secret(webhook.id))
-        request = Request("POST", webhook.url, headers=headers, content=body, seconds=ATTEMPT_SECONDS)
-        begun = time.monotonic()
+        """Send an event once."""
+        return self._attempts(webhook, [envelope])[0]
+
+    def _attempts(self, webhook: AnyRow, envelopes: Iterable[Mapping[str, Any]]) -> list[Attempt]:
+        """Send events in their order, until one fails or a moment has passed; at least the first."""
+        secret = self._secrets.secret(webhook.id)
+        requests = (_request(webhook.url, envelope, secret) for envelope in envelopes)
         try:
-            status = self._net.send(request).status
+            return list(map(_attempt_of, self._net.send_in_order(requests, seconds=_MOMENT_SECONDS)))
         except NoAnswer as error:
-            return Attempt(None, f"No answer: {error}", time.monotonic() - begun)
-        except UnusableUrl as error:
-            return Attempt(None, f"The URL {error}", time.monotonic() - begun)
-        problem = None if 200 <= status < 300 else f"The receiver answered {status}"
-        if 300 <= status < 400:
-            problem = f"The receiver answered {status}: redirects are not followed"
-        return Attempt(status, problem, time.monotonic() - begun)
+            return [Attempt(None, f"No answer: {error}", 0.0)]
 
     def send_due(self, webhook_id: str, worker: str, *, slow: bool, is_ending: Callable[[], bool]) -> None:
-        """Send what is due to a webhook that this worker has, until nothing is or others have their turn.
+        """Send what is due to a webhook that this worker has, until what is due is sent or others have their turn.
 
         Raises
         ------
@@ -117,50 +120,86 @@ class Sender:
                 raise LeaseLost
             if not rows:
                 return
-            self._send(webhook, worker, rows, is_ending)
+            count = self._send(webhook, worker, rows, is_ending)
+            if count == len(rows) < _AT_ONCE:
+                return  # what came meanwhile is sent with what is still to come
 
     def _send(
         self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow], is_ending: Callable[[], bool]
-    ) -> None:
-        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once."""
+    ) -> int:
+        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once.
+
+        Returns the number of those that were sent.
+        """
         attempts: list[tuple[AnyRow, Attempt, int]] = []
         keep_at = time.monotonic() + _KEEP_SECONDS
-        for row in rows:
-            attempt = self.attempt(webhook, events.envelope(row))
-            attempts.append((row, attempt, self._now()))
-            if attempt.problem is not None or time.monotonic() > keep_at or is_ending():
+        while len(attempts) < len(rows):
+            left = rows[len(attempts) :]
+            sent = self._attempts(webhook, map(events.envelope, left))
+            ended_at = self._now()
+            attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
+            if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():
                 break
+            if self._is_busy():
+                time.sleep(_MOMENT_SECONDS)
             if not self._is_mine(webhook, worker):
                 break
         with self._database.write() as connection:
             if webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow, keep=True) is None:
                 # Nobody may write over what another worker does; the receiver knows the events by their ids.
                 raise LeaseLost
-            for row, attempt, ended_at in attempts:
-                self._record(connection, webhook, row, attempt, now=ended_at)
+            self._record(connection, webhook, attempts)
+        return len(attempts)
 
     def _is_mine(self, webhook: AnyRow, worker: str) -> bool:
         with self._database.read() as connection:
             return webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow) is not None
 
     @staticmethod
-    def _record(connection: Connection, webhook: AnyRow, row: AnyRow, attempt: Attempt, *, now: int) -> None:
-        attempts = row.attempts + 1
+    def _record(
+        connection: Connection, webhook: AnyRow, attempts: Sequence[tuple[AnyRow, Attempt, int]]
+    ) -> None:
+        if any((attempt.seconds > SLOW_SECONDS) != webhook.slow for _, attempt, _ in attempts):
+            # The threads for the others take it from here.
+            webhooks.set_slow(connection, webhook.id, slow=not webhook.slow)
+        webhooks.record_delivered(
+            connection,
+            [
+                (row.id, attempt.status_code, ended_at)
+                for row, attempt, ended_at in attempts
+                if attempt.problem is None
+            ],
+        )
+        row, attempt, ended_at = attempts[-1]  # only the last may have failed
+        if attempt.problem is None:
+            return
         values: dict[str, Any] = {
-            "attempts": attempts,
-            "attempted_at": now,
+            "attempts": row.attempts + 1,
+            "attempted_at": ended_at,
             "status_code": attempt.status_code,
             "problem": attempt.problem,
         }
-        slow = attempt.seconds > SLOW_SECONDS
-        if slow != webhook.slow:  # the threads for the others take it from here
-            webhooks.set_slow(connection, webhook.id, slow=slow)
-        if attempt.problem is None:
-            webhooks.record(connection, row.id, status="delivered", delivered_at=now, **values)
-            return
-        due_at = next_attempt(attempts, failed_at=now)
+        due_at = next_attempt(row.attempts + 1, failed_at=ended_at)
         if due_at is not None:
             webhooks.record(connection, row.id, due_at=due_at, **values)
             return
         webhooks.record(connection, row.id, status="failed", **values)
         webhooks.set_status(connection, webhook.id, "failing")
+
+
+def _request(url: str, envelope: Mapping[str, Any], secret: str) -> Request:
+    body, headers = signed(envelope, secret)
+    return Request("POST", url, headers=headers, content=body, seconds=ATTEMPT_SECONDS)
+
+
+def _attempt_of(sent: Sent) -> Attempt:
+    # unspecified: what response counts as a success. Any 2xx whose headers came in time; its body is of no interest.
+    outcome = sent.outcome
+    if isinstance(outcome, UnusableUrl):
+        return Attempt(None, f"The URL {outcome}", sent.seconds)
+    if isinstance(outcome, NoAnswer):
+        return Attempt(None, f"No answer: {outcome}", sent.seconds)
+    problem = None if sent.is_success else f"The receiver answered {outcome.status}"
+    if 300 <= outcome.status < 400:
+        problem = f"The receiver answered {outcome.status}: redirects are not followed"
+    return Attempt(outcome.status, problem, sent.seconds)

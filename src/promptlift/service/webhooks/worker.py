@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
@@ -11,7 +12,7 @@ from promptlift.service.store import webhooks
 from promptlift.service.webhooks.deliveries import Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from promptlift.service.net.client import GuardedClient
     from promptlift.service.store.database import Database
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deliveries", "trim_outbox"]
 
+# A turn of a webhook costs transactions of its own, for one event or for hundreds: what comes in this time shares them.
+GATHER_SECONDS: Final = 0.25
 _TRIMMED_AT_ONCE: Final = 500
 _TRIMMED_A_TIME: Final = 100
 
@@ -40,13 +43,22 @@ class Deliveries(Kind):
         Name of the worker in the rows.
     slow
         Whether to deliver to slow receivers, or to the others.
+    is_busy
+        Whether conversations are coming in right now.
     """
 
     watches_leases = True
     grace = 2.0
 
     def __init__(
-        self, database: Database, net: GuardedClient, secrets: Secrets, *, worker: str, slow: bool
+        self,
+        database: Database,
+        net: GuardedClient,
+        secrets: Secrets,
+        *,
+        worker: str,
+        slow: bool,
+        is_busy: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.name = "slow deliveries" if slow else "deliveries"
@@ -54,10 +66,19 @@ class Deliveries(Kind):
         self.threads = 32 if slow else 64
         self.leases = webhooks.leases(key_id=secrets.key_id, slow=slow)
         self._database = database
-        self._sender = Sender(database, net, secrets)
+        self._sender = Sender(database, net, secrets, is_busy=is_busy)
         self._worker = worker
         self._slow = slow
+        self._claim_at = 0.0
         self._ending = threading.Event()
+
+    def places(self, held: int) -> int:
+        """Return how many webhooks to claim: none so soon after the last time that only few events can have come."""
+        now = time.monotonic()
+        if now < self._claim_at:
+            return 0
+        self._claim_at = now + GATHER_SECONDS
+        return super().places(held)
 
     def work(self, ids: Sequence[str]) -> None:
         """Deliver what is due to these webhooks, and release them."""

@@ -2,6 +2,9 @@
 
 A page may be made to keep an HTML parser busy for hours or to fill the memory, so it is read in a process of its own that
 ends in time. Without the package, or when that process fails, the shown text of the page is taken as it is.
+
+The package also returns text that a page hides from its visitors, where somebody may write to the language model. So it
+only says which of the shown text is the main text.
 """
 
 from __future__ import annotations
@@ -10,10 +13,13 @@ import importlib.util
 import os
 import subprocess
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.service.llm.hostile_text import storable_line
 from promptlift.service.websites.page_text import LINE_CHARS, TEXT_CHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["extract", "main_text"]
 
@@ -23,8 +29,14 @@ MEMORY_BYTES: Final = 1024 * 1024 * 1024
 LEAST_CHARS: Final = 200
 
 
-def main_text(page: str, *, seconds: float = EXTRACT_SECONDS) -> list[str] | None:
-    """Return the paragraphs of a page's main text; ``None`` where nobody can tell it from the rest."""
+def main_text(page: str, shown: Sequence[str], *, seconds: float = EXTRACT_SECONDS) -> list[str] | None:
+    """Return the paragraphs of a page's main text; ``None`` where nobody can tell it from the rest.
+
+    Parameters
+    ----------
+    shown
+        The text that visitors of the page see; nothing else is returned.
+    """
     if importlib.util.find_spec("trafilatura") is None:
         return None
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -40,10 +52,15 @@ def main_text(page: str, *, seconds: float = EXTRACT_SECONDS) -> list[str] | Non
     except (subprocess.SubprocessError, OSError):
         return None
     text = done.stdout.decode("utf-8", "replace")[:TEXT_CHARS]
-    if len(text.strip()) < LEAST_CHARS:
-        return None
-    lines = (storable_line(line, LINE_CHARS) for line in text.splitlines())
-    return [line for line in lines if line]
+    seen = _letters(shown)
+    lines = [storable_line(line, LINE_CHARS) for line in text.splitlines()]
+    found = [line for line in lines if line and _letters([line]) in seen]
+    return found if sum(map(len, found)) >= LEAST_CHARS else None
+
+
+def _letters(texts: Iterable[str]) -> str:
+    """Return the letters and digits of texts: two readers of a page agree on them, and not on the spaces between."""
+    return "".join(one for text in texts for one in text if one.isalnum())
 
 
 def extract(page: bytes) -> str:

@@ -76,8 +76,13 @@ class Websites:
         self._new_calls = new_calls
         self._model_seconds = model_seconds
 
-    def read(self, url: str) -> CompanyReading:
+    def read(self, url: str, *, no_model: str | None = None) -> CompanyReading:
         """Read a website; the model says what it says, or the words of the page itself do.
+
+        Parameters
+        ----------
+        no_model
+            Why the model may not be asked; ``None`` where it may.
 
         Raises
         ------
@@ -88,11 +93,13 @@ class Websites:
         text = read_page(page.html)
         if not (text.paragraphs or text.descriptions):
             raise UnreadableWebsite("has no text that can be read without running its scripts")
-        if (main := main_text(page.html)) is not None:
+        if (main := main_text(page.html, text.paragraphs)) is not None:
             text.paragraphs = main
         calls = self._new_calls()
-        if calls is None:
-            return CompanyReading(own_words(text), page.url, WORDS)
+        if calls is None or no_model is not None:
+            return CompanyReading(
+                own_words(text), page.url, WORDS, problem=None if calls is None else no_model
+            )
         return self._ask(calls, text, page.url)
 
     def _ask(self, calls: Calls, text: PageText, url: str) -> CompanyReading:

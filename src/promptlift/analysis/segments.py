@@ -1,0 +1,312 @@
+"""Which conversations fail more often: every value of every column against the rest."""
+
+from __future__ import annotations
+
+import operator
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.outcomes import outcome_codes
+from promptlift.analysis.period_counts import times_of
+from promptlift.analysis.periods import check_zone
+from promptlift.analysis.reading import collect, names_of, require, with_provenance
+from promptlift.analysis.segment_columns import HOUR, Segment, Split, hours, pair_of, split_of
+from promptlift.analysis.sentences import figures, name_in_words, segment_sentence
+from promptlift.errors import FrameError
+from promptlift.stats import compare_unpaired
+from promptlift.stats.findable import findable_points_unpaired
+from promptlift.stats.holm import holm
+from promptlift.stats.intervals import check_level, rate_and_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from numpy.typing import NDArray
+
+__all__ = ["judged_outcomes", "segments", "splits_of"]
+
+COLUMNS: Final = (
+    "column", "segment", "verdict", "difference_points", "difference_points_low", "difference_points_high", "n",
+    "completed", "rate", "rate_low", "rate_high", "n_rest", "rate_rest", "p", "p_holm", "smallest_findable_points",
+    "n_merged",
+)  # fmt: skip
+_TEXTS: Final = ("column", "segment", "verdict")
+_INTEGERS: Final = ("n", "completed", "n_rest", "n_merged")
+
+# What the analyser says of a conversation beside its outcome, and texts and states that are no segments.
+_LEFT_OUT: Final = frozenset(
+    (
+        "task_completed", "status", "has_insights", "sentiment", "sentiment_score", "quality", "issues", "summary",
+        "content", "title", "insights_error", "analyser", "rehearsal",
+    )
+)  # fmt: skip
+
+
+def segments(
+    conversations: Any,
+    *,
+    outcome: str = "task_completed",
+    by: str | Sequence[str] | None = None,
+    pairs: bool | Sequence[tuple[str, str]] = False,
+    smallest: int = 20,
+    bins: int = 4,
+    tz: str | tzinfo = "UTC",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Find what goes with failure: a model, channel, topic, length, hour, tool error or value of the metadata.
+
+    Every segment is compared with the rest by Fisher's exact test, adjusted by Holm over all of them, so that at most
+    5 % of tables without any true difference name a segment. Numbers are cut into quantile bins, times into hours of
+    the day. Values with few conversations are merged into one segment of their column. This is an observation: what
+    goes with failure need not be its cause, and two columns may stand for the same thing.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``outcome`` and, if there, ``status``, and columns to split by.
+    outcome
+        Column of true and false. Conversations in progress have no ``task_completed``.
+    by
+        Columns to split by, ``"hour"`` for the hour of the day. By default all that can name a segment; sentiment,
+        quality and issues are not among them, because the analyser finds them together with the outcome.
+    pairs
+        Pairs of columns to split by as well, such as ``[("llm_model", "metadata.channel")]``; true for all pairs.
+        More segments make each one harder to find.
+    smallest
+        Fewest conversations of a segment, and of its rest.
+    bins
+        Quantile bins of a column of numbers, and parts of the day.
+    tz
+        Zone whose clock says the hour.
+    level
+        Coverage of each interval; ``1 - level`` bounds the chance of any false alarm in the table.
+
+    Returns
+    -------
+    DataFrame
+        One row a segment, the surest first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
+        ``unclear``), ``difference_points`` of its rate to that of the rest with Newcombe's interval (``…_low``,
+        ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson), ``n_rest``,
+        ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of so many points below the
+        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it. ``attrs["promptlift"]``
+        says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column), ``left_out`` (columns and
+        why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When an argument cannot be used, or ``outcome`` does not hold true and false.
+    """
+    level, zone = check_level(level), check_zone(tz)
+    smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
+    splits, done = splits_of(
+        conversations, outcome=outcome, by=by, pairs=pairs, smallest=smallest, bins=bins, zone=zone
+    )
+    used = [split for split in splits if split.segments]
+    rows = [_row(split, segment, done, level) for split in used for segment in split.segments]
+    n_tests = _decide(rows, used, level)
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "_test"]).drop(columns="_test")
+    dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_INTEGERS, "int64")
+    table = table.astype({name: dtypes.get(name, "float64") for name in COLUMNS})
+    # Of two segments that are each other's rest, the one that fails more often comes first.
+    table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
+    facts = {
+        "outcome": outcome,
+        "by": None,
+        "level": level,
+        "n_judged": len(done),
+        "rate": float(done.mean()) if len(done) else None,
+        "n_tests": n_tests,
+        "merged": {split.column: [*one.merged] for split in used for one in split.segments if one.merged},
+        "left_out": {split.column: split.why_not for split in splits if split.why_not},
+    }
+    result = with_provenance(table, conversations, "segments", **facts)
+    about = result.attrs["promptlift"]
+    found = table["smallest_findable_points"].min()
+    about["smallest_findable_points"] = None if pd.isna(found) else float(found)
+    about["sentences"] = [segment_sentence(row, about) for row in table.to_dict("records")]
+    about["summary"] = _summary(table, about)
+    return result
+
+
+def splits_of(
+    conversations: Any,
+    *,
+    outcome: str,
+    by: str | Sequence[str] | None,
+    pairs: bool | Sequence[tuple[str, str]],
+    smallest: int,
+    bins: int,
+    zone: tzinfo,
+) -> tuple[list[Split], NDArray[np.bool_]]:
+    """Split the conversations with a known outcome, and return the outcome of each; see `segments`."""
+    present = names_of(conversations)
+    given = None if by is None else [by] if isinstance(by, str) else list(by)
+    given_pairs = [] if isinstance(pairs, bool) else [(str(one), str(other)) for one, other in pairs]
+    asked = [*(given or []), *(name for pair in given_pairs for name in pair)]
+    require(
+        conversations, [outcome, *(name for name in asked if name != HOUR or HOUR in present)],
+        hint=_hint(outcome),
+    )  # fmt: skip
+    if outcome in asked:
+        raise ValueError(f"{outcome} is the outcome, so it cannot be a segment as well.")
+    times = _times(conversations, required=HOUR in asked and HOUR not in present)
+    by_default = [name for name in present if _is_segment(name, outcome, present)]
+    single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
+    names = list(dict.fromkeys([*single, *asked]))
+    status = ["status"] if outcome == "task_completed" and "status" in present else []
+    columns = [outcome, *status, *times, *(name for name in names if name in present)]
+    frame = collect(conversations, list(dict.fromkeys(columns)))
+    judged, completed = judged_outcomes(frame, outcome)
+    frame = frame[judged]
+    splits = {
+        name: split_of(frame[name], bins=bins, smallest=smallest)
+        if name in present
+        else hours(frame, times, zone=zone, bins=bins, smallest=smallest)
+        for name in names
+    }
+    usable = [name for name, split in splits.items() if split.segments and split.exclusive]
+    chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])
+    together = [pair_of(splits[one], splits[other], smallest=smallest) for one, other in chosen]
+    alone = [splits[name] for name in dict.fromkeys(single)]
+    return [*alone, *together], completed[judged]
+
+
+def judged_outcomes(frame: pd.DataFrame, outcome: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which rows have a known outcome, and which are true.
+
+    Raises
+    ------
+    ValueError
+        When the column does not hold true and false.
+    """
+    if outcome == "task_completed":
+        codes = outcome_codes(frame)
+        return np.asarray(codes >= 2), np.asarray(codes == 3)
+    try:
+        column = frame[outcome].astype("boolean")
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Column {outcome} holds {frame[outcome].dtype}, not true and false. Segments compare rates: make a "
+            f"column of true and false first, such as df[{outcome!r}] > df[{outcome!r}].median()."
+        ) from None
+    return column.notna().to_numpy(dtype=bool), column.to_numpy(dtype=bool, na_value=False)
+
+
+def _at_least(value: Any, least: int, name: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return number
+
+
+def _hint(outcome: str) -> str:
+    return (
+        f"outcome ({outcome}) is a column of true and false, and by names columns to split by. "
+        "Read the table with lift.conversations(prompt_id=…, insights=True)."
+    )
+
+
+def _is_segment(name: str, outcome: str, present: Sequence[str]) -> bool:
+    if name in _LEFT_OUT or name == outcome or name.endswith("_at"):
+        return False
+    if name == "prompt_id":
+        return "prompt" not in present
+    return not name.endswith("_id") or name.startswith("metadata.")
+
+
+def _times(conversations: Any, *, required: bool) -> list[str]:
+    try:
+        return list(times_of(conversations))
+    except FrameError:
+        if required:
+            raise
+        return []
+
+
+def _row(split: Split, segment: Segment, done: NDArray[np.bool_], level: float) -> dict[str, Any]:
+    rest = split.known & ~segment.members
+    x1, n1, x0, n0 = (
+        int(count) for mask in (segment.members, rest) for count in (done[mask].sum(), mask.sum())
+    )
+    test = compare_unpaired(x1, n1, x0, n0, level=level)
+    rate, low, high = rate_and_interval(np.array([x1, x0]), np.array([n1, n0]), level=level)
+    return {
+        "column": split.column,
+        "segment": segment.label,
+        "difference_points": test.lift_points,
+        "difference_points_low": test.lift_points_low,
+        "difference_points_high": test.lift_points_high,
+        "n": n1,
+        "completed": x1,
+        "rate": rate[0],
+        "rate_low": low[0],
+        "rate_high": high[0],
+        "n_rest": n0,
+        "rate_rest": rate[1],
+        "p": test.p,
+        "n_merged": len(segment.merged),
+        "_test": (n0 - x0, n0),
+    }
+
+
+def _decide(rows: list[dict[str, Any]], used: Sequence[Split], level: float) -> int:
+    """Write verdicts and what could be found into the rows, and return the number of tests.
+
+    A segment and its rest, where the rest is a segment too, are one test: both rows have the same p.
+    """
+    place: dict[frozenset[bytes], int] = {}
+    of_row = []
+    for split in used:
+        for segment in split.segments:
+            inside = np.packbits(segment.members).tobytes()
+            outside = np.packbits(split.known & ~segment.members).tobytes()
+            key = frozenset((inside, outside))
+            of_row.append(place.setdefault(key, len(place)))
+    p = np.ones(len(place))
+    for row, at in zip(rows, of_row, strict=True):
+        p[at] = row["p"]
+    adjusted = holm(p) if len(p) else p
+    alpha = 1.0 - level
+    for row, at in zip(rows, of_row, strict=True):
+        row["p_holm"] = float(adjusted[at])
+        low, high = row["difference_points_low"], row["difference_points_high"]
+        clear = adjusted[at] < alpha and not low <= 0.0 <= high
+        row["verdict"] = ("higher" if low > 0.0 else "lower") if clear else "unclear"
+        failed, n = row["_test"]
+        row["smallest_findable_points"] = findable_points_unpaired(
+            row["n"], n, rate_control=(failed + 1) / (n + 2), alpha=alpha / len(place)
+        )
+    return len(place)
+
+
+def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
+    """Say what was found among how many segments, and what could have been found."""
+    if table.empty:
+        return "No column has two segments with enough conversations to compare."
+    found = table[table["verdict"] != "unclear"]
+    among = f"{len(table):,} segments of {facts['n_judged']:,} conversations"
+    named = ", ".join(
+        f"{name_in_words(row['column'])} {name_in_words(row['segment'])}"
+        for row in found.head(3).to_dict("records")
+    )
+    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    first = (
+        f"{len(found):,} of {among} clearly differ from the rest: {named}{more}."
+        if len(found)
+        else (f"None of {among} clearly differs from the rest.")
+    )
+    least = facts["smallest_findable_points"]
+    if least is None:
+        return f"{first} There are too few conversations to find a difference of any size."
+    (points,) = figures(least)
+    return f"{first} A drop of {points} points in the best filled segment would be found in 8 of 10 such tables; smaller ones may be missed."

@@ -1,0 +1,342 @@
+"""Findings in words: every sentence agrees with its table in direction, number and strength.
+
+Nothing is called higher or lower whose interval holds 0. "Clearly" needs the verdict of the table as well; an interval
+without 0 that the verdict does not confirm (after Holm's correction, say) is "perhaps".
+
+>>> difference_sentence("v2", "v1", difference=19.2, low=9.4, high=28.1, decided=True)
+'v2 completes 19 points more than v1 (9 to 28); clearly higher. 19 more of 100 users get their task done.'
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from promptlift.analysis.one_line import one_line
+from promptlift.analysis.reading import is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Strength",
+    "comparison_sentence",
+    "completion_sentence",
+    "difference_sentence",
+    "figures",
+    "name_in_words",
+    "other_difference_sentence",
+    "score_sentence",
+    "segment_sentence",
+    "signed_figures",
+    "strength_of",
+    "trend_sentence",
+]
+
+Strength = Literal[
+    "clearly higher", "clearly lower", "perhaps higher", "perhaps lower", "unclear", "not known"
+]
+
+_NAME_WIDTH: Final = 48
+_MOST_DIGITS: Final = 4
+
+
+def name_in_words(name: Any) -> str:
+    """Return the name of a group as a sentence can hold it: one line, and not too long."""
+    return one_line(name, _NAME_WIDTH) or "(empty)"
+
+
+def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Strength:
+    """Return how strongly a difference may be told.
+
+    Parameters
+    ----------
+    difference, low, high
+        The difference and its interval; missing where they are not known.
+    decided
+        Whether the table's verdict is for the direction of the difference.
+    """
+    if not all(map(_known, (difference, low, high))):
+        return "not known"
+    if low <= 0.0 <= high:
+        return "unclear"
+    if difference > 0.0:
+        return "clearly higher" if decided else "perhaps higher"
+    return "clearly lower" if decided else "perhaps lower"
+
+
+def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
+    """Format numbers alike, with as few decimals as keep different ones different.
+
+    Parameters
+    ----------
+    values
+        Numbers, such as an estimate and the ends of its interval.
+    ends
+        Numbers that are shown only where they are exact: 0, and for percentages 100.
+    """
+    digits = _digits(values, ends)
+    return tuple(_text(value, digits) for value in values)
+
+
+def signed_figures(*values: float) -> tuple[str, ...]:
+    """Format differences as `figures` does, with their signs; 0 has none."""
+    return tuple(
+        text if value == 0 or text.startswith("−") else f"+{text}"
+        for text, value in zip(figures(*values), values, strict=True)
+    )
+
+
+def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = None) -> str:
+    """Say how many conversations completed their task.
+
+    Parameters
+    ----------
+    rate, low, high
+        Fractions; missing when ``n`` is 0.
+    n
+        Ended conversations with insights.
+    name
+        Of the group.
+    """
+    subject = "" if is_missing(name) else f"{name_in_words(name)}: "
+    if not n or not _known(rate):
+        return f"{subject}No ended conversation has insights yet."
+    shown, lower, upper = figures(*(100.0 * value for value in (rate, low, high)), ends=(0.0, 100.0))
+    what = "1 conversation completed its task" if n == 1 else f"{int(n):,} conversations completed their task"
+    return f"{subject}{shown}% of {what} ({lower}% to {upper}%)."
+
+
+def difference_sentence(
+    name: Any,
+    control: Any,
+    *,
+    difference: Any,
+    low: Any,
+    high: Any,
+    decided: bool,
+    outcome: str = "task_completed",
+    why_not: str = "",
+) -> str:
+    """Say how two completion rates differ.
+
+    Parameters
+    ----------
+    name, control
+        The group, and the one it is compared with.
+    difference, low, high
+        Percentage points; missing where one of both has no outcomes.
+    decided
+        Whether the table's verdict is for the direction of the difference.
+    outcome
+        Column of true and false that was compared.
+    why_not
+        Why a difference whose interval does not hold 0 is not decided, such as "p is 0.06".
+    """
+    one, other = name_in_words(name), name_in_words(control)
+    strength = strength_of(difference, low, high, decided=decided)
+    own = outcome == "task_completed"
+    if strength == "not known":
+        return f"{one} and {other} cannot be compared yet: one of them has no known outcome."
+    if strength == "unclear":
+        shown, lower, upper = signed_figures(difference, low, high)
+        what = "" if own else f" in {one_line(outcome, 40)}"
+        return (
+            f"No clear difference{what} between {one} and {other}: {shown} {_points(shown)} measured "
+            f"({lower} to {upper}); unclear. {_possible(low, high, own=own)}"
+        )
+    up = difference > 0.0
+    least, most = (low, high) if up else (-high, -low)
+    shown, lower, upper = figures(abs(difference), least, most)
+    much = f"{shown} {_points(shown)} {'more' if up else 'less'}"
+    deed = f"completes {much}" if own else f"has {one_line(outcome, 40)} {much} often"
+    found = f"{one} {deed} than {other} ({lower} to {upper}); {strength}"
+    if decided:
+        return f"{found}. {_of_users(shown, up=up, own=own)}"
+    return f"{found}, but not clearly{': ' + why_not if why_not else ''}."
+
+
+def score_sentence(
+    name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None
+) -> str:
+    """Say how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
+    one, other, what = name_in_words(name), name_in_words(control), one_line(score, 40).replace("_", " ")
+    strength = strength_of(difference, low, high, decided=decided)
+    if strength == "not known":
+        return f"{one} and {other} cannot be compared in {what} yet: too few known values."
+    shown, lower, upper = signed_figures(difference, low, high)
+    if strength != "unclear":
+        up = difference > 0.0
+        least, most = (low, high) if up else (-high, -low)
+        size, smallest, largest = figures(abs(difference), least, most)
+        ending = strength if decided else f"{strength}, but not clearly"
+        return (
+            f"The mean {what} of {one} is {size} {'higher' if up else 'lower'} than that of {other} "
+            f"({smallest} to {largest}); {ending}."
+        )
+    if decided:
+        return (
+            f"The ranks of {what} differ between {one} and {other}{_of_p(p)}, but their means do not clearly: "
+            f"{shown} measured ({lower} to {upper})."
+        )
+    return (
+        f"No clear difference in mean {what} between {one} and {other}: {shown} measured "
+        f"({lower} to {upper}); unclear."
+    )
+
+
+def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Say what a row of ``analysis.compare`` shows.
+
+    Parameters
+    ----------
+    row
+        A row of the table.
+    facts
+        Its ``attrs["promptlift"]``.
+    """
+    verdict, kind, outcome = row["verdict"], facts["kind"], str(facts["outcome"])
+    unit = "difference" if kind == "score" else "difference_points"
+    difference, low, high = (row[f"{unit}{end}"] for end in ("", "_low", "_high"))
+    decided = _known(difference) and verdict == ("winner" if difference > 0.0 else "worse")
+    if kind == "label":
+        return _label_sentence(row, outcome)
+    if kind == "score":
+        return score_sentence(
+            row["variant"], row["control"], score=outcome, difference=difference, low=low, high=high,
+            decided=decided, p=row["p_holm"],
+        )  # fmt: skip
+    return difference_sentence(
+        row["variant"], row["control"], difference=difference, low=low, high=high, decided=decided,
+        outcome=outcome, why_not=_why_not(row, facts),
+    )  # fmt: skip
+
+
+def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Say what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
+    name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
+    return difference_sentence(
+        name, "the rest",
+        difference=row["difference_points"], low=row["difference_points_low"], high=row["difference_points_high"],
+        decided=row["verdict"] != "unclear", outcome=str(facts["outcome"]),
+        why_not=f"p is {row['p_holm']:.2g} among {facts['n_tests']:,} comparisons",
+    )  # fmt: skip
+
+
+def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Say what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
+    one, other = name_in_words(facts["variant"]), name_in_words(facts["control"])
+    ends = tuple(row[f"difference{end}"] for end in ("", "_low", "_high"))
+    decided = row["verdict"] != "unclear"
+    if row["kind"] == "measure":
+        return score_sentence(
+            one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided
+        )
+    what = f"{row['kind']} {name_in_words(row['name'])}"
+    if not decided:
+        shown = signed_figures(*ends) if all(map(_known, ends)) else ("not known",) * 3
+        return (
+            f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear."
+        )
+    if row["kind"] == "segment":
+        within, outside = signed_figures(row["value"], row["value_control"])
+        return (
+            f"In {name_in_words(row['name'])} the difference of {one} to {other} is another: {within} points there, "
+            f"{outside} points in the rest."
+        )
+    least, most = sorted(map(abs, ends[1:]))
+    shown = figures(abs(ends[0]), least, most)
+    often = "more" if ends[0] > 0.0 else "less"
+    return f"{one} has the {what} {shown[0]} {_points(shown[0])} {often} often than {other} ({shown[1]} to {shown[2]})."
+
+
+def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
+    """Say whether completion rises or falls.
+
+    Parameters
+    ----------
+    trend
+        ``points_per_day`` with ``points_low`` and ``points_high``, and ``is_trend``: an entry of ``trends`` of
+        ``analysis.completion_trend``.
+    name
+        Of the group.
+    """
+    subject = "Completion" if is_missing(name) else f"Completion of {name_in_words(name)}"
+    slope, low, high = (trend[key] for key in ("points_per_day", "points_low", "points_high"))
+    strength = strength_of(slope, low, high, decided=bool(trend["is_trend"]))
+    if strength == "not known":
+        return f"{subject} has too few days for a trend."
+    if not strength.startswith("clearly"):
+        shown, lower, upper = signed_figures(slope, low, high)
+        return f"No clear trend of {subject[0].lower()}{subject[1:]}: {shown} {_points(shown)} a day ({lower} to {upper})."
+    least, most = (low, high) if slope > 0.0 else (-high, -low)
+    shown, lower, upper = figures(abs(slope), least, most)
+    verb = "rises" if slope > 0.0 else "falls"
+    return f"{subject} {verb} by {shown} {_points(shown)} a day ({lower} to {upper})."
+
+
+def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:
+    one, other, what = name_in_words(row["variant"]), name_in_words(row["control"]), outcome.replace("_", " ")
+    verdict, p = row["verdict"], _of_p(row["p_holm"])
+    if is_missing(verdict):
+        return f"{one} and {other} cannot be compared in {what} yet: one of them has no known outcome."
+    if verdict == "no winner":
+        return f"No clear difference in {what} between {one} and {other}{p}; unclear."
+    if verdict == "different":
+        return f"{what.capitalize()} is distributed differently in {one} and {other}{p}."
+    return f"{what.capitalize()} of {one} is {'better' if verdict == 'winner' else 'worse'} than that of {other}{p}."
+
+
+def _why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    p, needed = row["p_holm"], facts["confidence_needed"]
+    if _known(p) and p >= 1.0 - facts["level"]:
+        return f"p is {p:.2g}"
+    confidence = row.get("confidence_worse" if row["difference_points"] < 0.0 else "confidence")
+    return f"confidence is {confidence:.2f}, below {needed:.2f}" if _known(confidence) else ""
+
+
+def _of_p(p: Any) -> str:
+    if not _known(p):
+        return ""
+    return " (p below 0.001)" if p < 0.001 else f" (p {p:.2g})"
+
+
+def _of_users(shown: str, *, up: bool, own: bool) -> str:
+    """Turn points into whole users: 19 points are 19 of 100, 19.2 are 192 of 1,000."""
+    _, _, decimals = shown.partition(".")
+    count, base = int(shown.replace(".", "").replace(",", "")), 100 * 10 ** len(decimals)
+    verb = "gets" if count == 1 else "get"
+    deed = f" users {verb} their task done" if own else ""
+    return f"{count:,} {'more' if up else 'fewer'} of {base:,}{deed}."
+
+
+def _possible(low: float, high: float, *, own: bool) -> str:
+    lower, upper = figures(abs(low), abs(high))
+    _, _, decimals = lower.partition(".")
+    base = 100 * 10 ** len(decimals)
+    few, many = (int(text.replace(".", "").replace(",", "")) for text in (lower, upper))
+    deed = " users who get their task done" if own else ""
+    return f"From {few:,} fewer to {many:,} more of {base:,}{deed}, anything is possible."
+
+
+def _points(shown: str) -> str:
+    return "point" if shown.lstrip("+−") == "1" else "points"
+
+
+def _digits(values: tuple[float, ...], ends: tuple[float, ...]) -> int:
+    exact = [round(value, 9) for value in values]
+    for digits in range(_MOST_DIGITS):
+        shown = [round(value, digits) for value in exact]
+        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
+        if len(set(shown)) == len(set(exact)) and not at_an_end:
+            return digits
+    return _MOST_DIGITS
+
+
+def _text(value: float, digits: int) -> str:
+    text = f"{value:,.{digits}f}".replace("-", "−")
+    return text.lstrip("−") if not text.strip("−0.,") else text
+
+
+def _known(value: Any) -> bool:
+    return not is_missing(value) and math.isfinite(value)

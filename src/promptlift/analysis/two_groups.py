@@ -1,0 +1,230 @@
+"""Two groups of conversations to compare: prompts, versions, models, segments or periods; and the answer in parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.compare import compare
+from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.spans import Span, instant
+from promptlift.analysis.versions import read_versions
+from promptlift.analysis.what_else import what_else
+from promptlift.errors import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "COMPARED",
+    "Parts",
+    "answer",
+    "is_period",
+    "last_began",
+    "of_column",
+    "of_periods",
+    "of_prompts",
+    "of_versions",
+    "within",
+]
+
+COMPARED: Final = "compared"
+_MOST_LISTED: Final = 10
+_NOT_AN_EXPERIMENT: Final = (
+    "This is an observation, not an experiment: users, requests and times may differ between the two as well. "
+    "lift.optimize tests texts on the same simulated conversations."
+)
+
+
+class Parts(NamedTuple):
+    """The parts of an answer, as the attributes of ``Comparison`` say."""
+
+    sentence: str
+    table: pd.DataFrame
+    others: pd.DataFrame
+    notes: tuple[str, ...]
+    conversations: pd.DataFrame
+
+
+def answer(
+    table: pd.DataFrame,
+    names: tuple[Any, Any],
+    *,
+    outcome: str,
+    level: float,
+    tz: str,
+    by: str | None = None,
+    notes: Sequence[str] = (),
+) -> Parts:
+    """Compare the second of two groups with the first, and say what else differs.
+
+    Parameters
+    ----------
+    table
+        Conversations with the column ``compared``.
+    names
+        Its two values: the control, then the variant.
+    outcome, level, tz
+        As for ``lift.compare``.
+    by
+        Column that makes the groups, which cannot split them.
+    notes
+        What to say beside the answer.
+    """
+    control, variant = names
+    if control == variant:
+        raise ValueError(f"Both are {control!r}: name two different ones to compare.")
+    there = set(table[COMPARED].unique())
+    missing = [str(name) for name in names if name not in there]
+    if missing:
+        result = compare(table.head(0), by=COMPARED, outcome=outcome, level=level, kind="completion")
+        sentence = f"{variant} and {control} cannot be compared: there are no conversations of {' and '.join(missing)}."
+    else:
+        result = compare(table, by=COMPARED, outcome=outcome, level=level, control=control)
+        (sentence,) = result.attrs["promptlift"]["sentences"]
+    is_rate = result.attrs["promptlift"]["kind"] == "completion"
+    rest = table.head(0) if missing else table
+    others = what_else(
+        rest if by is None else rest.drop(columns=by), by=COMPARED, variant=variant, control=control,
+        outcome=outcome if is_rate else "task_completed", level=level, tz=tz,
+    )  # fmt: skip
+    warnings = [text for text in result["warnings"] if text]
+    said = (*notes, *warnings, *_findable(result), _NOT_AN_EXPERIMENT)
+    return Parts(sentence, result, others, said, table)
+
+
+def _findable(result: pd.DataFrame) -> list[str]:
+    """Say what could have been found where nothing was."""
+    if result.empty or result["verdict"].iloc[0] != "no winner" or "smallest_findable_points" not in result:
+        return []
+    row = result.iloc[0]
+    if pd.isna(row["smallest_findable_points"]):
+        return ["Unclear does not mean equal: there are too few conversations to find a rise of any size."]
+    sizes = f"with {row['n']:,} and {row['n_control']:,} conversations"
+    points = f"a rise of {row['smallest_findable_points']:.0f} points"
+    return [f"Unclear does not mean equal: {sizes}, {points} would be found in 8 of 10 comparisons."]
+
+
+def of_prompts(tables: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+    """Put the conversations of several prompts into one table."""
+    parts = [table.assign(**{COMPARED: name}) for table, name in zip(tables, names, strict=True)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def of_column(table: pd.DataFrame, by: str, first: Any, second: Any) -> pd.DataFrame:
+    """Select the conversations that have one of two values in a column.
+
+    Raises
+    ------
+    FrameError
+        When there is no such column.
+    ValueError
+        When no conversation has one of the values; the message lists those that there are.
+    """
+    if by not in table:
+        raise FrameError([by], list(map(str, table)), hint="by names a column of the conversations.")
+    present = table[by].dropna().unique().tolist()
+    for value in (first, second):
+        if value not in present:
+            listed = ", ".join(map(repr, sorted(present, key=str)[:_MOST_LISTED])) or "no values"
+            more = ", …" if len(present) > _MOST_LISTED else ""
+            raise ValueError(f"No conversation has {value!r} in {by}. It has: {listed}{more}.")
+    chosen = table[table[by].isin([first, second])]
+    return chosen.assign(**{COMPARED: chosen[by].astype(object)})
+
+
+def of_versions(
+    table: pd.DataFrame, versions: pd.DataFrame, first: Any, second: Any
+) -> tuple[tuple[str, str], pd.DataFrame]:
+    """Select the conversations that began while one of two versions of a prompt was live.
+
+    Raises
+    ------
+    ValueError
+        When there is no such version; the message lists those that there are.
+    """
+    known = read_versions(versions)
+    numbers = [int(number) for number in known.table["number"]]
+    spans, names = [], []
+    for value in (first, second):
+        text = str(value).removeprefix("v")
+        if not text.isdecimal() or int(text) not in numbers:
+            listed = ", ".join(f"v{number}" for number in numbers)
+            raise ValueError(
+                f"There is no version {value!r} of this prompt. It has: {listed}. To compare two values of a column, "
+                "such as models, name it with by=."
+            )
+        spans.append(known.spans[numbers.index(int(text))])
+        names.append(f"v{int(text)}")
+    return (names[0], names[1]), _in_spans(table, spans, names)
+
+
+def of_periods(
+    table: pd.DataFrame, first: Any, second: Any, names: tuple[str, str] | None = None
+) -> tuple[tuple[str, str], pd.DataFrame]:
+    """Select the conversations that began in one of two periods, pairs of times.
+
+    Raises
+    ------
+    ValueError
+        When a period does not begin before it ends, or both overlap.
+    """
+    spans = [_span(*period) for period in (first, second)]
+    if any(span.low >= span.high for span in spans):
+        raise ValueError("A period is a pair of times, and must begin before it ends.")
+    if max(spans[0].low, spans[1].low) < min(spans[0].high, spans[1].high):
+        raise ValueError("The two periods overlap: a conversation cannot be in both.")
+    called = names or (_period_name(spans[0]), _period_name(spans[1]))
+    return called, _in_spans(table, spans, called)
+
+
+def is_period(value: Any) -> bool:
+    """Whether a value is a pair, such as a period."""
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def within(table: pd.DataFrame, since: Any, until: Any) -> pd.DataFrame:
+    """Select the conversations that began in a time; the end does not belong to it."""
+    return table if since is None and until is None else table[_span(since, until).contains(_began(table))]
+
+
+def last_began(table: pd.DataFrame) -> pd.Timestamp | None:
+    """Return when the last conversation began; None when there is none."""
+    began = _began(table)
+    dated = began[began != NO_TIME]
+    return pd.Timestamp(int(dated.max()), unit="us", tz="UTC") if len(dated) else None
+
+
+def _span(low: Any, high: Any) -> Span:
+    everything = Span()
+    return Span(
+        everything.low if low is None else instant(low, "a period's begin"),
+        everything.high if high is None else instant(high, "a period's end"),
+    )
+
+
+def _in_spans(table: pd.DataFrame, spans: Sequence[Span], names: Sequence[str]) -> pd.DataFrame:
+    began = _began(table)
+    place = np.select([span.contains(began) for span in spans], list(range(len(spans))), -1)
+    place[began == NO_TIME] = -1
+    named = np.array([*names, ""], dtype=object)[place]
+    return table.assign(**{COMPARED: named})[place >= 0]
+
+
+def _began(table: pd.DataFrame) -> NDArray[np.int64]:
+    times = times_of(table)
+    return started(table, times)
+
+
+def _period_name(span: Span) -> str:
+    low, high = span.ends
+    said = [
+        f"{end:%Y-%m-%d}" if end == end.normalize() else f"{end:%Y-%m-%d %H:%M}" for end in (low, high) if end
+    ]
+    if low is None or high is None:
+        return f"{said[0]} and {'before' if low is None else 'later'}" if said else "all time"
+    return " to ".join(said)

@@ -1,0 +1,202 @@
+"""``promptlift check``: the verdict on a prompt as an exit code and one line, for CI and cron."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+
+import typer
+
+from promptlift.cli.options import BaseUrl, Data  # noqa: TC001  typer reads the annotations
+from promptlift.cli.reporting import period_of
+from promptlift.cli.target import Target
+from promptlift.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from promptlift.workspace import Comparison, Workspace
+
+# unspecified: 1 and 2 are taken by failures of the command itself and wrong usage; see ``cli.main``.
+FAILS: Final = 3
+TOO_FEW: Final = 4
+
+_VERSION: Final = re.compile(r"v?\d+")
+
+
+def check(
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="Name or id of the prompt.")],
+    *,
+    fail_below: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-below",
+            metavar="RATE",
+            min=0.0,
+            max=1.0,
+            help="Fail when the completion rate is surely below it, such as 0.8.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="VERSION",
+            help="Fail when the prompt is clearly worse than this version of it, such as 1, or than another prompt.",
+        ),
+    ] = None,
+    fewest: Annotated[
+        int,
+        typer.Option("--min-conversations", metavar="N", min=1, help="Fewest conversations for a verdict."),
+    ] = 20,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            metavar="DAYS",
+            help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31. [default: all]",
+        ),
+    ] = None,
+    base_url: BaseUrl = None,
+    data: Data = None,
+) -> None:
+    """Check how a prompt does, for CI and cron: one line, and an exit code.
+
+    The exit code is 0 when it passes, 3 when it fails, 4 when there are too few conversations, 1 and 2 when the command
+    itself fails. It fails only when the whole 95 % interval is below --fail-below, or the difference is clear.
+    """
+    if fail_below is None and against is None:
+        raise typer.BadParameter("Give --fail-below, --against or both.")
+    code = run_check(
+        prompt,
+        fail_below=fail_below,
+        against=against,
+        fewest=fewest,
+        period=period,
+        target=Target(base_url=base_url, data=data),
+    )
+    raise typer.Exit(code)
+
+
+class Finding(NamedTuple):
+    """What one condition of the check found.
+
+    Attributes
+    ----------
+    code
+        0 where it holds or nothing surely contradicts it, else ``FAILS`` or ``TOO_FEW``.
+    said
+        Why, in a sentence.
+    """
+
+    code: int
+    said: str
+
+
+def run_check(
+    prompt: str,
+    *,
+    fail_below: float | None,
+    against: str | None,
+    fewest: int,
+    period: str | None,
+    target: Target,
+) -> int:
+    """Check a prompt, print one line, and return the exit code.
+
+    A check fails only where the data are sure: the whole 95 % interval of the completion rate is below ``fail_below``,
+    or the comparison with ``against`` is clearly lower. A rate that is merely below by chance does not fail.
+
+    Parameters
+    ----------
+    prompt
+        Name or id.
+    fail_below
+        Completion rate, a fraction.
+    against
+        Number of an earlier version of the prompt, or another prompt, that it must not be worse than.
+    fewest
+        Fewest ended conversations with insights that a verdict needs, on each side.
+    period
+        A number of days, or ``FIRST..LAST``.
+    target
+        Service to read from.
+
+    Returns
+    -------
+    int
+        0 passed, 3 failed, 4 too few conversations.
+
+    Raises
+    ------
+    ConfigError
+        When an option cannot be used.
+    """
+    from promptlift.report.period import window_of  # noqa: PLC0415  tables take their time to load
+
+    window = window_of(period_of(period), datetime.now(UTC))
+    findings = []
+    with target.open() as lift:
+        found = lift.prompt_id(prompt)
+        if against is not None:
+            newer = _live(lift, found) if _VERSION.fullmatch(against) else prompt
+            comparison = _compared(lift, found, newer, against, since=window.start, until=window.end)
+            findings.append(_not_worse(comparison, fewest))
+            table = comparison.conversations
+            table = table[(table["compared"] == newer).to_numpy(dtype=bool)]
+        else:
+            from promptlift.analysis.two_groups import within  # noqa: PLC0415
+
+            table = within(lift.conversations(found, insights=True), window.start, window.end)
+    if fail_below is not None:
+        findings.insert(0, _high_enough(table, fail_below, fewest))
+    code = FAILS if any(one.code == FAILS for one in findings) else max(one.code for one in findings)
+    word = {0: "PASSED", FAILS: "FAILED", TOO_FEW: "TOO FEW"}[code]
+    sys.stdout.write(f"{word} {' '.join(prompt.split())}: {' '.join(one.said for one in findings)}\n")
+    return code
+
+
+def _compared(lift: Workspace, found: str, newer: str, against: str, *, since: Any, until: Any) -> Comparison:
+    """Compare the prompt with another one, or its live version with an earlier one."""
+    is_version = _VERSION.fullmatch(against)
+    if is_version and newer == f"v{int(against.removeprefix('v'))}":
+        raise ConfigError(
+            f"--against {against} is the version that is live: there is nothing to compare it with."
+        )
+    try:
+        return lift.compare(against, newer, prompt=found if is_version else None, since=since, until=until)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _live(lift: Workspace, found: str) -> str:
+    versions = lift.versions(found)
+    live = versions[versions["is_live"].to_numpy(dtype=bool, na_value=False)]
+    return f"v{int((live if len(live) else versions)['number'].iloc[0])}"
+
+
+def _high_enough(table: pd.DataFrame, fail_below: float, fewest: int) -> Finding:
+    from promptlift import analysis  # noqa: PLC0415  tables take their time to load
+    from promptlift.analysis.sentences import completion_sentence  # noqa: PLC0415
+
+    row = analysis.completion(table).iloc[0]
+    n = int(row["n"])
+    said = completion_sentence(rate=row["rate"], low=row["rate_low"], high=row["rate_high"], n=n).rstrip(".")
+    least = f"{100 * fail_below:g}%"
+    if n < fewest:
+        return Finding(TOO_FEW, f"{said}; a verdict needs {fewest:,}.")
+    if row["rate_high"] < fail_below:
+        return Finding(FAILS, f"{said}; surely below {least}.")
+    sure = f"surely not below {least}" if row["rate_low"] >= fail_below else f"not surely below {least}"
+    return Finding(0, f"{said}; {sure}.")
+
+
+def _not_worse(comparison: Comparison, fewest: int) -> Finding:
+    said = comparison.sentence
+    table = comparison.table
+    n = 0 if table.empty else int(min(table["n"].iloc[0], table["n_control"].iloc[0]))
+    if n < fewest:
+        return Finding(TOO_FEW, f"{said.rstrip('.')}; a verdict needs {fewest:,} conversations of each.")
+    return Finding(FAILS if table["verdict"].iloc[0] == "worse" else 0, said)

@@ -1,0 +1,122 @@
+"""Plot of segments: which conversations fail more often than the rest, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from promptlift.analysis.mentions import check_top
+from promptlift.plots import theme
+from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
+from promptlift.plots.user_text import distinct_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["segments"]
+
+_NAME_WIDTH = 44
+
+
+def segments(
+    data: Any,
+    *,
+    outcome: str = "task_completed",
+    by: str | Sequence[str] | None = None,
+    pairs: bool | Sequence[tuple[str, str]] = False,
+    smallest: int = 20,
+    bins: int = 4,
+    tz: Any = "UTC",
+    level: float = 0.95,
+    top: int | None = 12,
+    ax: Axes | None = None,
+    **style: Any,
+) -> Axes:
+    """Draw how much less or more often each segment succeeds than the rest, the surest on top.
+
+    The line at 0 is the rest of a segment's column. "Lower" and "higher" are said only of segments that are clear after
+    Holm's correction over the whole table, shown or not; an interval is one segment's own.
+
+    Parameters
+    ----------
+    data
+        Any table, as for ``analysis.segments``, or its result (which then sets these arguments).
+    outcome, by, pairs, smallest, bins, tz, level
+        As for ``analysis.segments``.
+    top
+        How many segments to draw; None draws all.
+    ax
+        Axes to draw on; by default those of a new figure.
+    style
+        ``color``, and properties of the points, such as ``marker``.
+
+    Returns
+    -------
+    Axes
+        x is the difference in percentage points.
+
+    Raises
+    ------
+    FrameError, ValueError
+        Raised by ``analysis.segments``, or when ``top`` cannot be used.
+    """
+    check_top(top)
+    table = theme.result_of(
+        data,
+        "segments",
+        outcome=outcome,
+        by=by,
+        pairs=pairs,
+        smallest=smallest,
+        bins=bins,
+        tz=tz,
+        level=level,
+    )
+    shown = table.head(len(table) if top is None else top)
+    ax = theme.new_axes(ax, 8.0, 1.4 + 0.5 * max(2, len(shown)))
+    facts = table.attrs["promptlift"]
+    words = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
+    theme.frame_rows(
+        ax, f"{words}, difference to the rest in percentage points ({100 * facts['level']:.4g} % interval)"
+    )
+    if shown.empty:
+        theme.show_empty(ax, "No segments to compare", ticks=False)
+        return theme.finish(ax, table, theme.notes_of(table))
+    rows = np.arange(len(shown), dtype=np.float64)[::-1]
+    ax.set_ylim(-0.45, len(shown) - 0.15)
+    signed_ticks(ax)
+    mark_zero(ax)
+    draw_differences(ax, rows, shown, "n", value="difference_points", **style)
+    fit_points(ax, shown[["difference_points", "difference_points_low", "difference_points_high"]])
+    names = distinct_names(
+        [f"{row['column']}: {row['segment']}" for row in shown.to_dict("records")], _NAME_WIDTH
+    )
+    for name, row, y in zip(names, shown.to_dict("records"), rows, strict=True):
+        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
+        theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
+    return theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))))
+
+
+def _numbers(row: Mapping[Any, Any]) -> str:
+    return f"{row['rate']:.0%} of {row['n']:,} vs {row['rate_rest']:.0%} of {row['n_rest']:,}"
+
+
+def _notes(table: pd.DataFrame, shown: int) -> list[str]:
+    facts = table.attrs["promptlift"]
+    clear = int(table["verdict"].ne("unclear").sum())
+    rule = f"p below {1 - facts['level']:.2g}, adjusted for {facts['n_tests']:,} comparisons"
+    notes = [
+        f"{clear:,} of {len(table):,} segments clearly differ: {rule}. An observation, not a cause.",
+    ]
+    if shown < len(table):
+        notes.append(f"Only the {shown:,} surest are shown.")
+    if facts["smallest_findable_points"] is not None:
+        notes.append(f"Drops of less than {facts['smallest_findable_points']:.0f} points may be missed.")
+    merged = sum(map(len, facts["merged"].values()))
+    if merged:
+        notes.append(f"{merged:,} values with few conversations are merged.")
+    return notes
