@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from datetime import UTC, datetime
 
@@ -34,8 +35,8 @@ def prompt_of(lift, name):
 def test_an_export_goes_in_and_a_second_import_adds_nothing(env, lift):
     first = promptlift_command("import", EXPORT, "--prompt", "Import once", env=env)
     assert first.returncode == 0, first.stdout + first.stderr
-    assert f"{EXPORT}: openai, {CONVERSATIONS} conversations\n" in first.stdout
-    assert f"logged {CONVERSATIONS}, already there 0\n" in first.stdout
+    line = f"{EXPORT}: openai, {CONVERSATIONS} conversations; logged {CONVERSATIONS}, already there 0\n"
+    assert line in first.stdout
     made = prompt_of(lift, "Import once")
     assert len(made) == 1
     assert len(lift.conversations(made["prompt_id"].iloc[0])) == CONVERSATIONS
@@ -44,6 +45,56 @@ def test_an_export_goes_in_and_a_second_import_adds_nothing(env, lift):
     assert f"logged 0, already there {CONVERSATIONS}\n" in second.stdout
     assert len(prompt_of(lift, "Import once")) == 1
     assert len(lift.conversations(made["prompt_id"].iloc[0])) == CONVERSATIONS
+
+
+def test_an_import_waits_for_the_insights_and_says_how_the_prompt_does(env, lift):
+    done = promptlift_command("import", EXPORT, "--prompt", "Import and see", env=env)
+    head, row = re.search(r"\n(prompt +conversations .*)\n(Import and see .*)\n", done.stdout).groups()
+    assert head.split() == ["prompt", "conversations", "task", "completion", "mean", "sentiment", "negative"]
+    rate = lift.conversations("Import and see", insights=True)["task_completed"].astype("float").mean()
+    assert re.match(rf"Import and see  {CONVERSATIONS} +{rate:.0%} \(\d+% to \d+%\)", row)
+    assert done.stdout.endswith(
+        'Next: promptlift report "Import and see" --out report.html, or promptlift lab to look into them in notebooks.\n'
+    )
+    done = promptlift_command("import", EXPORT, "--prompt", "Import and see", "--no-wait", env=env)
+    assert "task completion" not in done.stdout
+    assert done.returncode == 0
+
+
+def test_prompts_set_gives_a_text(env, lift, tmp_path):
+    text = tmp_path / "prompt.txt"
+    text.write_bytes(b"You help. \r\n")
+    write_export(tmp_path / "a.jsonl", ("a", "Where is it?"))
+    done = promptlift_command("import", tmp_path / "a.jsonl", "--prompt", "Set me", env=env)
+    prompt_id = lift.prompt_id("Set me")
+    assert f"Set it before you optimize: promptlift prompts set {prompt_id} FILE" in done.stdout
+    done = promptlift_command("prompts", "set", "Set me", text, env=env)
+    assert done.returncode == 0, done.stderr
+    assert f"The text of 'Set me' is now that of {text}." in done.stdout
+    prompt = lift.client.prompts.get(prompt_id)
+    assert (prompt.content, prompt.content_known) == ("You help. \r\n", True)
+    assert "has this text already" in promptlift_command("prompts", "set", prompt_id, text, env=env).stdout
+    assert "Did you mean 'Set me'" in failed_in_one_line(
+        promptlift_command("prompts", "set", "Set mee", text, env=env)
+    )
+
+
+def test_columns_and_roles_of_a_table_are_named_by_the_user(env, lift, tmp_path):
+    table = tmp_path / "chats.csv"
+    table.write_text("case,author_kind,said\n1,Guest,Where is it?\n1,Shop,On its way.\n", encoding="utf-8")
+    refused = promptlift_command("import", table, "--prompt", "Table", "--dry-run", env=env)
+    assert refused.returncode == 1
+    assert "--column role=" in refused.stdout
+    named = ("--column", "role=author_kind", "--column", "text=said", "--column", "conversation=case")
+    refused = promptlift_command("import", table, "--prompt", "Table", "--dry-run", *named, env=env)
+    assert '--role "Guest=user"' in refused.stdout
+    meant = ("--role", "Guest=user", "--role", "Shop=assistant")
+    done = promptlift_command("import", table, "--prompt", "Table", *named, *meant, env=env)
+    assert done.returncode == 0, done.stdout
+    content = lift.conversations("Table", content=True)["content"].iloc[0]
+    assert [message["role"] for message in json.loads(content)["messages"]] == ["user", "assistant"]
+    wrong = promptlift_command("import", table, "--prompt", "Table", "--role", "Guest=boss", env=env)
+    assert "give user, assistant, system or tool" in wrong.stdout
 
 
 def test_a_second_import_from_another_computer_adds_nothing_either(env, lift, tmp_path):
@@ -78,8 +129,11 @@ def test_dropped_fields_are_told_by_name(env, tmp_path):
     rich.write_text(json.dumps(record) + "\n", encoding="utf-8")
     done = promptlift_command("import", rich, "--prompt", "Import rich", "--dry-run", env=env)
     assert done.returncode == 0
-    assert "dropped " in done.stdout
-    assert "1 record)" in done.stdout
+    assert f"{rich}: openai, 1 conversation; 2 fields left out, --verbose lists them\n" in done.stdout
+    assert "weight" not in done.stdout
+    done = promptlift_command("import", rich, "--prompt", "A", "--dry-run", "--verbose", env=env)
+    assert "  left out messages[].weight (1 record)\n" in done.stdout
+    assert "  left out parallel_tool_calls (1 record)\n" in done.stdout
 
 
 def test_a_dry_run_logs_nothing_and_needs_no_service(tmp_path):
@@ -173,12 +227,12 @@ def test_the_export_of_the_next_week_updates_what_has_grown(env, lift, tmp_path)
     write_export(week_1, ("a", "Where is it?"), ("b", "Hello"))
     write_export(week_2, ("a", "Where is it?", "It is late."), ("b", "Hello"), ("c", "New"))
     first = promptlift_command("import", week_1, "--prompt", "Import grown", env=env)
-    assert "  logged 2, already there 0\n" in first.stdout
+    assert "; logged 2, already there 0\n" in first.stdout
     # Both, as a glob gives them: the older file changes nothing.
     second = promptlift_command("import", week_2, week_1, "--prompt", "Import grown", env=env)
     assert second.returncode == 0, second.stdout + second.stderr
-    assert "  logged 1, updated 1, already there 1\n" in second.stdout
-    assert "  logged 0, already there 2\n" in second.stdout
+    assert "; logged 1, updated 1, already there 1\n" in second.stdout
+    assert "; logged 0, already there 2\n" in second.stdout
     table = lift.conversations(prompt_of(lift, "Import grown")["prompt_id"].iloc[0], content=True)
     assert sorted(table["source_id"]) == ["a", "b", "c"]
     assert "It is late." in table.set_index("source_id").loc["a", "content"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 from contextlib import suppress
@@ -25,7 +26,6 @@ TEXTS_OF = {
     "openai-finetune-simple.jsonl": ["tau2-airline", "tau2-retail", "sgd-wizard"],
     "openai-finetune-tools.jsonl": ["tau2-airline", "tau2-retail"],
     "sharegpt.json": ["tau2-airline", "tau2-retail", "sgd-wizard"],
-    "langfuse-observations.jsonl": ["tau2-retail", "tau2-airline"],
     "langsmith-runs.jsonl": ["tau2-retail", "tau2-airline"],
     "langsmith-runs.parquet": ["tau2-retail", "tau2-airline"],
     "phoenix-spans.jsonl": ["tau2-retail", "tau2-airline"],
@@ -68,6 +68,7 @@ def imported(service, lift, name, tmp_path, monkeypatch, capsys):
             text=given,
             file_format=None,
             dry_run=dry_run,
+            wait=False,
             target=Target(base_url=service.base_url),
         )
         return capsys.readouterr().out
@@ -125,15 +126,70 @@ def test_the_text_is_the_system_prompt_of_the_export(imported, lift, name, known
 def test_without_a_system_prompt_the_text_is_not_known_and_not_optimized(imported, lift, name, export):
     said = imported(EXPORTS / export)
     prompt_id = lift.prompt_id(name)
-    assert f"promptlift import --prompt {prompt_id} --text FILE" in said
+    assert f"promptlift prompts set {prompt_id} FILE" in said
     assert lift.client.prompts.get(prompt_id).content_known is False
     prompts = lift.prompts().set_index("prompt_id")
     assert prompts["content"].isna()[prompt_id]
     with pytest.raises(InvalidState, match="is not known, so there is nothing to optimize") as refused:
         lift.optimize(name)
-    assert f"promptlift import --prompt {prompt_id} --text FILE" in str(refused.value)
+    assert f"promptlift prompts set {prompt_id} FILE" in str(refused.value)
     assert f"lift.client.prompts.update('{prompt_id}', content=…)" in str(refused.value)
     assert len(lift.optimizations(name)) == 0
+
+
+@needs_shared
+def test_prompts_that_an_export_names_are_prompts_of_their_own(imported, lift, name, known_texts):
+    said = imported(EXPORTS / "langfuse-observations.jsonl")
+    assert "12 conversations, 98 model calls; logged 12, already there 0" in said
+    counts = {"tau2-airline": 10, "tau2-retail": 2}
+    for source, expected in counts.items():
+        own = f"{name} / {source}"
+        assert live(lift, own) == known_texts[source]
+        assert len(lift.conversations(own)) == expected
+        original, *variants = variants_of(lift, own)
+        assert original == known_texts[source]
+        assert [one for one in variants if not one.startswith(original)] == []
+    with pytest.raises(NotFound):
+        lift.prompt_id(name)
+    assert "logged 0, already there 12" in imported(EXPORTS / "langfuse-observations.jsonl")
+
+
+def generation(number, prompt, text="You help.", **known):
+    """A call as Langfuse has it, of a session of its own."""
+    asked = [{"role": "system", "content": text}, {"role": "user", "content": f"Question {number}"}]
+    return {
+        "type": "GENERATION",
+        "trace_id": f"t{next(_salt)}",
+        "input": asked,
+        "output": "Answer",
+        "prompt_name": prompt,
+        "prompt_version": 1,
+        "start_time": (OCTOBER + number * DAY).isoformat(),
+        **known,
+    }
+
+
+def test_one_named_prompt_has_the_given_name_and_the_next_ones_names_of_their_own(imported, lift, name):
+    imported([generation(1, "sales")], [generation(2, "support")])
+    assert (len(lift.conversations(name)), len(lift.conversations(f"{name} / support"))) == (1, 1)
+    # So does a later import: the prompt remembers which one it is.
+    imported([generation(3, "sales"), generation(4, "support")])
+    assert (len(lift.conversations(name)), len(lift.conversations(f"{name} / support"))) == (2, 2)
+
+
+def test_texts_of_one_version_are_a_template_and_those_of_two_are_versions(imported, lift, name):
+    texts_1 = ["You help Anna of ACME.", "You help Bob of ACME."]
+    records = [generation(n, "support", text) for n, text in enumerate(texts_1)]
+    imported([*records, generation(9, "support", "You help Bob of ACME kindly.", prompt_version=2)])
+    assert [row[1] for row in texts(lift, name)] == [
+        "You help {{value}} of ACME.",
+        "You help Bob of ACME kindly.",
+    ]
+
+
+def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
+    with pytest.raises(ConfigError, match=r"the files name several.*promptlift prompts set NAME FILE"):
+        imported([generation(1, "a"), generation(2, "b")], text="You help.")
 
 
 def variants_of(lift, prompt_id):
@@ -244,15 +300,30 @@ def filled_in(number):
 def test_a_template_filled_in_for_each_makes_no_versions(imported, lift, name):
     records = [talk(filled_in(n), OCTOBER + n * timedelta(hours=1)) for n in range(200)]
     said = imported(records)
-    assert [row[:2] for row in texts(lift, name)] == [(1, filled_in(199))]
+    assert [row[:2] for row in texts(lift, name)] == [(1, "You help customer {{value}} of ACME.")]
+    assert "begin with one system prompt with other values filled in" in said
+    assert f"promptlift prompts set {lift.prompt_id(name)} FILE" in said
+    assert "system prompt" not in imported(records)
+    assert "system prompt" not in imported([talk(filled_in("unseen"))])
+
+
+def unlike(number):
+    """A text that has nothing in common with those of other numbers."""
+    return " ".join(hashlib.sha256(f"{number} {word}".encode()).hexdigest()[:9] for word in range(5))
+
+
+def test_many_texts_with_nothing_in_common_make_no_versions(imported, lift, name):
+    records = [talk(unlike(n), OCTOBER + n * timedelta(hours=1)) for n in range(200)]
+    said = imported(records)
+    assert [row[:2] for row in texts(lift, name)] == [(1, unlike(199))]
     assert "begin with 200 different system prompts, too many to be versions of one text" in said
     assert f"The text of '{name}' is the newest of them." in said
-    assert f"promptlift import --prompt {lift.prompt_id(name)} --text FILE" in said
+    assert f"promptlift prompts set {lift.prompt_id(name)} FILE" in said
     assert "system prompt" not in imported(records)
 
 
 def test_of_many_the_one_of_most_conversations_is_taken(imported, lift, name):
-    many = [talk(filled_in(n)) for n in range(150)]
+    many = [talk(unlike(n)) for n in range(150)]
     said = imported([talk(FIRST), *many, talk(FIRST)])
     assert live(lift, name) == FIRST
     assert "the one with the most conversations (2 of 152)" in said

@@ -188,11 +188,11 @@ def test_the_same_comes_out_of_parquet(tmp_path, said, name, make):
 
 
 def test_what_a_trace_has_besides_is_counted(written):
-    records = [{**langfuse("s-1", *call), "latency": 1.5, "level": "", "cost": {}} for call in calls()]
+    records = [{**langfuse("s-1", *call), "latency": 1.5, "level": "DEFAULT", "cost": {}} for call in calls()]
     records.append({**langfuse("s-1", [], {"role": "assistant", "content": "x"}, 9), "type": "SPAN"})
     reading = transcripts.read(written("a.jsonl", records))
     assert reading.dropped == {
-        "latency": 3,
+        "level": 3,
         "records of type SPAN": 1,
         "the system prompt (first message)": 1,
         "history[].tool_calls[].id": 1,
@@ -284,6 +284,141 @@ def test_scores_are_recognised_and_hold_no_conversations(written):
     assert reading.notes == [
         (
             "These are scores of Langfuse, done (2), mood (1): they rate conversations and hold none, so nothing is "
-            "imported. Import the observations of the same export instead."
+            "imported. Import the observations of the same export, then lift.labels(FILE, PROMPT) reads these as labels."
         )
     ]
+
+
+def test_what_calls_cost_and_how_long_they_took_is_kept(written):
+    costs = {
+        "langfuse": {"total_cost": 0.5, "latency": 9.0},
+        "langsmith": {"total_cost": 0.5, "prompt_tokens": 100},
+        "phoenix": {"attributes.llm.cost.total": 0.5, "attributes.llm.token_count.prompt": 100},
+    }
+    for name, make in TOOLS[:3]:
+        records = []
+        for history, answer, number in calls():
+            record = make("s-1", history, answer, number) | costs[name]
+            record["start_time"] = f"2026-01-05T10:00:0{number}"
+            record["end_time"] = f"2026-01-05T10:00:0{number}.{number + 1}00"
+            records.append(record)
+        reading = transcripts.read(written(f"{name}.jsonl", records))
+        (found,) = reading.conversations
+        assert (found.input_tokens, found.output_tokens, found.cost) == (300, 33, 1.5), name
+        assert found.latency_ms == 200, name
+        assert (found.tool_calls, found.tool_errors) == (1, None), name
+        assert found.metadata["userId"] == "u-1"
+        assert reading.model_calls == 3
+
+
+def tool_runs(name):
+    """The use of a tool that failed and one that did not, as each tool records them."""
+    common = {"id": "x", "trace_id": "t-s-1-1", "input": "", "output": "", "start_time": None, "inputs": {}}
+    if name == "langfuse":
+        return [{**common, "type": "TOOL", "level": level} for level in ("ERROR", "DEFAULT")]
+    if name == "langsmith":
+        return [{**common, "run_type": "tool", "error": error} for error in ("Timeout", None)]
+    return [
+        {"span_kind": "TOOL", "context.trace_id": "t-s-1-1", "status_code": code} for code in ("ERROR", "OK")
+    ]
+
+
+@pytest.mark.parametrize(("name", "make"), TOOLS[:3], ids=["langfuse", "langsmith", "phoenix"])
+def test_tools_that_failed_are_counted(written, name, make):
+    reading = transcripts.read(written("a.jsonl", [*tool_runs(name), *shuffled(make)]))
+    found = {one.source_id: one for one in reading.conversations}
+    assert (found["s-1"].tool_calls, found["s-1"].tool_errors) == (1, 1)
+    assert (found["s-2"].tool_calls, found["s-2"].tool_errors) == (1, None)
+
+
+def test_results_that_say_that_they_are_errors_are_counted(written):
+    chat = [*CHAT[:5], {**CHAT[5], "status": "error"}, CHAT[6]]
+    reading = transcripts.read(written("a.jsonl", [langsmith("s-1", *call) for call in calls(chat)]))
+    assert reading.conversations[0].tool_errors == 1
+
+
+def test_prompts_of_one_session_are_conversations_of_their_own(written, said):
+    route = [{"role": "system", "content": "You route."}, {"role": "user", "content": "Find it"}]
+    router = langfuse("s-1", route, {"role": "assistant", "content": "search"}, 5) | {"prompt_name": "router"}
+    unnamed = langfuse("s-2", *calls()[0]) | {"prompt_name": None}
+    reading = transcripts.read(written("a.jsonl", [router, *shuffled(langfuse), unnamed]))
+    found = {(one.source_id, one.prompt_name): said(one) for one in reading.conversations}
+    assert found == {
+        ("s-1", "router"): [("user", "Find it"), ("assistant", "search")],
+        ("s-1", "support"): SAID,
+        ("s-2", "support"): SAID,
+    }
+    assert reading.prompt_names == ["support", "router"]
+    assert {one.prompt_version for one in reading.conversations} == {"3"}
+    texts = {key: [one.text for one in prompts] for key, prompts in reading.texts_of.items()}
+    assert texts == {("support", "3"): ["You are kind."], ("router", "3"): ["You route."]}
+
+
+def test_names_of_traces_tell_prompts_apart_unless_every_trace_has_its_own(written):
+    def records(names):
+        return [
+            {**langfuse(f"s-{n}", *calls()[0]), "prompt_name": None, "trace_name": name}
+            for n, name in enumerate(names)
+        ]
+
+    reading = transcripts.read(written("a.jsonl", records(["sales", "support", "support"])))
+    assert reading.prompt_names == ["support", "sales"]
+    reading = transcripts.read(written("b.jsonl", records([f"Talk {n}" for n in range(9)])))
+    assert reading.prompt_names == []
+    assert reading.conversations[4].title == "Talk 4"
+
+
+def turn(number, asked, answered, **known):
+    """A trace of one question without the history."""
+    history = [SYSTEM, {"role": "user", "content": asked}]
+    return {
+        **langfuse("s-1", history, {"role": "assistant", "content": answered}, number),
+        "trace_id": f"t-{number}",
+        **known,
+    }
+
+
+def test_traces_without_history_follow_each_other(written, said):
+    records = [turn(3, "yes", "Bye"), turn(1, "Hi", "Hello"), turn(2, "yes, please", "Done")]
+    reading = transcripts.read(written("a.jsonl", records))
+    (found,) = reading.conversations
+    assert [text for _, text in said(found)] == ["Hi", "Hello", "yes, please", "Done", "yes", "Bye"]
+    assert reading.dropped == {"the system prompt (first message)": 1}
+    assert [prompt.text for prompt in reading.system_prompts] == ["You are kind."]
+    assert sorted(found.metadata["traceIds"]) == ["t-1", "t-2", "t-3"]
+
+
+def test_a_second_answer_to_the_same_question_is_not_another_turn(written, said):
+    reading = transcripts.read(written("a.jsonl", [turn(1, "Hi", "Hello"), turn(2, "Hi", "Hello again")]))
+    assert len(said(reading.conversations[0])) == 2
+    assert reading.dropped["an answer that is not in the history"] == 1
+
+
+@pytest.mark.parametrize("name", ["langfuse", "langsmith", "phoenix"])
+def test_a_run_without_a_model_call_is_a_conversation(written, said, name):
+    if name == "langfuse":
+        record = {
+            **langfuse("s-1", [], {}, 1),
+            "type": "SPAN",
+            "input": "Hi",
+            "output": '{"answer": "Hello"}',
+        }
+    elif name == "langsmith":
+        messages = [{"type": "human", "content": "Hi"}, {"type": "ai", "content": "Hello"}]
+        record = {
+            **langsmith("s-1", [], {}, 1),
+            "run_type": "chain",
+            "inputs": {"messages": messages[:1]},
+            "outputs": {"messages": messages},
+        }
+    else:
+        record = {
+            "span_kind": "CHAIN",
+            "context.trace_id": "t",
+            "attributes.session.id": "s-1",
+            "attributes.input.value": '{"question": "Hi"}',
+            "attributes.output.value": "Hello",
+        }
+    reading = transcripts.read(written("a.jsonl", [record]))
+    assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
+    assert reading.model_calls == 0

@@ -10,6 +10,7 @@ import typer
 
 from promptlift._version import __version__
 from promptlift.cli.check import check
+from promptlift.cli.import_commands import import_files, prompts_app
 from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ webhooks_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(webhooks_app, name="webhooks")
+app.add_typer(prompts_app, name="prompts")
 
 
 class Plan(StrEnum):
@@ -362,65 +364,7 @@ def lab(
     run_lab(folder=folder, data=data, browser=browser)
 
 
-@app.command("import")
-def import_files(
-    *,
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE…", help="Exports of conversations.")
-    ] = None,
-    prompt: Annotated[
-        str,
-        typer.Option(
-            "--prompt",
-            metavar="NAME",
-            help="Prompt that the conversations were held with, by name or id; created if there is none.",
-        ),
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M", help="Model of a new prompt. [default: the one that most conversations name]"
-        ),
-    ] = None,
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text",
-            metavar="FILE",
-            help="File with the text of the prompt. [default: the system prompt of the conversations]",
-        ),
-    ] = None,
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="F", help="Format of the files. [default: recognised from the content]"
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read the files and report what would be imported; log nothing.")
-    ] = False,
-    base_url: BaseUrl = None,
-    data: Data = None,
-) -> None:
-    """Import conversations from other tools' exports. Importing the same file again adds nothing.
-
-    A new prompt gets the system prompt of the exports as its text. Without FILE, --text alone sets the text of a prompt.
-    The exit code is 1 when something could not be imported; the rest is imported.
-    """
-    from promptlift.cli.imports import run_import  # noqa: PLC0415
-    from promptlift.cli.target import Target  # noqa: PLC0415
-
-    if not files and text is None:
-        raise typer.BadParameter("Give at least one file to import, or --text.", param_hint="FILE…")
-    run_import(
-        files or [],
-        prompt=prompt,
-        model=model,
-        text=text,
-        file_format=file_format,
-        dry_run=dry_run,
-        target=Target(base_url=base_url, data=data),
-    )
+app.command("import")(import_files)
 
 
 @app.command()

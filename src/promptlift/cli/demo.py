@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlift.atomic_write import atomic_write
+from promptlift.cli.summary import summary
 from promptlift.cli.termination import exit_if_terminated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pandas as pd
     from matplotlib.figure import Figure
 
 _DOTS = 120
@@ -46,7 +46,7 @@ def run_demo(*, out: Path, data: Path | None) -> None:
         ids = list(prompts.values())
         conversations = lift.conversations(insights=True)
         ours = conversations[conversations["prompt_id"].isin(ids)]
-        _print(_summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
+        _print(summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
         _save(plots.prompt_overview(lift, ids[-1]), picture)
         report.write(lift, ids, page)
     _print(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
@@ -66,32 +66,6 @@ def _folder(data: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="promptlift-demo-") as made:
         yield Path(made)
-
-
-def _summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
-    """Return one line for each prompt, the older first, with 95 % intervals."""
-    rows = overview.set_index("prompt_id")
-    lines = [("prompt", "conversations", "task completion", "mean sentiment", "negative")]
-    for name, prompt_id in prompts.items():
-        row = rows.loc[prompt_id]
-        lines.append(
-            (
-                name,
-                str(row["conversations"]),
-                f"{row['rate']:.0%} ({row['rate_low']:.0%} to {row['rate_high']:.0%})",
-                f"{row['sentiment_mean']:+.2f} ({row['sentiment_low']:+.2f} to {row['sentiment_high']:+.2f})",
-                f"{row['negative_share']:.0%} ({row['negative_low']:.0%} to {row['negative_high']:.0%})",
-            )
-        )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-    note = {
-        "lexicon": 'Judged by the built-in analyser, which is rough: see README, "How good the built-in analyser is".',
-        "mixed": "Judged partly by the built-in analyser, which is rough.",
-    }.get(overview.attrs.get("promptlift", {}).get("analyser"), "")
-    return "\n".join(
-        [*(line.rstrip() for line in table), "In brackets: 95 % intervals.", *([note] if note else [])]
-    )
 
 
 def _print(line: str) -> None:

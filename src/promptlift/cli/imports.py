@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import typer
 
 from promptlift import transcripts
-from promptlift.cli.prompt_text import PromptText, placeholder_text, read_text
-from promptlift.errors import TranscriptError, ValidationError
-from promptlift.transcripts import Problem, Reading, SystemPrompts
-from promptlift.workspace import NotUpdatedWarning
-from promptlift.workspace.prompt_names import PromptNames
+from promptlift.cli.import_destination import Destination
+from promptlift.cli.prompt_text import read_text
+from promptlift.cli.summary import summary
+from promptlift.errors import PromptliftError, TranscriptError
+from promptlift.transcripts import Problem, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from promptlift.cli.target import Target
-    from promptlift.workspace import LogResult, Workspace
+    import pandas as pd
 
-# A prompt has to name a model; this one is in every catalogue.
-_ANY_MODEL = "gpt-4o-mini"
+    from promptlift.cli.target import Target
+    from promptlift.workspace import LogResult
 
 
 def run_import(
@@ -36,8 +34,12 @@ def run_import(
     file_format: str | None,
     dry_run: bool,
     target: Target,
+    columns: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    verbose: bool = False,
+    wait: bool = True,
 ) -> None:
-    """Read files, log their conversations, and report everything that was not logged.
+    """Read files, log their conversations, and say in a line each what became of them; then how the prompts do.
 
     Their system prompt becomes the text of the prompt, unless that is known already.
 
@@ -57,6 +59,12 @@ def run_import(
         Whether to read and report only.
     target
         Service to log to.
+    columns, roles
+        Columns of a table by their meaning, and what the roles of the files mean.
+    verbose
+        Whether to list the fields that are left out, and the notes of the readers.
+    wait
+        Whether to wait for the insights and print the table.
     """
     if file_format is not None and file_format not in transcripts.FORMATS:
         known = ", ".join(transcripts.FORMATS)
@@ -64,12 +72,21 @@ def run_import(
             f"there is no format {file_format!r}; the formats are {known}", param_hint="--format"
         )
     given = None if text is None else read_text(text)
+
+    def read(file: Path) -> Reading:
+        try:
+            return transcripts.read(file, format=file_format, columns=columns, roles=roles)
+        except TranscriptError as error:
+            return Reading(problems=[Problem(str(file), None, str(error))])
+
     with Destination(target, prompt=prompt, model=model, text=given) as destination:
-        complete, found = _log_files(files, destination, file_format, dry_run=dry_run)
+        complete, found = _log_files(files, destination, read, dry_run=dry_run, verbose=verbose)
         if dry_run:
-            _print_lines(destination.texts.describe())
+            _print_lines(destination.describe())
         elif found or not files:
-            _print_lines(destination.set_prompt_text())
+            _print_lines(destination.set_prompt_texts())
+        if found and wait and not dry_run:
+            _print_how_they_do(destination)
     if dry_run:
         _print("Nothing was logged: this was a dry run.")
     elif files and not found:
@@ -79,125 +96,48 @@ def run_import(
 
 
 def _log_files(
-    files: Sequence[Path], destination: Destination, file_format: str | None, *, dry_run: bool
+    files: Sequence[Path],
+    destination: Destination,
+    read: Callable[[Path], Reading],
+    *,
+    dry_run: bool,
+    verbose: bool,
 ) -> tuple[bool, bool]:
     """Log one file after another, as exports may be large. Return whether all was logged, and whether there was anything."""
     complete, found = True, False
     for file in files:
-        reading = _read(file, file_format)
-        if reading.format:
-            _print(_summary(file, reading))
-        destination.texts.add(reading)
-        if reading.conversations and not dry_run:
+        reading = read(file)
+        result = None
+        if reading.conversations and dry_run:
+            destination.plan(reading)
+        elif reading.conversations:
             result = destination.log(reading)
-            _print_result(result)
-            # A conversation that this service cannot update is not a failure of the import.
-            complete = complete and not (result.failed or result.not_sent or result.stopped)
-        _print_reading(reading)
+        _print_reading(file, reading, result, verbose=verbose)
         found = found or bool(reading.conversations)
-        complete = complete and not reading.problems
+        # A conversation that this service cannot update is not a failure of the import.
+        failed = result is not None and bool(result.failed or result.not_sent or result.stopped)
+        complete = complete and not reading.problems and not failed
     return complete, found
 
 
-class Destination:
-    """The prompt that an import goes to. The service is opened, and the prompt created, when there is something to log.
-
-    Parameters
-    ----------
-    target
-        Service to log to.
-    prompt
-        Name or id of the prompt; it is created when there is none of that name.
-    model
-        Model of a new prompt; ``None`` is the one that most conversations of the first file name.
-    text
-        Text of the prompt, if the user gave one.
-    """
-
-    def __init__(self, target: Target, *, prompt: str, model: str | None, text: str | None = None) -> None:
-        self._target = target
-        self._prompt = prompt
-        self._model = model
-        self._lift: Workspace | None = None
-        self._prompt_id: str | None = None
-        self.texts = PromptText(SystemPrompts(), given=text)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._lift is not None:
-            self._lift.close()
-
-    def log(self, reading: Reading) -> LogResult:
-        """Log the conversations of a file.
-
-        Parameters
-        ----------
-        reading
-            What was read.
-        """
-        lift, prompt_id = self._open(reading)
-        with warnings.catch_warnings():  # they are printed line by line
-            warnings.simplefilter("ignore", NotUpdatedWarning)
-            return lift.log(reading, prompt_id=prompt_id)
-
-    def set_prompt_text(self) -> list[str]:
-        """Set the text of the prompt, when all files are read, and return the lines to print about it."""
-        lift, prompt_id = self._open(Reading())
-        return self.texts.set_on(lift, prompt_id)
-
-    def _open(self, reading: Reading) -> tuple[Workspace, str]:
-        if self._lift is None:
-            self._lift = self._target.open()
-        if self._prompt_id is None:
-            names = PromptNames(self._lift.client.transport)
-            self._prompt_id = names.find(self._prompt)
-            if self._prompt_id is None:
-                if names.is_our_id(self._prompt):
-                    raise names.unknown(self._prompt)
-                near = names.near(self._prompt)
-                self._prompt_id = _make_prompt(self._lift, self._prompt, self._model, reading)
-                if near:
-                    _print(f"  There was no prompt of that name. If you meant another: {', '.join(near)}")
-        return self._lift, self._prompt_id
+def _print_reading(file: Path, reading: Reading, result: LogResult | None, *, verbose: bool) -> None:
+    """Print one line for a file, then what went wrong, and what else there is to say when that is asked for."""
+    if reading.format:
+        _print(_line(file, reading, result))
+    if verbose:
+        for field, count in sorted(reading.dropped.items()):
+            _print(f"  left out {field} ({count:,} record{'s' * (count != 1)})")
+    if verbose or not reading.conversations:
+        for note in reading.notes:
+            _print(f"  {note}")
+    if result is not None:
+        _print_failures(result)
+    indent = "  " if reading.format else ""
+    for problem in reading.problems:
+        _print(f"{indent}{problem}")
 
 
-def _read(file: Path, file_format: str | None) -> Reading:
-    try:
-        return transcripts.read(file, format=file_format)
-    except TranscriptError as error:
-        return Reading(problems=[Problem(str(file), None, str(error))])
-
-
-def _make_prompt(lift: Workspace, name: str, model: str | None, reading: Reading) -> str:
-    named = Counter(item.llm_model for item in reading.conversations if item.llm_model)
-    wanted = model or (named.most_common(1)[0][0] if named else _ANY_MODEL)
-    # The specification requires a text. This one is a placeholder until all files are read, or for good, and marked as such.
-    content = placeholder_text(name)
-    try:
-        made = lift.client.prompts.create(name=name, content=content, llm_model=wanted, content_known=False)
-    except ValidationError as error:
-        if model is not None or wanted == _ANY_MODEL or "llmModel" not in error.details:
-            raise
-        _print(
-            f"The service does not know the model {wanted}, so the prompt was created with {_ANY_MODEL}. To choose another: --model"
-        )
-        made = lift.client.prompts.create(
-            name=name, content=content, llm_model=_ANY_MODEL, content_known=False
-        )
-    _print(f"New prompt {name!r} ({made.id})")
-    return made.id
-
-
-def _summary(file: Path, reading: Reading) -> str:
-    count = len(reading.conversations)
-    return f"{file}: {reading.format}, {count} conversation{'s' * (count != 1)}"
-
-
-def _print_result(result: LogResult) -> None:
-    updated = f"updated {result.updated}, " if result.updated else ""
-    _print(f"  logged {result.logged}, {updated}already there {result.already_there}")
+def _print_failures(result: LogResult) -> None:
     for failure in result.failed:
         _print(f"  not logged: {failure}")
     for changed in result.not_updated:
@@ -206,14 +146,57 @@ def _print_result(result: LogResult) -> None:
         _print(f"  not sent: {result.not_sent}; stopped early: {result.stopped}")
 
 
-def _print_reading(reading: Reading) -> None:
-    for field, count in sorted(reading.dropped.items()):
-        _print(f"  dropped {field} ({count} record{'s' * (count != 1)})")
-    for note in reading.notes:
-        _print(f"  {note}")
-    indent = "  " if reading.format else ""
-    for problem in reading.problems:
-        _print(f"{indent}{problem}")
+def _line(file: Path, reading: Reading, result: LogResult | None) -> str:
+    found = [f"{reading.format}, {_count(len(reading.conversations), 'conversation')}"]
+    if reading.model_calls:
+        found.append(_count(reading.model_calls, "model call"))
+    parts = [", ".join(found)]
+    if result is not None:
+        updated = f"updated {result.updated}, " if result.updated else ""
+        parts.append(f"logged {result.logged}, {updated}already there {result.already_there}")
+    if reading.dropped:
+        parts.append(f"{_count(len(reading.dropped), 'field')} left out, --verbose lists them")
+    return f"{file}: {'; '.join(parts)}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _print_how_they_do(destination: Destination) -> None:
+    """Wait for the insights, then print a table of the prompts and the next step."""
+    from promptlift import analysis  # noqa: PLC0415  reading files needs no tables
+    from promptlift.local import wait_for_insights  # noqa: PLC0415
+
+    lift, prompts = destination.service, destination.prompts
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            wait_for_insights(lift, prompts.values(), progress=sys.stderr.isatty())
+        for warning in warned:
+            _print(str(warning.message))
+    except PromptliftError as error:
+        _print(f"Not all insights are there yet: {error}")
+    rows = {
+        name: analysis.prompt_overview(lift.conversations(prompt_id, insights=True), by="prompt_id")
+        for name, prompt_id in prompts.items()
+    }
+    judged = {name: prompts[name] for name, row in rows.items() if len(row)}
+    if judged:
+        _print("")
+        _print(summary(_joined([rows[name] for name in judged]), judged))
+    first = next(iter(prompts))
+    _print(
+        f'Next: promptlift report "{first}" --out report.html, or promptlift lab to look into them in notebooks.'
+    )
+
+
+def _joined(overviews: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    joined = pd.concat(overviews, ignore_index=True)
+    joined.attrs = overviews[0].attrs
+    return joined
 
 
 def _print_lines(lines: list[str]) -> None:

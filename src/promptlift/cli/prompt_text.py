@@ -2,30 +2,34 @@
 
 Several system prompts are handled so:
 
+- Those that differ only in values filled in for each conversation (a name, the time) are one template, which has
+  ``{{value}}`` in their place.
 - Up to five become versions of one text, in the order in which they came into use, each live from its first
   conversation.
-- More are taken for one template that was filled in for each conversation (a name, the time). The prompt gets the text
-  of most conversations, of equal ones the newest, and the user is asked for the template.
+- Of more the prompt gets the text of most conversations, of equal ones the newest, and the user is asked for the text.
 - A text that is known already is never replaced by that of an export.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import ConfigError, NotFound, ValidationError
+from promptlift.transcripts import SystemPrompts
+from promptlift.transcripts.system_prompts import MOST_VERSIONS
+from promptlift.transcripts.templates import filled_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from promptlift.cli.target import Target
     from promptlift.schema.prompts import Prompt
-    from promptlift.transcripts import Reading, SystemPrompts
+    from promptlift.transcripts import Reading
     from promptlift.workspace import Workspace
 
-# With more different texts than this it is a template rather than versions of one text.
-MOST_VERSIONS: Final = 5
 _VERSIONS_READ: Final = 100
 
 
@@ -48,6 +52,37 @@ def read_text(file: Path) -> str:
     return text
 
 
+def set_prompt_text(name: str, file: Path, target: Target) -> None:
+    """Give a prompt the text of a file.
+
+    Parameters
+    ----------
+    name
+        Name or id of the prompt.
+    file
+        File with the text.
+    target
+        Service to set it on.
+
+    Raises
+    ------
+    ConfigError
+        When the file cannot be a text.
+    NotFound
+        When there is no such prompt; the message has near names.
+    """
+    text = read_text(file)
+    with target.open() as lift:
+        prompt = lift.client.prompts.get(lift.prompt_id(name))
+        if prompt.content == text and prompt.content_known is not False:
+            sys.stdout.write(f"{prompt.name!r} has this text already.\n")
+            return
+        lift.client.prompts.update(prompt.id, content=text)
+    sys.stdout.write(
+        f"The text of {prompt.name!r} is now that of {file}. The next step: lift.optimize({prompt.name!r}) in Python.\n"
+    )
+
+
 def placeholder_text(name: str) -> str:
     """Return the placeholder of a text that is not known; the specification requires a text."""
     return f"(The text of {name} is not known yet.)"
@@ -59,32 +94,42 @@ class PromptText:
 
     Attributes
     ----------
-    found
-        System prompts of the conversations.
+    read
+        System prompts of the conversations, by the version of the prompt that the source names.
     given
         Text that the user gave.
     conversations
         Number of conversations, including those without a system prompt.
     """
 
-    found: SystemPrompts
+    read: dict[str | None, SystemPrompts] = field(default_factory=dict)
     given: str | None = None
     conversations: int = 0
 
     def add(self, reading: Reading) -> None:
         """Add the system prompts of a file, before or after its conversations are logged."""
-        self.found.merge(reading.system_prompts)
+        for (_, version), prompts in reading.texts_of.items():
+            self.read.setdefault(version, SystemPrompts()).merge(prompts)
         self.conversations += len(reading.conversations)
+
+    @property
+    def found(self) -> SystemPrompts:
+        """The system prompts, each template with its values filled in as one."""
+        found = SystemPrompts()
+        for version, prompts in self.read.items():
+            found.merge(prompts.folded(one_version=version is not None))
+        return found
 
     def describe(self) -> list[str]:
         """Describe what an import would do with the text."""
+        found = self.found
         if self.given is not None:
             return ["The text of the prompt would be that of --text."]
-        if not self.found:
+        if not found:
             return ["The conversations have no system prompt: the text of a new prompt would not be known."]
-        if len(self.found) > MOST_VERSIONS:
-            return [f"{self._many()}."]
-        return [f"System prompts of the conversations: {len(self.found)}{self._first_days()}"]
+        if len(found) > MOST_VERSIONS:
+            return [f"{self._many(found)}."]
+        return [f"System prompts of the conversations: {len(found)}{self._first_days(found)}"]
 
     def set_on(self, lift: Workspace, prompt_id: str) -> list[str]:
         """Set the text of a prompt, unless it has one.
@@ -95,107 +140,119 @@ class PromptText:
             Lines to print about it.
         """
         prompt = lift.client.prompts.get(prompt_id)
+        found = self.found
         # A foreign service does not mark placeholders.
         unknown = prompt.content_known is False or (
             prompt.content_known is None and prompt.content == placeholder_text(prompt.name)
         )
         if self.given is not None:
-            return self._set_given(lift, prompt, unknown=unknown)
+            return self._set_given(lift, prompt, found, unknown=unknown)
         if not unknown:
-            return self._compared(lift, prompt)
-        if not self.found:
+            return self._compared(lift, prompt, found)
+        if not found:
             return _unknown_text(prompt)
-        if len(self.found) > MOST_VERSIONS:
-            return self._set_one_of_many(lift, prompt)
-        return self._set_versions(lift, prompt)
+        if len(found) > MOST_VERSIONS:
+            return self._set_one_of_many(lift, prompt, found)
+        return self._set_versions(lift, prompt, found)
 
-    def _set_given(self, lift: Workspace, prompt: Prompt, *, unknown: bool) -> list[str]:
+    def _set_given(
+        self, lift: Workspace, prompt: Prompt, found: SystemPrompts, *, unknown: bool
+    ) -> list[str]:
         assert self.given is not None  # noqa: S101 - the caller has checked
         lines = []
         if unknown or prompt.content != self.given:
             lift.client.prompts.update(prompt.id, content=self.given)
             lines.append(f"The text of {prompt.name!r} is now that of --text.")
-        if any(one.text != self.given for one in self.found):
+        if any(one.text != self.given for one in found):
             lines.append("The conversations begin with a different system prompt, which was not used.")
         return lines
 
-    def _set_versions(self, lift: Workspace, prompt: Prompt) -> list[str]:
-        timed = self._timed
-        for one in self.found:
+    def _set_versions(self, lift: Workspace, prompt: Prompt, found: SystemPrompts) -> list[str]:
+        timed = _timed(found)
+        for one in found:
             _update(lift, prompt.id, one.text, one.first_at if timed else None)
-        if len(self.found) == 1:
-            return [f"The text of {prompt.name!r} is the system prompt that {self._which()} begin with."]
+        if len(found) == 1 and found.are_templates:
+            line = (
+                f"{self._which(found).capitalize()} begin with one system prompt with other values filled in. The text of "
+                f"{prompt.name!r} is the template, with {{{{value}}}} in their place. To set another: {_how_to_set(prompt)}"
+            )
+            return [line]
+        if len(found) == 1:
+            return [f"The text of {prompt.name!r} is the system prompt that {self._which(found)} begin with."]
         numbers = _version_numbers(lift, prompt.id)
-        which = [numbers[one.text] for one in self.found if one.text in numbers]
-        became = f"versions {_listed(which)}" if len(which) == len(self.found) else "one text after the other"
+        which = [numbers[one.text] for one in found if one.text in numbers]
+        became = f"versions {_listed(which)}" if len(which) == len(found) else "one text after the other"
         lines = [
-            f"{self._many()}. They became {became} of {prompt.name!r}{self._first_days()}; the last one is live."
+            f"{self._many(found)}. They became {became} of {prompt.name!r}{self._first_days(found)}; the last one is live."
         ]
         if not timed:
             lines.append(
                 "The conversations have no usable times, so the versions are in the order of the files and "
                 "all of them start now."
             )
-        if self.found.overlapping:
+        if found.overlapping:
             lines.append(
                 "Their times overlap, so time alone does not tell which text a conversation had. If these are different "
                 "prompts, import each under its own name."
             )
         return lines
 
-    def _set_one_of_many(self, lift: Workspace, prompt: Prompt) -> list[str]:
-        main = self.found.main
+    def _set_one_of_many(self, lift: Workspace, prompt: Prompt, found: SystemPrompts) -> list[str]:
+        main = found.main
         assert main is not None  # noqa: S101 - there are many
         _update(lift, prompt.id, main.text, None)
         which = (
             "the newest of them"
             if main.conversations == 1
-            else f"the one with the most conversations ({main.conversations} of {self.found.conversations})"
+            else f"the one with the most conversations ({main.conversations} of {found.conversations})"
         )
         line = (
-            f"{self._many()}, too many to be versions of one text: probably a template that was filled in for each. The "
-            f"text of {prompt.name!r} is {which}. Set the template before you optimize: {_how_to_set(prompt)}"
+            f"{self._many(found)}, too many to be versions of one text. The "
+            f"text of {prompt.name!r} is {which}. Set the text before you optimize: {_how_to_set(prompt)}"
         )
         return [line]
 
-    def _compared(self, lift: Workspace, prompt: Prompt) -> list[str]:
+    def _compared(self, lift: Workspace, prompt: Prompt, found: SystemPrompts) -> list[str]:
         """Warn where the conversations have a different text than the prompt, which keeps its own."""
-        others = [one for one in self.found if one.text != prompt.content]
-        if not others or (len(self.found) > MOST_VERSIONS and len(others) < len(list(self.found))):
+        others = [
+            one for one in found if one.text != prompt.content and not filled_in(prompt.content, one.text)
+        ]
+        if not others or (len(found) > MOST_VERSIONS and len(others) < len(list(found))):
             return []
         versions = _version_numbers(lift, prompt.id)
         different = [one for one in others if one.text not in versions]
         if not different:
             return []
-        which = "" if len(self.found) == 1 else f" in {len(different)} of {len(self.found)} cases"
+        which = "" if len(found) == 1 else f" in {len(different)} of {len(found)} cases"
         line = (
             f"Warning: {prompt.name!r} keeps its text, but the conversations begin with a different system prompt{which}. "
             f"To use that one: lift.client.prompts.update({prompt.id!r}, content=…), or {_how_to_set(prompt)}"
         )
         return [line]
 
-    @property
-    def _timed(self) -> bool:
-        """Whether times say when each text came into use; times in the future cannot be right."""
-        now = datetime.now(UTC)
-        return self.found.timed and all(one.first_at is None or one.first_at <= now for one in self.found)
+    def _many(self, found: SystemPrompts) -> str:
+        which = self._which(found)
+        return f"{which[0].upper()}{which[1:]} begin with {len(found)} different system prompts"
 
-    def _many(self) -> str:
-        which = self._which()
-        return f"{which[0].upper()}{which[1:]} begin with {len(self.found)} different system prompts"
-
-    def _which(self) -> str:
-        count = self.found.conversations
+    def _which(self, found: SystemPrompts) -> str:
+        count = found.conversations
         return (
             "the conversations"
             if count >= self.conversations
             else f"{count} of {self.conversations} conversations"
         )
 
-    def _first_days(self) -> str:
-        if not self._timed:
+    @staticmethod
+    def _first_days(found: SystemPrompts) -> str:
+        if not _timed(found):
             return ""
-        return f" (first seen {', '.join(f'{one.first_at:%Y-%m-%d}' for one in self.found)})"
+        return f" (first seen {', '.join(f'{one.first_at:%Y-%m-%d}' for one in found)})"
+
+
+def _timed(found: SystemPrompts) -> bool:
+    """Whether times say when each text came into use; times in the future cannot be right."""
+    now = datetime.now(UTC)
+    return found.timed and all(one.first_at is None or one.first_at <= now for one in found)
 
 
 def _update(lift: Workspace, prompt_id: str, text: str, live_from: datetime | None) -> None:
@@ -231,7 +288,7 @@ def _unknown_text(prompt: Prompt) -> list[str]:
 
 
 def _how_to_set(prompt: Prompt) -> str:
-    return f"promptlift import --prompt {prompt.id} --text FILE"
+    return f"promptlift prompts set {prompt.id} FILE"
 
 
 def _listed(numbers: list[int]) -> str:

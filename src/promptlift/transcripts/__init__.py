@@ -15,48 +15,74 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
+from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
+from promptlift.transcripts.claude import read_claude
 from promptlift.transcripts.collector import Collector
+from promptlift.transcripts.gemini import read_gemini
+from promptlift.transcripts.helicone import read_helicone
+from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
+from promptlift.transcripts.inspect_ai import read_inspect
 from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.lines import RECORD_CHARS, too_long
+from promptlift.transcripts.mlflow import read_mlflow
+from promptlift.transcripts.otlp import read_otlp
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
-from promptlift.transcripts.recognition import format_of, separator_of
-from promptlift.transcripts.rows import NEEDED, read_rows
+from promptlift.transcripts.recognition import format_of, separator_of, widest_separator
+from promptlift.transcripts.refusals import refuse_records, refuse_text
+from promptlift.transcripts.responses import read_batch, read_dpo, read_responses
+from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import Record, encoding_of, is_packed, open_text, read_head
 from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
+from promptlift.transcripts.weave import read_weave
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 __all__ = [
     "FORMATS",
     "ImportedConversation",
+    "Label",
     "Problem",
     "Reading",
     "SystemPrompt",
     "SystemPrompts",
     "read",
+    "read_labels",
 ]
 
 FORMATS: Final[dict[str, str]] = {
     "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
     "plain": f"plain text with role labels ({PAIRS}), one conversation for each file",
     "openai": "chat messages of OpenAI as JSON Lines, with or without tools",
-    "sharegpt": "ShareGPT: conversations of from and value, JSON or JSON Lines",
+    "sharegpt": "ShareGPT: conversations or items of from and value, or pairs of texts, JSON or JSON Lines",
     "chatgpt": "account export of ChatGPT (conversations.json)",
     "rows": "CSV, Parquet or JSON Lines with one row for each message",
     "langfuse": "observations of Langfuse (blob storage export)",
-    "langfuse-scores": "scores of Langfuse; recognised, but they hold no conversations",
+    "langfuse-scores": "scores of Langfuse; they hold no conversations: lift.labels reads them",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
+    "otlp": "spans of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
+    "mlflow": "traces of MLflow",
+    "weave": "calls of W&B Weave",
+    "helicone": "requests of Helicone with their bodies",
+    "openai-responses": "answers of OpenAI's Responses API, with or without their requests",
+    "openai-batch": "batches of OpenAI: requests and answers in one file",
+    "openai-dpo": "preference pairs of OpenAI (DPO): the preferred answer",
+    "claude": "data export of Claude.ai (conversations.json)",
+    "gemini": "requests of Gemini: contents of role and parts",
+    "inspect": "evaluation logs of Inspect AI in JSON",
+    "zendesk": "tickets of Zendesk with their comments",
+    "intercom": "conversations of Intercom",
 }
 _READERS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "structured": read_structured,
@@ -68,6 +94,18 @@ _READERS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "langfuse-scores": read_langfuse_scores,
     "langsmith": read_langsmith,
     "phoenix": read_phoenix,
+    "otlp": read_otlp,
+    "mlflow": read_mlflow,
+    "weave": read_weave,
+    "helicone": read_helicone,
+    "openai-responses": read_responses,
+    "openai-batch": read_batch,
+    "openai-dpo": read_dpo,
+    "claude": read_claude,
+    "gemini": read_gemini,
+    "inspect": read_inspect,
+    "zendesk": read_zendesk,
+    "intercom": read_intercom,
 }
 _LOOKED_AT: Final = 50
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
@@ -83,7 +121,13 @@ _OTHER_FILES: Final = (
 )
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:  # noqa: A002 - the contract's name
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the contract's name
+    columns: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+) -> Reading:
     """Read the conversations of one file.
 
     The format is recognised from the content; gzip is unpacked. A record that cannot be read, or that is over a
@@ -95,6 +139,10 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
         The file.
     format
         A key of ``FORMATS``, to read the file as that format whatever it looks like.
+    columns
+        Columns of a table by what they hold: ``{"role": "author_type", "text": "comment"}``. It is read as ``rows`` then.
+    roles
+        What the roles of the file mean, where these are not known: ``{"Visitor": "user"}``.
 
     Returns
     -------
@@ -104,7 +152,8 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     Raises
     ------
     TranscriptError
-        When there is no such file, it may not be read, or ``format`` is unknown.
+        When there is no such file, it may not be read, or ``format``, a key of ``columns`` or a value of ``roles`` is
+        unknown.
 
     Examples
     --------
@@ -114,7 +163,11 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Reading:
     if format is not None and format not in FORMATS:
         raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
     file = Path(path)
-    collector = Collector(str(path), _max_chars(file))
+    collector = Collector(
+        str(path), _max_chars(file), columns=check_columns(columns), roles=check_roles(roles)
+    )
+    if columns and format is None:
+        format = "rows"  # noqa: A001
     if file.is_dir():
         collector.problem(None, "a directory, not a file; give the files in it")
         return collector.finish(format or "")
@@ -157,7 +210,7 @@ def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None
     if refusal is not None:
         collector.problem(None, refusal)
         return ""
-    separator = separator_of(text)
+    separator = separator_of(text) or (widest_separator(text) if wanted == "rows" else None)
     with open_text(file, encoding) as stream:
         if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
             whole = stream.read(RECORD_CHARS + 1)
@@ -173,7 +226,7 @@ def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None
     if wanted is not None:
         collector.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
     else:
-        collector.problem(None, f"the format is not recognised. {_known()}")
+        collector.problem(None, refuse_text(text))
     return ""
 
 
@@ -199,7 +252,7 @@ def _read_records(records: Iterator[Record], file: Path, collector: Collector, w
         if not first:
             collector.problem(None, "the file has no records")
         elif found is None and values:
-            collector.problem(first[0].line, f"the format of the records is not recognised. {_known()}")
+            collector.problem(first[0].line, refuse_records(values))
     if found is None:
         for record in first:
             if record.fault is not None:
@@ -207,8 +260,3 @@ def _read_records(records: Iterator[Record], file: Path, collector: Collector, w
         return ""
     _READERS[found](itertools.chain(first, records), collector)
     return found
-
-
-def _known() -> str:
-    listed = "; ".join(f"{name}: {text}" for name, text in FORMATS.items())
-    return f"Known formats: {listed}. A table needs {NEEDED}. To read it as one of them, give format=."

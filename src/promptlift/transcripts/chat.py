@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
+from promptlift.errors import TranscriptError
 from promptlift.transcripts.collector import CALL, RESULT, ParsedMessage, is_something
 from promptlift.transcripts.reading import Unreadable
 
@@ -19,13 +20,26 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role
     from promptlift.transcripts.collector import Collector
 
-__all__ = ["CALL", "KNOWN_ROLES", "RESULT", "Kind", "MessageDetails", "call_text", "fold", "kind_of"]
+__all__ = [
+    "CALL",
+    "KNOWN_ROLES",
+    "RESULT",
+    "Kind",
+    "MessageDetails",
+    "call_text",
+    "check_roles",
+    "fold",
+    "kind_of",
+]
 
 Kind = Literal["user", "assistant", "system", "call", "result"]
 
 _KINDS: Final[dict[str, Kind]] = {
-    **dict.fromkeys(("user", "human", "customer"), "user"),
+    **dict.fromkeys(
+        ("user", "human", "customer", "visitor", "end-user", "end_user", "lead", "contact"), "user"
+    ),
     **dict.fromkeys(("assistant", "ai", "gpt", "agent", "bot", "model", "chatbot", "chatgpt"), "assistant"),
+    **dict.fromkeys(("operator", "admin", "staff", "representative"), "assistant"),
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("tool", "function", "observation", "tool_result", "function_response"), "result"),
     **dict.fromkeys(("function_call", "tool_call"), "call"),
@@ -56,18 +70,46 @@ class MessageDetails(NamedTuple):
     tokens: int | float | None = None
 
 
-def kind_of(role: Any, where: str) -> Kind:
+def check_roles(roles: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what roles mean by their names in lower case.
+
+    Raises
+    ------
+    TranscriptError
+        When a meaning is unknown.
+    """
+    checked = {name.strip().lower(): role.strip().lower() for name, role in (roles or {}).items()}
+    for name, role in checked.items():
+        if role not in _KINDS:
+            raise TranscriptError(
+                f"The role {name!r} cannot mean {role!r}; give user, assistant, system or tool, such as {name}=user"
+            )
+    return checked
+
+
+def kind_of(role: Any, where: str, roles: Mapping[str, str] | None = None) -> Kind:
     """Return what a role stands for.
+
+    Parameters
+    ----------
+    role
+        As the source has it.
+    where
+        Names the message in the reason why it cannot be read.
+    roles
+        What the user says of roles that are not known.
 
     Raises
     ------
     Unreadable
         When the role is unknown.
     """
-    kind = _KINDS.get(role.strip().lower()) if isinstance(role, str) else None
+    name = role.strip().lower() if isinstance(role, str) else ""
+    kind = _KINDS.get((roles or {}).get(name, name))
     if kind is None:
         shown = "no role" if role is None else f"the role {str(role)[:40]!r}"
-        raise Unreadable(f"{where} has {shown}; known roles are {KNOWN_ROLES}")
+        hint = f'; say what it means: --role "{str(role)[:40]}=user"' if name else ""
+        raise Unreadable(f"{where} has {shown}; known roles are {KNOWN_ROLES}{hint}")
     return kind
 
 
@@ -151,7 +193,7 @@ def _pieces(
     message: dict[str, Any], collector: Collector, path: str, where: str
 ) -> Iterator[tuple[Kind, str]]:
     role = next((message[k] for k in _ROLE_KEYS if message.get(k) is not None), None)
-    kind = kind_of(role, where)
+    kind = kind_of(role, where, collector.roles)
     key = next((k for k in _TEXT_KEYS if k in message), None)
     calls = list(_calls(message, collector, path))
     pieces = _content_pieces(kind, message[key] if key else None, collector, f"{path}.{key}", where)

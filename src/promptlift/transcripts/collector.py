@@ -14,10 +14,12 @@ from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, M
 from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
+from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
+from promptlift.transcripts.usage import UsageSums, count_tool_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from promptlift.transcripts.sources import Record
@@ -31,6 +33,7 @@ _SEVERAL: Final = (
 # A hostile file must not fill the memory with what is wrong with it.
 _PROBLEMS: Final = 10_000
 STATUSES: Final = ("completed", "abandoned", "in_progress")
+_TITLE_CHARS: Final = 200
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
 
@@ -49,7 +52,8 @@ class ParsedConversation:
     """One conversation as the reader of a format found it, not yet checked.
 
     ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
-    ``system_prompt`` is that of the model calls where it is not a message of the conversation.
+    ``system_prompt`` is that of the model calls where it is not a message of the conversation. ``prompt_name`` and
+    ``prompt_version`` are the source's own.
     """
 
     messages: list[ParsedMessage]
@@ -62,6 +66,10 @@ class ParsedConversation:
     metadata: dict[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
     system_prompt: str | None = None
+    prompt_name: Any = None
+    prompt_version: Any = None
+    title: Any = None
+    usage: UsageSums = field(default_factory=UsageSums)
 
 
 class Collector:
@@ -73,10 +81,21 @@ class Collector:
         Name of the file.
     max_chars
         Characters of content that may be kept.
+    columns, roles
+        What the user says of columns and roles that are not known.
     """
 
-    def __init__(self, file: str, max_chars: float = math.inf) -> None:
+    def __init__(
+        self,
+        file: str,
+        max_chars: float = math.inf,
+        *,
+        columns: Mapping[str, str] | None = None,
+        roles: Mapping[str, str] | None = None,
+    ) -> None:
         self.file = file
+        self.columns = columns or {}
+        self.roles = roles or {}
         self._chars_left = max_chars
         self._unlisted = 0
         self._reading = Reading()
@@ -161,10 +180,15 @@ class Collector:
             return None
         return int(number) if number.is_integer() else number
 
+    def count_model_calls(self, count: int) -> None:
+        """Count calls of a model that conversations were put together from."""
+        self._reading.model_calls += count
+
     def add(self, conversation: ParsedConversation) -> None:
         """Add one conversation, or record why it cannot be logged."""
+        metadata = self._metadata(conversation.metadata)
         try:
-            content = self._content(conversation)
+            content = self._content(conversation, metadata)
         except Unreadable as error:
             self.problem(conversation.line, str(error))
             return
@@ -175,6 +199,8 @@ class Collector:
                 "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack it "
                 "first"
             )
+        usage = conversation.usage
+        tool_calls = usage.tool_calls or count_tool_calls(conversation.messages)
         source_id = _text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
@@ -191,6 +217,16 @@ class Collector:
                 line=conversation.line,
                 key=_text(conversation.key),
                 fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
+                prompt_name=_text(conversation.prompt_name),
+                prompt_version=_text(conversation.prompt_version),
+                title=_title(conversation.title),
+                metadata=metadata,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cost=usage.cost,
+                latency_ms=usage.latency_ms,
+                tool_calls=tool_calls or usage.tool_calls,
+                tool_errors=usage.tool_errors,
             )
         )
 
@@ -221,9 +257,12 @@ class Collector:
         except ValueError:
             return
         times = [message.timestamp for message in conversation.messages if message.timestamp is not None]
-        self._reading.system_prompts.add(text, min(times, default=conversation.started_at))
+        began = min(times, default=conversation.started_at)
+        self._reading.system_prompts.add(text, began)
+        key = _text(conversation.prompt_name), _text(conversation.prompt_version)
+        self._reading.texts_of.setdefault(key, SystemPrompts()).add(text, began)
 
-    def _content(self, conversation: ParsedConversation) -> str:
+    def _content(self, conversation: ParsedConversation, metadata: dict[str, Any]) -> str:
         parsed = conversation.messages
         _check_messages(parsed)
         timed = any(message.timestamp is not None for message in parsed)
@@ -232,16 +271,17 @@ class Collector:
             self.tally(
                 "Conversations that have a time but none in their messages, so the first message was given it: {}."
             )
-        metadata = self._metadata(conversation.metadata)
         for name in (
             conversation.source_id,
             conversation.llm_model,
             conversation.company_name,
             conversation.key,
+            conversation.title,
+            conversation.prompt_name,
             *(message.model for message in parsed),
         ):
             if isinstance(name, str):
-                _bytes(name, "the conversation's id, model, company or key")
+                _bytes(name, "the conversation's id, title, model, company, prompt or key")
         try:
             messages = [Message(**message._asdict()) for message in parsed]
             content = dump_content(Transcript(messages=messages, metadata=metadata or None))
@@ -303,6 +343,11 @@ def _text(value: Any) -> str | None:
     if not is_something(value) or isinstance(value, dict | list | bool):
         return None
     return str(value)
+
+
+def _title(value: Any) -> str | None:
+    text = _text(value)
+    return None if text is None else " ".join(text.split())[:_TITLE_CHARS] or None
 
 
 def _bytes(text: str, what: str) -> int:

@@ -1,4 +1,4 @@
-"""Langfuse: the observations of a blob storage export, and its scores."""
+"""Langfuse: observations and traces, of a blob storage export or of the API, and scores."""
 
 from __future__ import annotations
 
@@ -6,38 +6,73 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, read_traces
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.traces import Call, Step, read_traces
+from promptlift.transcripts.usage import amount
+from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_langfuse", "read_langfuse_scores"]
+__all__ = ["is_langfuse", "read_langfuse", "read_langfuse_scores"]
 
+# A field is written in snake case by the export and in camel case by the API.
+_SESSION: Final = ("session_id", "sessionId")
+_TRACE: Final = ("trace_id", "traceId")
+_USER: Final = ("user_id", "userId")
+_TRACE_NAME: Final = ("trace_name", "traceName")
+_START: Final = ("start_time", "startTime", "timestamp")
+_END: Final = ("end_time", "endTime")
+_MODEL: Final = ("provided_model_name", "providedModelName", "model")
+_USAGE: Final = ("usage_details", "usageDetails", "usage")
+_COST: Final = ("total_cost", "totalCost", "calculated_total_cost", "calculatedTotalCost")
+_COSTS: Final = ("cost_details", "costDetails")
+_PROMPT: Final = ("prompt_name", "promptName")
+_VERSION: Final = ("prompt_version", "promptVersion")
+_KEPT: Final = {"environment": ("environment",), "release": ("release",), "version": ("version",)}
 _READ: Final = frozenset(
-    {
-        *("input", "output", "type", "id", "trace_id", "session_id", "user_id", "start_time", "end_time"),
+    name
+    for names in (
         *(
-            "provided_model_name",
-            "model",
-            "usage_details",
-            "metadata",
-            "tags",
-            "prompt_name",
-            "prompt_version",
+            _SESSION,
+            _TRACE,
+            _USER,
+            _TRACE_NAME,
+            _START,
+            _END,
+            _MODEL,
+            _USAGE,
+            _COST,
+            _COSTS,
+            _PROMPT,
+            _VERSION,
         ),
-        *("traceId", "sessionId", "userId", "startTime", "endTime", "promptName", "promptVersion"),
-        *("providedModelName", "usageDetails", "usage"),
-    }
+        *_KEPT.values(),
+        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations"),
+    )
+    for name in names
 )
+_TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
+_CALLS: Final = ("GENERATION",)
+
+
+def is_langfuse(value: dict[str, Any]) -> bool:
+    """Whether a record is an observation or a trace, or a page of them."""
+    page = value.get("data")
+    if isinstance(page, list) and page and isinstance(page[0], dict) and "meta" in value:
+        value = page[0]
+    if {"type", "input", "output"} <= value.keys() and not {*_TRACE, "parentObservationId"}.isdisjoint(value):
+        return True
+    return {"input", "output", "timestamp"} <= value.keys() and not {
+        *("observations", "projectId", "project_id", "htmlPath", "bookmarked"),
+    }.isdisjoint(value)
 
 
 def read_langfuse(records: Iterable[Record], collector: Collector) -> None:
-    """Read observations: the generations of one session, or of one trace, are one conversation."""
-    read_traces(records, collector, _call)
+    """Read observations and traces: the generations of one session, or of one trace, are one conversation."""
+    read_traces(_observations(records), collector, _call)
 
 
 def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> None:
@@ -50,40 +85,109 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
         collector.note(
             f"These are scores of Langfuse, {listed}: they rate conversations and hold none, so nothing is "
-            "imported. Import the observations of the same export instead."
+            "imported. Import the observations of the same export, then lift.labels(FILE, PROMPT) reads these as labels."
         )
 
 
-def _call(record: dict[str, Any], collector: Collector) -> Call | None:
-    kind = str(record.get("type", "GENERATION")).upper()
-    if kind != "GENERATION":
+def _observations(records: Iterable[Record]) -> Iterator[Record]:
+    """Yield the traces and observations of a file; the API wraps a page of them, and a trace holds its observations."""
+    for record in records:
+        value = record.value
+        page = value.get("data") if isinstance(value, dict) and "input" not in value else None
+        for one in page if isinstance(page, list) else [value]:
+            if not isinstance(one, dict):
+                yield record._replace(value=one)
+                continue
+            inside = decoded(one.get("observations"))
+            yield record._replace(value=one)
+            for observation in inside if isinstance(inside, list) else ():
+                if isinstance(observation, dict):
+                    yield record._replace(value=_of_trace(observation, one))
+
+
+def _of_trace(observation: dict[str, Any], trace: dict[str, Any]) -> dict[str, Any]:
+    """Return an observation with what only its trace says."""
+    known = {
+        "traceId": trace.get("id"),
+        "sessionId": _first(trace, *_SESSION),
+        "userId": _first(trace, *_USER),
+        "traceName": trace.get("name"),
+        "tags": trace.get("tags"),
+    }
+    metadata = [decoded(one.get("metadata")) for one in (trace, observation)]
+    joined = {name: value for one in metadata if isinstance(one, dict) for name, value in one.items()}
+    return {**known, **{k: v for k, v in observation.items() if v is not None}, "metadata": joined}
+
+
+def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+    kind = str(
+        record.get("type") or ("TRACE" if "type" not in record and _is_trace(record) else "GENERATION")
+    ).upper()
+    trace = _first(record, *_TRACE, "id")
+    if kind not in _CALLS:
         collector.drop(f"records of type {kind}")
-        return None
-    session = _first(record, "session_id", "sessionId")
-    user = _first(record, "user_id", "userId")
-    usage = decoded(_first(record, "usage_details", "usageDetails", "usage"))
+        if kind in _TOOLS:
+            return Step(trace, failed=str(record.get("level")).upper() == "ERROR")
+        is_root = kind == "TRACE" or not is_something(
+            _first(record, "parent_observation_id", "parentObservationId")
+        )
+        if not is_root or not is_something(record.get("output")):
+            return None
+    else:
+        collector.drop_unknown(record, _READ)
+    return _of_record(record, collector, trace, whole=kind not in _CALLS)
+
+
+def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whole: bool) -> Call:
+    session = _first(record, *_SESSION)
+    usage = decoded(_first(record, *_USAGE))
+    usage = usage if isinstance(usage, dict) else {}
+    costs = decoded(_first(record, *_COSTS))
     metadata = decoded(record.get("metadata"))
     tags = decoded(record.get("tags"))
+    title = _first(record, *_TRACE_NAME) or (record.get("name") if whole else None)
+    latency = amount(record.get("latency"))
     own = {
-        "userId": user,
+        "userId": _first(record, *_USER),
         "sessionId": session,
-        "tags": tags if is_something(tags) else None,
-        "promptName": _first(record, "prompt_name", "promptName"),
-        "promptVersion": _first(record, "prompt_version", "promptVersion"),
+        "tags": tags,
+        "promptName": _first(record, *_PROMPT),
+        "promptVersion": _first(record, *_VERSION),
+        "traceName": title,
+        **{name: _first(record, *names) for name, names in _KEPT.items()},
     }
-    collector.drop_unknown(record, _READ)
-    return Call(
-        session if session is not None else _first(record, "trace_id", "traceId", "id"),
+    history, answer = (
         chat_messages(record.get("input"), "user"),
         chat_messages(record.get("output"), "assistant"),
-        collector.time(_first(record, "end_time", "endTime"), "end_time"),
-        _first(record, "provided_model_name", "providedModelName", "model"),
-        collector.tokens(usage.get("output"), "usage_details.output") if isinstance(usage, dict) else None,
+    )
+    if whole:
+        history, answer = whole_run(history, answer)
+    started = collector.time(_first(record, *_START), "start_time")
+    return Call(
+        session if session is not None else trace,
+        history,
+        answer,
+        collector.time(_first(record, *_END), "end_time"),
+        _first(record, *_MODEL),
+        collector.tokens(_first(usage, "output", "completionTokens"), "usage_details.output"),
         {
             **(metadata if isinstance(metadata, dict) else {}),
-            **{k: v for k, v in own.items() if v is not None},
+            **{name: value for name, value in own.items() if is_something(value)},
         },
+        started=started,
+        trace=trace,
+        input_tokens=collector.tokens(_first(usage, "input", "promptTokens"), "usage_details.input"),
+        cost=amount(_first(record, *_COST) or (costs.get("total") if isinstance(costs, dict) else None)),
+        latency_ms=None if latency is None or is_something(_first(record, *_END)) else latency * 1000,
+        prompt_name=own["promptName"],
+        prompt_version=own["promptVersion"],
+        title=title,
+        whole=whole,
     )
+
+
+def _is_trace(record: dict[str, Any]) -> bool:
+    return "timestamp" in record and _first(record, *_TRACE) is None
 
 
 def _first(record: dict[str, Any], *names: str) -> Any:

@@ -1,12 +1,13 @@
-"""LangSmith: runs of an export, as JSON Lines or as the Parquet of a bulk export."""
+"""LangSmith: runs of an export, as JSON Lines or as the Parquet of a bulk export, and examples of data sets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, read_traces
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.traces import Call, Step, read_traces
+from promptlift.transcripts.usage import amount
+from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,37 +15,51 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_langsmith"]
+__all__ = ["is_example", "read_langsmith"]
 
 # session_id of a run is its project, not a conversation.
 _READ: Final = frozenset(
     {
-        "id",
-        "run_type",
-        "inputs",
-        "outputs",
-        "extra",
-        "tags",
-        "trace_id",
-        "start_time",
-        "end_time",
-        "completion_tokens",
+        *("id", "run_type", "inputs", "outputs", "extra", "tags", "trace_id", "start_time", "end_time"),
+        *("prompt_tokens", "completion_tokens", "total_tokens", "total_cost", "usage_metadata"),
     }
 )
+_EXAMPLE_READ: Final = frozenset({"id", "inputs", "outputs", "metadata", "created_at"})
 _THREAD: Final = ("thread_id", "session_id", "conversation_id")
 _CARRIED: Final = {"user_id": "userId", "channel": "channel", "language": "language"}
+# What LangChain says of a prompt that was pulled from the hub.
+_PROMPT: Final = ("prompt_name", "lc_hub_repo", "langfuse_prompt_name")
+_VERSION: Final = ("prompt_version", "lc_hub_commit_hash")
 
 
 def read_langsmith(records: Iterable[Record], collector: Collector) -> None:
-    """Read runs: the model calls of one thread, or of one trace, are one conversation."""
+    """Read runs: the model calls of one thread, or of one trace, are one conversation. So is each example."""
     read_traces(records, collector, _call)
 
 
-def _call(record: dict[str, Any], collector: Collector) -> Call | None:
+def is_example(value: dict[str, Any]) -> bool:
+    """Whether a record is an example of a data set."""
+    return {"inputs", "outputs"} <= value.keys() and not {"dataset_id", "source_run_id", "split"}.isdisjoint(
+        value
+    )
+
+
+def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+    if "run_type" not in record:
+        return _example(record, collector)
     kind = str(record.get("run_type"))
     if kind != "llm":
         collector.drop(f"runs of type {kind}")
-        return None
+        if kind in ("tool", "retriever"):
+            return Step(record.get("trace_id"), failed=is_something(record.get("error")))
+        if is_something(record.get("parent_run_id")) or not is_something(decoded(record.get("outputs"))):
+            return None
+    else:
+        collector.drop_unknown(record, _READ)
+    return _of_run(record, collector, whole=kind != "llm")
+
+
+def _of_run(record: dict[str, Any], collector: Collector, *, whole: bool) -> Call:
     extra = decoded(record.get("extra"))
     known = extra.get("metadata") if isinstance(extra, dict) else None
     known = known if isinstance(known, dict) else {}
@@ -56,15 +71,46 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
     for name, value in known.items():
         if name not in (*_THREAD, "ls_model_name") and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value
-    collector.drop_unknown(record, _READ)
-    if isinstance(extra, dict):
+    if isinstance(extra, dict) and not whole:
         collector.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
-    return Call(
-        thread if thread is not None else record.get("trace_id") or record.get("id"),
+    history, answer = (
         chat_messages(record.get("inputs"), "user"),
         chat_messages(record.get("outputs"), "assistant"),
+    )
+    if whole:
+        history, answer = whole_run(history, answer)
+    return Call(
+        thread if thread is not None else record.get("trace_id") or record.get("id"),
+        history,
+        answer,
         collector.time(record.get("end_time"), "end_time"),
         known.get("ls_model_name"),
         collector.tokens(record.get("completion_tokens"), "completion_tokens"),
         own,
+        started=collector.time(record.get("start_time"), "start_time"),
+        trace=record.get("trace_id") or record.get("id"),
+        input_tokens=collector.tokens(record.get("prompt_tokens"), "prompt_tokens"),
+        cost=amount(record.get("total_cost")),
+        prompt_name=next((known[name] for name in _PROMPT if is_something(known.get(name))), None),
+        prompt_version=next((known[name] for name in _VERSION if is_something(known.get(name))), None),
+        title=record.get("name") if whole else None,
+        whole=whole,
+    )
+
+
+def _example(record: dict[str, Any], collector: Collector) -> Call:
+    """Read an example of a data set: its inputs, and the outputs that it expects."""
+    metadata = decoded(record.get("metadata"))
+    collector.drop_unknown(record, _EXAMPLE_READ)
+    history, answer = whole_run(
+        chat_messages(record.get("inputs"), "user"), chat_messages(record.get("outputs"), "assistant")
+    )
+    return Call(
+        record.get("id"),
+        history,
+        answer,
+        collector.time(record.get("created_at"), "created_at"),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        trace=record.get("id"),
+        whole=True,
     )

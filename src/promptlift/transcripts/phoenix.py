@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, read_traces
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.traces import Call, Step, read_traces
+from promptlift.transcripts.usage import amount
+from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,9 @@ __all__ = ["read_phoenix"]
 
 _ATTRIBUTES: Final = (
     *("openinference.span.kind", "session.id", "user.id", "metadata", "tag.tags"),
-    *("llm.model_name", "llm.token_count.completion", "llm.input_messages", "llm.output_messages"),
+    *("llm.model_name", "llm.token_count.prompt", "llm.token_count.completion", "llm.token_count.total"),
+    *("llm.cost.total", "llm.input_messages", "llm.output_messages", "llm.prompt_template.version"),
+    *("prompt.name", "prompt.version", "agent.name"),
     *("input.value", "output.value", "input.mime_type", "output.mime_type"),
 )
 _READ: Final = frozenset(
@@ -32,9 +35,12 @@ _READ: Final = frozenset(
             "start_time",
             "end_time",
         ),
+        *("status_code",),
         *(f"attributes.{name}" for name in _ATTRIBUTES),
     }
 )
+_PROMPT: Final = ("prompt.name", "agent.name")
+_VERSION: Final = ("prompt.version", "llm.prompt_template.version")
 
 
 def read_phoenix(records: Iterable[Record], collector: Collector) -> None:
@@ -42,24 +48,41 @@ def read_phoenix(records: Iterable[Record], collector: Collector) -> None:
     read_traces(records, collector, _call)
 
 
-def _call(record: dict[str, Any], collector: Collector) -> Call | None:
+def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
     kind = str(record.get("span_kind") or _attribute(record, "openinference.span.kind")).upper()
+    trace = _at(record, "context.trace_id")
     if kind != "LLM":
         collector.drop(f"spans of kind {kind}")
-        return None
+        if kind in ("TOOL", "RETRIEVER"):
+            return Step(trace, failed=str(record.get("status_code")).upper() == "ERROR")
+        if is_something(record.get("parent_id")) or not is_something(_attribute(record, "output.value")):
+            return None
+    else:
+        collector.drop_unknown(record, _READ)
+    return _of_span(record, collector, trace, whole=kind != "LLM")
+
+
+def _of_span(record: dict[str, Any], collector: Collector, trace: Any, *, whole: bool) -> Call:
     session = _attribute(record, "session.id")
-    trace = _at(record, "context.trace_id")
     metadata = decoded(_attribute(record, "metadata"))
+    prompt, version = (
+        next((value for name in names if is_something(value := _attribute(record, name))), None)
+        for names in (_PROMPT, _VERSION)
+    )
     own = {
         "userId": _attribute(record, "user.id"),
         "sessionId": session,
         "tags": _attribute(record, "tag.tags"),
+        "promptName": prompt,
+        "promptVersion": version,
     }
-    collector.drop_unknown(record, _READ)
+    history, answer = _messages(record, "input", "user"), _messages(record, "output", "assistant")
+    if whole:
+        history, answer = whole_run(history, answer)
     return Call(
         session if is_something(session) else trace,
-        _messages(record, "input", "user"),
-        _messages(record, "output", "assistant"),
+        history,
+        answer,
         collector.time(record.get("end_time"), "end_time"),
         _attribute(record, "llm.model_name"),
         collector.tokens(
@@ -69,6 +92,16 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | None:
             **(metadata if isinstance(metadata, dict) else {}),
             **{name: value for name, value in own.items() if is_something(value)},
         },
+        started=collector.time(record.get("start_time"), "start_time"),
+        trace=trace,
+        input_tokens=collector.tokens(
+            _attribute(record, "llm.token_count.prompt"), "attributes.llm.token_count.prompt"
+        ),
+        cost=amount(_attribute(record, "llm.cost.total")),
+        prompt_name=prompt,
+        prompt_version=version,
+        title=record.get("name") if whole else None,
+        whole=whole,
     )
 
 

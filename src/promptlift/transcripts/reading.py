@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from promptlift.transcripts.system_prompts import SystemPrompts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["ImportedConversation", "Problem", "Reading", "TooMuchError", "Unreadable"]
 
@@ -36,6 +41,18 @@ class ImportedConversation:
     fingerprint
         The same for the same conversation in every reading; equal conversations of one file get different ones.
         It does not depend on the prompt, which an idempotency key made from it has to include.
+    prompt_name, prompt_version
+        The prompt that it was held with, by the source's own name and version; the trace's name where calls name no prompt.
+    title
+        The source's title or trace name.
+    metadata
+        What the source says besides: user, session, tags, the prompt's name and version, and whatever else it keeps.
+    input_tokens, output_tokens, cost
+        Sums over the calls of the model, as far as the source counts them.
+    latency_ms
+        Mean time until an answer, in milliseconds.
+    tool_calls, tool_errors
+        Calls of tools, and how many of them failed.
     """
 
     content: str
@@ -47,6 +64,16 @@ class ImportedConversation:
     line: int | None
     key: str | None
     fingerprint: str
+    prompt_name: str | None = None
+    prompt_version: str | None = None
+    title: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    latency_ms: float | None = None
+    tool_calls: int | None = None
+    tool_errors: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,10 @@ class Reading:
         What the reader did that its user should know.
     system_prompts
         The system prompts that the conversations begin with, in the order in which they came into use.
+    texts_of
+        The same for each prompt that the source names, by name and version.
+    model_calls
+        Calls of a model that the conversations were put together from; 0 where the source does not record calls.
     """
 
     format: str = ""
@@ -88,3 +119,11 @@ class Reading:
     dropped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     system_prompts: SystemPrompts = field(default_factory=SystemPrompts)
+    texts_of: dict[tuple[str | None, str | None], SystemPrompts] = field(default_factory=dict)
+    model_calls: int = 0
+
+    @property
+    def prompt_names(self) -> list[str]:
+        """The prompts that the source names, the one of most conversations first."""
+        named = Counter(one.prompt_name for one in self.conversations if one.prompt_name is not None)
+        return [name for name, _ in named.most_common()]

@@ -5,18 +5,62 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.transcripts.gemini import is_contents
+from promptlift.transcripts.helicone import is_request
+from promptlift.transcripts.helpdesk import is_intercom, is_zendesk
+from promptlift.transcripts.inspect_ai import is_log
+from promptlift.transcripts.langfuse import is_langfuse
+from promptlift.transcripts.langsmith import is_example
+from promptlift.transcripts.mlflow import is_trace
+from promptlift.transcripts.otlp import is_spans
+from promptlift.transcripts.responses import is_batch, is_dpo, is_responses
 from promptlift.transcripts.rows import Columns
+from promptlift.transcripts.sharegpt import is_sharegpt
 from promptlift.transcripts.structured import API_FIELDS
 from promptlift.transcripts.tables import SEPARATORS, csv_header
+from promptlift.transcripts.weave import is_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["format_of", "separator_of"]
+__all__ = ["format_of", "separator_of", "widest_separator"]
 
 _OWN_MESSAGE_FIELDS: Final = frozenset({"timestamp", "tokens", "model"})
 _SCORE: Final = frozenset({"name", "value", "source", "data_type"})
 _SCORE_CAMEL: Final = frozenset({"name", "value", "source", "dataType"})
+
+
+# The formats of tools by what only their records have; the first that fits is taken.
+_TOOLS: Final[tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...]] = (
+    ("chatgpt", lambda value: isinstance(value.get("mapping"), dict)),
+    ("claude", lambda value: isinstance(value.get("chat_messages"), list)),
+    ("intercom", is_intercom),
+    ("zendesk", is_zendesk),
+    ("inspect", is_log),
+    ("mlflow", is_trace),
+    ("weave", is_call),
+    ("helicone", is_request),
+    ("otlp", is_spans),
+    ("openai-batch", is_batch),
+    ("openai-dpo", is_dpo),
+    ("gemini", is_contents),
+    (
+        "sharegpt",
+        lambda value: any(isinstance(value.get(key), list) for key in ("conversations", "conversation")),
+    ),
+    ("langsmith", lambda value: {"run_type", "inputs"} <= value.keys() or is_example(value)),
+    (
+        "phoenix",
+        lambda value: "span_kind" in value or any(str(key).startswith("attributes.") for key in value),
+    ),
+    ("langfuse-scores", lambda value: value.keys() >= _SCORE or value.keys() >= _SCORE_CAMEL),
+    ("langfuse", is_langfuse),
+    ("openai-responses", lambda value: is_responses(value) or _has_response(value)),
+)
+
+
+def _has_response(value: dict[str, Any]) -> bool:
+    return is_responses(value.get("request"), value.get("response"))
 
 
 def format_of(values: Iterable[Any], *, single: bool) -> str | None:
@@ -46,27 +90,26 @@ def separator_of(head: str) -> str | None:
     return None
 
 
+def widest_separator(head: str) -> str | None:
+    """Find the separator that makes most columns of the first line of a text."""
+    widest = max(SEPARATORS, key=lambda separator: len(csv_header(head, separator)))
+    return widest if len(csv_header(head, widest)) > 1 else None
+
+
 def _format_of_record(value: Any) -> str | None:
     if isinstance(value, list):
         return "messages" if value and isinstance(value[0], dict) and "role" in value[0] else None
     if not isinstance(value, dict):
         return None
-    keys = value.keys()
-    for name, holds in (
-        ("chatgpt", "mapping" in keys and isinstance(value["mapping"], dict)),
-        ("sharegpt", any(isinstance(value.get(key), list) for key in ("conversations", "conversation"))),
-        ("langsmith", {"run_type", "inputs"} <= keys),
-        ("phoenix", "span_kind" in keys or any(str(key).startswith("attributes.") for key in keys)),
-        ("langfuse-scores", keys >= _SCORE or keys >= _SCORE_CAMEL),
-        ("langfuse", {"type", "input", "output"} <= keys and not keys.isdisjoint({"trace_id", "traceId"})),
-    ):
-        if holds:
+    for name, holds in _TOOLS:
+        if holds(value):
             return name
+    keys = value.keys()
     if "messages" in keys:
         return _chat_format(value)
     if Columns(keys).complete:
         return "rows"
-    return "structured" if "content" in keys else None
+    return "structured" if "content" in keys else "sharegpt" if is_sharegpt(value) else None
 
 
 def _chat_format(value: dict[str, Any]) -> str:

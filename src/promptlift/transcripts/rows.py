@@ -7,18 +7,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.errors import TranscriptError
 from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["NEEDED", "Columns", "read_rows"]
+__all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
 
 # What a column may be called, in snake_case; of several in one table the first of a list is taken.
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
@@ -56,12 +57,14 @@ _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (s
 class Columns:
     """The columns of a table by their meaning."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], given: Mapping[str, str] | None = None) -> None:
         by_idea: dict[str, str] = {}
         for name in names:
             by_idea.setdefault(_snake(name), name)
         self.of: dict[str, str] = {}
         for what, candidates in _NAMES.items():
+            if given and what in given:
+                candidates = (_snake(given[what]),)  # noqa: PLW2901
             found = next((by_idea[name] for name in candidates if name in by_idea), None)
             if found is not None:
                 self.of[what] = found
@@ -75,6 +78,20 @@ class Columns:
         """Return the cell of a row, ``None`` when the table has no such column."""
         name = self.of.get(what)
         return None if name is None else row.get(name)
+
+
+def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the columns that the user names.
+
+    Raises
+    ------
+    TranscriptError
+        When nothing is called so that a column may hold.
+    """
+    for what in columns or {}:
+        if what not in _NAMES:
+            raise TranscriptError(f"No column holds {what!r}; a column may hold {', '.join(_NAMES)}")
+    return dict(columns or {})
 
 
 @dataclass(slots=True)
@@ -104,7 +121,8 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
     known: frozenset[str] = frozenset()
     for line, row in collector.objects(records, "row"):
         if columns is None or not set(columns.of.values()) <= row.keys():
-            columns = Columns(row)
+            columns = Columns(row, collector.columns)
+            _check_given(columns, row, collector)
             known = frozenset(columns.of.values())
         collector.drop_unknown(row, known)
         _take(threads, line, row, columns, collector)
@@ -118,6 +136,15 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
             collector.problem(thread.line, message)
         else:
             collector.add(_conversation(name, thread, collector))
+
+
+def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
+    """Say which of the columns that the user names is not there."""
+    missing = [name for what, name in collector.columns.items() if what not in columns.of]
+    if missing:
+        collector.note(
+            f"There is no column {', '.join(missing)}; the columns are {', '.join(map(str, row))}."
+        )
 
 
 def _take(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
@@ -14,9 +14,18 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_sharegpt"]
+__all__ = ["is_sharegpt", "read_sharegpt"]
 
-_LISTS: Final = ("conversations", "conversation")
+_LISTS: Final = ("conversations", "conversation", "items")
+# A record of two texts: what was asked and what was answered.
+_PAIRS: Final = (
+    ("instruction", "output"),
+    ("prompt", "response"),
+    ("prompt", "completion"),
+    ("question", "answer"),
+    ("input", "output"),
+    ("query", "response"),
+)
 _IDS: Final = ("id", "conversation_id", "conversationId")
 _READ: Final = frozenset({*_LISTS, *_IDS, "model", "system"})
 
@@ -30,10 +39,55 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     value = record.value if isinstance(record.value, dict) else {}
     name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
     if name is None:
-        raise Unreadable("the record has no list of conversations")
-    turns = fold(value[name], collector, path=f"{name}[]")
+        return _pair(record, value, collector)
+    found = value[name]
+    if found and all(isinstance(turn, list | tuple) and len(turn) == 2 for turn in found):
+        # Turns as pairs of what was asked and what was answered.
+        found = [
+            {"role": role, "content": text}
+            for turn in found
+            for role, text in zip(("user", "assistant"), turn, strict=True)
+        ]
+    turns = fold(found, collector, path=f"{name}[]")
     if isinstance(value.get("system"), str) and value["system"]:
         turns.insert(0, ParsedMessage("system", value["system"]))
     source_id = next((value[key] for key in _IDS if is_something(value.get(key))), None)
     collector.drop_unknown(value, _READ)
     return ParsedConversation(turns, record.line, source_id=source_id, llm_model=value.get("model"))
+
+
+def is_sharegpt(value: dict[str, Any]) -> bool:
+    """Whether a record is a list of turns, or a pair of texts."""
+    if any(isinstance(value.get(name), list) and value[name] for name in _LISTS[:2]):
+        return True
+    items = value.get("items")
+    if (
+        isinstance(items, list)
+        and items
+        and isinstance(items[0], dict)
+        and {"from", "value"} <= items[0].keys()
+    ):
+        return True
+    return _names_of_pair(value) is not None
+
+
+def _names_of_pair(value: dict[str, Any]) -> tuple[str, str] | None:
+    return next((pair for pair in _PAIRS if all(isinstance(value.get(name), str) for name in pair)), None)
+
+
+def _pair(record: Record, value: dict[str, Any], collector: Collector) -> ParsedConversation:
+    names = _names_of_pair(value)
+    if names is None:
+        raise Unreadable("the record has no list of conversations")
+    asked, answered = (value[name] for name in names)
+    more = value.get("input") if "input" not in names else None
+    if isinstance(more, str) and more:
+        asked = f"{asked}\n\n{more}"
+    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+    if isinstance(value.get("system"), str) and value["system"]:
+        messages.insert(0, {"role": "system", "content": value["system"]})
+    collector.drop_unknown(value, _READ | {*names, "input"})
+    source_id = next((value[key] for key in _IDS if is_something(value.get(key))), None)
+    return ParsedConversation(
+        fold(messages, collector), record.line, source_id=source_id, llm_model=value.get("model")
+    )

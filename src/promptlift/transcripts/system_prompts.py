@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.transcripts.templates import Template, templates_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-__all__ = ["SystemPrompt", "SystemPrompts"]
+__all__ = ["MOST_VERSIONS", "SystemPrompt", "SystemPrompts"]
 
-# A template filled in for every conversation gives as many texts as there are conversations. Only some of them are
-# kept; the others are counted.
+# More texts than this that differ only in some values are one template rather than versions of a text.
+MOST_VERSIONS: Final = 5
+
+# A template filled in for every conversation gives as many texts as there are conversations. Its texts are counted
+# together; of others only some are kept.
 KEPT_TEXTS: Final = 64
 
 
@@ -60,6 +65,7 @@ class SystemPrompts:
         # By hash; the text is empty where it is not kept.
         self._found: dict[bytes, SystemPrompt] = {}
         self._texts: set[bytes] = set()
+        self._templates: list[Template] = []
         self.conversations = 0
 
     def __len__(self) -> int:
@@ -87,6 +93,12 @@ class SystemPrompts:
     def timed(self) -> bool:
         """Whether it is known when each prompt came into use."""
         return all(prompt.first_at is not None for prompt in self._found.values())
+
+    @property
+    def are_templates(self) -> bool:
+        """Whether every one of them is a template whose values were filled in."""
+        templates = {template.text for template in self._templates}
+        return bool(self._texts) and all(prompt.text in templates for prompt in self)
 
     @property
     def overlapping(self) -> bool:
@@ -122,6 +134,9 @@ class SystemPrompts:
         later
             Counts of a file that was read after what is counted here.
         """
+        self._templates += [
+            one for one in later._templates if one.text not in {t.text for t in self._templates}
+        ]
         for key, prompt in sorted(later._found.items(), key=lambda item: item[1].first_place):
             moved = replace(
                 prompt,
@@ -131,7 +146,38 @@ class SystemPrompts:
             self._take(moved, key)
         self.conversations += later.conversations
 
+    def folded(self, *, one_version: bool = False) -> SystemPrompts:
+        """Return the prompts with those that differ only in values filled in as one, the template.
+
+        Up to five texts that are alike may be versions as well. They are a template when the values are dates, times,
+        addresses or ids, or when the source says that they are of one version.
+
+        Parameters
+        ----------
+        one_version
+            Whether the source says that all of them are of one version.
+        """
+        folded = SystemPrompts()
+        folded.merge(self)
+        for template in templates_of([prompt.text for prompt in self]):
+            many = len(template.texts) > MOST_VERSIONS
+            if len(template.texts) > 1 and (many or one_version or template.of_dates_or_ids):
+                folded._fold(template)
+        return folded
+
+    def _fold(self, template: Template) -> None:
+        """Count the texts of a template together, those to come too."""
+        keys = [key for key in self._texts if template.matches(self._found[key].text)]
+        prompts = [self._found.pop(key) for key in keys]
+        self._texts.difference_update(keys)
+        self._templates.append(template)
+        for prompt in sorted(prompts, key=lambda one: one.first_place):
+            self._take(prompt)
+
     def _take(self, prompt: SystemPrompt, key: bytes | None = None) -> None:
+        template = next((one for one in self._templates if one.matches(prompt.text)), None)
+        if template is not None:
+            prompt, key = replace(prompt, text=template.text), None
         key = key or hashlib.sha256(prompt.text.encode("utf-8", "surrogatepass")).digest()
         known = self._found.get(key)
         self._found[key] = prompt if known is None else _joined(known, prompt)
@@ -141,7 +187,10 @@ class SystemPrompts:
             self._forget_texts()
 
     def _forget_texts(self) -> None:
-        """Keep the texts with the most conversations, and of equal ones the newest."""
+        """Fold templates, then keep the texts with the most conversations, and of equal ones the newest."""
+        for template in templates_of([self._found[key].text for key in self._texts]):
+            if len(template.texts) > MOST_VERSIONS:
+                self._fold(template)
 
         def weight(key: bytes) -> tuple[int, int]:
             return self._found[key].conversations, self._found[key].last_place

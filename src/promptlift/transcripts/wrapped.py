@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from promptlift.transcripts.collector import is_something
 
-__all__ = ["chat_messages", "decoded"]
+__all__ = ["chat_messages", "decoded", "inside", "whole_run"]
 
 _LANGCHAIN_ROLES: Final = {
     "human": "user",
@@ -20,7 +20,19 @@ _LANGCHAIN_FIELDS: Final = ("content", "tool_calls", "name", "tool_call_id")
 # Where an input or output keeps its messages or its text; the first that holds something is taken.
 _WRAPPERS: Final = (
     *("messages", "message", "choices", "generations"),
-    *("input", "output", "question", "answer", "content"),
+    *(
+        "input",
+        "inputs",
+        "output",
+        "outputs",
+        "question",
+        "answer",
+        "content",
+        "query",
+        "prompt",
+        "user_input",
+    ),
+    *("response", "result", "completion", "text", "output_text", "chat_history"),
 )
 # Where the APIs of Anthropic and OpenAI (responses) take the system prompt, beside the messages.
 _SYSTEM: Final = ("system", "instructions")
@@ -34,6 +46,12 @@ def decoded(value: Any) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def inside(value: Any, name: str) -> dict[str, Any]:
+    """Return the object under a name, an empty one where there is none."""
+    found = decoded(value.get(name)) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def chat_messages(value: Any, role: str) -> list[Any]:
@@ -63,6 +81,19 @@ def chat_messages(value: Any, role: str) -> list[Any]:
     if messages and isinstance(system, str | list):
         messages = [{"role": "system", "content": system}, *messages]
     return messages
+
+
+def whole_run(history: list[Any], answer: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return what a run was asked and what it answered; some give the whole conversation back as their output."""
+    if answer[: len(history)] == history:
+        answer = answer[len(history) :]
+    elif len(answer) > 1 and any(_is_users(message) for message in answer):
+        return answer[:-1], answer[-1:]
+    return history, answer
+
+
+def _is_users(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") in ("user", "human")
 
 
 def _message(item: Any, role: str) -> Any:

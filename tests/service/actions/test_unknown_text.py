@@ -54,7 +54,7 @@ def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_wa
         requests.trigger(world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True)
     assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
     assert f"lift.client.prompts.update('{made.id}', content=…)" in caught.value.message
-    assert f"promptlift import --prompt {made.id} --text FILE" in caught.value.message
+    assert f"promptlift prompts set {made.id} FILE" in caught.value.message
     edit(world, made.id, name="Still unknown")
     with pytest.raises(ApiException):
         optimize(world, made.id)

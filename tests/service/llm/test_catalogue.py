@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.llm.catalogue import CATALOGUE, problem_of
+from promptlift.service.llm.catalogue import CATALOGUE, is_known, problem_of
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
@@ -30,3 +30,22 @@ def test_another_name_is_a_problem_that_says_what_to_do(name):
     assert problem.startswith("Unknown model name; ")
     assert problem.endswith("PROMPTLIFT_MODELS adds names of your own")
     assert name not in problem.split() or name == "gpt-4o "
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-4o-2024-11-20",
+        "claude-sonnet-4-5-20250929",
+        "claude-3-5-sonnet@20240620",
+        "gpt-4-0613",
+        "gemini-2.0-flash-001",
+    ],
+)
+def test_a_dated_snapshot_of_a_known_model_is_known(name):
+    assert is_known(name)
+
+
+@pytest.mark.parametrize("name", ["gpt-4o-2024", "gpt-9-2024-11-20", "gpt-4o-9999", "gpt-4o-2024-11-20-x"])
+def test_other_endings_are_not(name):
+    assert not is_known(name)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptlift.schema.spans.model_call import ModelCall, is_model_call, read_call
 from promptlift.service.otlp.decode import read_json
-from promptlift.service.otlp.model_call import ModelCall, is_model_call, read_call
 from support.spans import as_json, chat, span
 
 NEW = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
@@ -126,7 +126,7 @@ FORMS = {
 def read(document) -> ModelCall | None:
     (one,) = read_json(as_json(document))
     assert is_model_call(one)
-    return read_call(one)
+    return read_call(one, now=0)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from importlib import resources
 from typing import TYPE_CHECKING, Final
@@ -18,9 +19,15 @@ CATALOGUE: Final = frozenset(
 _COMPARED: Final = 1_000
 
 
+# What providers add to a name for one state of a model: a date, or a number of three digits.
+_SNAPSHOT: Final = re.compile(
+    r"(?:[-@](?:\d{4}-\d\d-\d\d|20\d{6}|[01]\d[0-3]\d|0\d\d)|-preview-[01]\d-[0-3]\d)$"
+)
+
+
 def is_known(name: str, extra: Container[str] = ()) -> bool:
-    """Whether a model name is valid: in the catalogue, or among the extra names."""
-    return name in CATALOGUE or name in extra
+    """Whether a model name is valid: in the catalogue, or among the extra names; a dated snapshot like its model."""
+    return any(one in CATALOGUE or one in extra for one in (name, _SNAPSHOT.sub("", name)))
 
 
 def problem_of(name: str, extra: Collection[str] = (), doubt: str | None = None) -> str | None:

@@ -135,7 +135,7 @@ def _check_text(prompt: AnyRow, link: str) -> None:
         "INVALID_STATE",
         f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Set it first: "
         f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
-        f"line: promptlift import --prompt {prompt.id} --text FILE",
+        f"line: promptlift prompts set {prompt.id} FILE",
         details={link: "has no known text yet"},
     )
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
+from promptlift.schema.spans.model_call import ModelCall
 from promptlift.service import clock
 from promptlift.service.actions import conversation_content
 from promptlift.service.actions.conversation_log import Entry, Logged, log_entries
 from promptlift.service.actions.conversation_updates import Update, apply_updates
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
-from promptlift.service.otlp.model_call import ModelCall
 from promptlift.service.otlp.transcript import extend, read_messages, write_content
 from promptlift.service.store import accounts, conversations, traced
 from promptlift.service.store.errors import SQLAlchemyError

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,12 +9,13 @@ import orjson
 
 from promptlift.errors import MissingExtra
 from promptlift.schema import limits
+from promptlift.schema.spans.otlp_json import spans_of
+from promptlift.schema.spans.span import ERROR, Span, SpanEvent
 from promptlift.schema.transcript import json_depth
 from promptlift.service.errors import ApiException, invalid, too_large
-from promptlift.service.otlp.span import ERROR, Span, SpanEvent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
     from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
@@ -64,7 +63,7 @@ def read_json(raw: bytes) -> list[Span]:
     if json_depth(raw) > limits.JSON_DEPTH:
         raise invalid({"body": f"is nested deeper than {limits.JSON_DEPTH} levels"})
     try:
-        return list(_json_spans(orjson.loads(raw or b"{}")))
+        return list(spans_of(orjson.loads(raw or b"{}")))
     except orjson.JSONDecodeError as error:
         problem = f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
         raise invalid({"body": problem}, "The body is not valid JSON") from None
@@ -72,54 +71,6 @@ def read_json(raw: bytes) -> list[Span]:
         raise invalid(
             {"body": f"is not an OTLP trace request in JSON: {error}"}, "The body is not OTLP"
         ) from None
-
-
-def _json_spans(document: Any) -> Iterator[Span]:
-    for group in document.get("resourceSpans") or ():
-        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
-        for scope in group.get("scopeSpans") or ():
-            for span in scope.get("spans") or ():
-                yield Span(
-                    trace_id=_hexadecimal(span["traceId"], 16),
-                    span_id=_hexadecimal(span["spanId"], 8),
-                    started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
-                    ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
-                    attributes=_json_attributes(span.get("attributes")),
-                    resource=resource,
-                    events=tuple(
-                        SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
-                        for event in span.get("events") or ()
-                    ),
-                    failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
-                )
-
-
-def _hexadecimal(text: Any, size: int) -> str:
-    """Return an identifier, which JSON holds in hexadecimal of either case."""
-    if len(binascii.unhexlify(text)) != size:
-        raise ValueError(f"{text!r} is not an identifier of {size} bytes")
-    return str(text).lower()
-
-
-def _json_attributes(pairs: Any) -> dict[str, Any]:
-    return {str(pair["key"]): _json_value(pair.get("value")) for pair in pairs or ()}
-
-
-def _json_value(value: Any) -> Any:
-    known = ((_JSON_VALUES[kind], content) for kind, content in (value or {}).items() if kind in _JSON_VALUES)
-    return next((read(content) for read, content in known), None)
-
-
-# JSON of protobuf writes numbers of 64 bits, and those that JSON does not know, as texts.
-_JSON_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
-    "stringValue": str,
-    "boolValue": bool,
-    "intValue": int,
-    "doubleValue": float,
-    "bytesValue": base64.b64decode,
-    "arrayValue": lambda content: [_json_value(one) for one in content.get("values") or ()],
-    "kvlistValue": lambda content: _json_attributes(content.get("values")),
-}
 
 
 def read_protobuf(raw: bytes) -> list[Span]:

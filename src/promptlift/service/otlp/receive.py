@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import limits
 from promptlift.schema.prompts import PromptCreate
+from promptlift.schema.spans.model_call import is_model_call, read_call
 from promptlift.service import clock
 from promptlift.service.actions import prompts as prompt_actions
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
-from promptlift.service.otlp.model_call import is_model_call, read_call
 from promptlift.service.store import accounts, prompts, traced, usage
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.otlp.messages import Turn
-    from promptlift.service.otlp.model_call import ModelCall
-    from promptlift.service.otlp.span import Span
+    from promptlift.schema.spans.messages import SpanTurn
+    from promptlift.schema.spans.model_call import ModelCall
+    from promptlift.schema.spans.span import Span
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -84,18 +84,18 @@ def receive(
         How long a conversation stays open after its last call.
     """
     received = Received()
+    now = clock.now()
     calls = []
     silent = 0
     for span in spans:
         if not is_model_call(span):
             continue
-        call = read_call(span)
+        call = read_call(span, now)
         if call is None:
             silent += 1
         else:
             calls.append(call)
     if calls:
-        now = clock.now()
         batch = _Batch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
         with database.write(durable=True) as connection:
             # Calls of one conversation that come at once are not to begin it twice.
@@ -221,7 +221,7 @@ def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, pro
     return traced_id
 
 
-def _until_answer(turns: Sequence[Turn]) -> str | None:
+def _until_answer(turns: Sequence[SpanTurn]) -> str | None:
     """Return a hash of what was said until the last answer; ``None`` when there is none."""
     last = max((at for at, turn in enumerate(turns, start=1) if turn.role == "assistant"), default=0)
     return _hash(*(part for turn in turns[:last] for part in turn)) if last else None

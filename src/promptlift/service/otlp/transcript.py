@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from promptlift.schema import limits
+from promptlift.schema.spans.messages import SpanTurn
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
-from promptlift.service.otlp.messages import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from promptlift.service.otlp.model_call import ModelCall
+    from promptlift.schema.spans.model_call import ModelCall
 
 __all__ = ["extend", "read_messages", "write_content"]
 
@@ -41,12 +41,12 @@ def extend(messages: list[dict[str, Any]], calls: Iterable[ModelCall]) -> None:
         if call.span_id in seen:
             continue
         seen.add(call.span_id)
-        turns = [Turn(message["role"], message["content"]) for message in messages]
+        turns = [SpanTurn(message["role"], message["content"]) for message in messages]
         messages.extend(_asked(call.input[_known(turns, call.input) :], call.started_at))
         messages.extend(_answer(call))
 
 
-def _asked(turns: Sequence[Turn], asked_at: int) -> Iterator[dict[str, Any]]:
+def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[dict[str, Any]]:
     """Write new turns; the time of the call is that of what came after the last answer, and of nothing before it."""
     answered = max((at for at, turn in enumerate(turns) if turn.role == "assistant"), default=-1)
     for at, turn in enumerate(turns):
@@ -56,7 +56,7 @@ def _asked(turns: Sequence[Turn], asked_at: int) -> Iterator[dict[str, Any]]:
         yield message
 
 
-def _known(turns: Sequence[Turn], history: Sequence[Turn]) -> int:
+def _known(turns: Sequence[SpanTurn], history: Sequence[SpanTurn]) -> int:
     """Return how many turns at the beginning of a call's history are known from the calls before it."""
     if not turns:
         return 0

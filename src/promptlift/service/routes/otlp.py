@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from promptlift.schema.spans.span import Span
     from promptlift.service.context import AppContext
     from promptlift.service.otlp.receive import Received
-    from promptlift.service.otlp.span import Span
 
 _LOG = logging.getLogger(__name__)
 PATH: Final = "/v1/traces"

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role
 
-__all__ = ["Turn", "decoded", "fold", "split_system", "text_of", "unflatten"]
+__all__ = ["SpanTurn", "decoded", "fold", "split_system", "text_of", "unflatten"]
 
 
-class Turn(NamedTuple):
+class SpanTurn(NamedTuple):
     """What was said, by whom."""
 
     role: Role
@@ -32,7 +32,7 @@ _RESULT_ROLES: Final = ("tool", "function", "tool_result", "observation")
 _SILENT_PARTS: Final = ("reasoning", "thinking", "redacted_thinking")
 
 
-def fold(messages: Any) -> list[Turn]:
+def fold(messages: Any) -> list[SpanTurn]:
     """Fold messages into turns; what nobody said, such as reasoning, is left out.
 
     A tool call becomes an assistant turn ``[tool call] name({json})``, its result a system turn ``[tool result] …``, as
@@ -46,7 +46,7 @@ def fold(messages: Any) -> list[Turn]:
     """
     messages = decoded(messages)
     if isinstance(messages, str):
-        return [Turn("user", messages)] if messages.strip() else []
+        return [SpanTurn("user", messages)] if messages.strip() else []
     if isinstance(messages, dict):
         messages = [messages]
     if not isinstance(messages, list):
@@ -54,7 +54,7 @@ def fold(messages: Any) -> list[Turn]:
     return [turn for message in messages for turn in _turns(message) if turn.text.strip()]
 
 
-def split_system(turns: Iterable[Turn]) -> tuple[str | None, list[Turn]]:
+def split_system(turns: Iterable[SpanTurn]) -> tuple[str | None, list[SpanTurn]]:
     """Take the instructions at the beginning apart from the conversation."""
     rest = list(turns)
     system = []
@@ -110,9 +110,9 @@ def decoded(value: Any) -> Any:
     return value
 
 
-def _turns(message: Any) -> Iterator[Turn]:
+def _turns(message: Any) -> Iterator[SpanTurn]:
     if isinstance(message, str):
-        yield Turn("user", message)
+        yield SpanTurn("user", message)
         return
     if not isinstance(message, dict):
         return
@@ -145,13 +145,13 @@ def _inner(outer: dict[str, Any], name: str) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else outer
 
 
-def _said(role: Role, texts: list[str]) -> Iterator[Turn]:
+def _said(role: Role, texts: list[str]) -> Iterator[SpanTurn]:
     text = "\n".join(filter(None, texts))
     if text:
-        yield Turn(role, text)
+        yield SpanTurn(role, text)
 
 
-def _tool_part(part: Any, *, is_result: bool) -> Turn | None:
+def _tool_part(part: Any, *, is_result: bool) -> SpanTurn | None:
     """Return the turn of a part that is a tool call or its result; ``None`` for any other part."""
     kind = part.get("type") if isinstance(part, dict) else None
     if kind in ("tool_call", "tool_use", "server_tool_call", "function_call"):
@@ -162,13 +162,13 @@ def _tool_part(part: Any, *, is_result: bool) -> Turn | None:
             names = ("response", "result", "content", "server_tool_call_response", "text", "output")
             value = next((part[name] for name in names if part.get(name) is not None), "")
         text = value if isinstance(value, str) else text_of(value) or _json(value)
-        return Turn("system", RESULT + text)
+        return SpanTurn("system", RESULT + text)
     return None
 
 
-def _call(call: Any) -> Turn:
+def _call(call: Any) -> SpanTurn:
     if not isinstance(call, dict):
-        return Turn("assistant", CALL + _json(call))
+        return SpanTurn("assistant", CALL + _json(call))
     call = _inner(call, "tool_call")
     function = call.get("function")
     function = function if isinstance(function, dict) else call
@@ -176,7 +176,7 @@ def _call(call: Any) -> Turn:
     # Written alike whether the instrumentation has decoded the arguments or not: an answer is found again in later calls.
     arguments = decoded(next((function[name] for name in names if function.get(name) is not None), {}))
     shown = arguments if isinstance(arguments, str) else _json(arguments)
-    return Turn("assistant", f"{CALL}{function.get('name') or 'unnamed'}({shown})")
+    return SpanTurn("assistant", f"{CALL}{function.get('name') or 'unnamed'}({shown})")
 
 
 def _json(value: Any) -> str:

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
-from promptlift.service import clock
-from promptlift.service.otlp.messages import Turn, decoded, fold, split_system, text_of, unflatten
+from promptlift.schema.spans.messages import SpanTurn, decoded, fold, split_system, text_of, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from promptlift.service.otlp.span import Span, SpanEvent
+    from promptlift.schema.spans.span import Span, SpanEvent
 
 __all__ = ["ModelCall", "is_model_call", "read_call"]
 
@@ -99,8 +98,8 @@ class ModelCall:
     application: str
     user: str | None
     system: str | None
-    input: tuple[Turn, ...]
-    output: tuple[Turn, ...]
+    input: tuple[SpanTurn, ...]
+    output: tuple[SpanTurn, ...]
     model: str | None
     input_tokens: int | None
     output_tokens: int | None
@@ -118,7 +117,7 @@ class ModelCall:
         """Read a call that `dump` wrote."""
         values = orjson.loads(raw)
         for name in _TURNS:
-            values[name] = tuple(Turn(*turn) for turn in values[name])
+            values[name] = tuple(SpanTurn(*turn) for turn in values[name])
         return cls(**{**values, "agents": tuple(values["agents"])})
 
 
@@ -135,19 +134,27 @@ def is_model_call(span: Span) -> bool:
     return "gen_ai.request.model" in attributes and request_type in (None, "chat", "completion")
 
 
-def read_call(span: Span) -> ModelCall | None:
-    """Read a call; ``None`` when the span does not hold what was said."""
+def read_call(span: Span, now: int) -> ModelCall | None:
+    """Read a call; ``None`` when the span does not hold what was said.
+
+    Parameters
+    ----------
+    span
+        A call of a model.
+    now
+        The time of a span whose own cannot be one, in milliseconds since 1970.
+    """
     instructions, asked, answered = _content(span)
     system, asked = split_system(asked)
     if not asked and not answered:
         return None
     known = {**span.resource, **span.attributes}
-    start = _instant(span.started_at)
+    start = _instant(span.started_at, now)
     return ModelCall(
         trace_id=span.trace_id,
         span_id=span.span_id,
         started_at=start,
-        ended_at=max(start, _instant(span.ended_at)),
+        ended_at=max(start, _instant(span.ended_at, now)),
         conversation=_text(known, _CONVERSATIONS),
         prompt=_text(known, (PROMPT,)),
         agents=tuple(name for key in _AGENTS if (name := _text(known, (key,)))),
@@ -164,7 +171,7 @@ def read_call(span: Span) -> ModelCall | None:
     )
 
 
-def _content(span: Span) -> tuple[str, list[Turn], list[Turn]]:
+def _content(span: Span) -> tuple[str, list[SpanTurn], list[SpanTurn]]:
     """Return instructions, history and answer, from the first form that says something."""
     attributes = span.attributes
     details = [event.attributes for event in span.events if event.name == _DETAILS_EVENT]
@@ -183,15 +190,15 @@ def _content(span: Span) -> tuple[str, list[Turn], list[Turn]]:
     return "", [], []
 
 
-def _answer(messages: Any) -> list[Turn]:
+def _answer(messages: Any) -> list[SpanTurn]:
     """Return the first of several answers to choose from: each message is one."""
     messages = decoded(messages)
     return fold(messages[:1] if isinstance(messages, list) else messages)
 
 
-def _of_message_events(span: Span) -> tuple[list[Turn], list[Turn]]:
-    asked: list[Turn] = []
-    answers: list[list[Turn]] = []
+def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
+    asked: list[SpanTurn] = []
+    answers: list[list[SpanTurn]] = []
     for event in span.events:
         body = _body(event)
         if event.name == _CHOICE_EVENT:
@@ -209,7 +216,7 @@ def _body(event: SpanEvent) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else event.attributes
 
 
-def _of_content_events(span: Span) -> tuple[list[Turn], list[Turn]]:
+def _of_content_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
     sides = []
     for name, key in (("prompt", "gen_ai.prompt"), ("completion", "gen_ai.completion")):
         values = [
@@ -222,7 +229,7 @@ def _of_content_events(span: Span) -> tuple[list[Turn], list[Turn]]:
     return fold(sides[0]), _answer(answer)
 
 
-def _of_numbered_attributes(span: Span) -> tuple[list[Turn], list[Turn]]:
+def _of_numbered_attributes(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
     for asked, answered in _NUMBERED:
         said = fold(unflatten(span.attributes, asked)), _answer(unflatten(span.attributes, answered))
         if any(said):
@@ -266,6 +273,6 @@ def _amount(known: Mapping[str, Any], names: Iterable[str]) -> float | None:
     return None
 
 
-def _instant(moment: int) -> int:
+def _instant(moment: int, now: int) -> int:
     """Return a time as it is, or the present where it cannot be one."""
-    return moment if 0 < moment < _END_OF_TIME else clock.now()
+    return moment if 0 < moment < _END_OF_TIME else now

@@ -1,0 +1,71 @@
+"""Spans in the JSON of OTLP."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema.spans.span import ERROR, Span, SpanEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["spans_of"]
+
+_NANOSECONDS: Final = 1_000_000
+
+
+def spans_of(document: Any) -> Iterator[Span]:
+    """Yield the spans of an ``ExportTraceServiceRequest``, or of a line of a file exporter.
+
+    Raises
+    ------
+    AttributeError, TypeError, ValueError, KeyError, OverflowError
+        When it is something else.
+    """
+    for group in document.get("resourceSpans") or ():
+        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
+        for scope in group.get("scopeSpans") or ():
+            for span in scope.get("spans") or ():
+                yield Span(
+                    trace_id=_hexadecimal(span["traceId"], 16),
+                    span_id=_hexadecimal(span["spanId"], 8),
+                    started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
+                    ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
+                    attributes=_json_attributes(span.get("attributes")),
+                    resource=resource,
+                    events=tuple(
+                        SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
+                        for event in span.get("events") or ()
+                    ),
+                    failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
+                )
+
+
+def _hexadecimal(text: Any, size: int) -> str:
+    """Return an identifier, which JSON holds in hexadecimal of either case."""
+    if len(binascii.unhexlify(text)) != size:
+        raise ValueError(f"{text!r} is not an identifier of {size} bytes")
+    return str(text).lower()
+
+
+def _json_attributes(pairs: Any) -> dict[str, Any]:
+    return {str(pair["key"]): _json_value(pair.get("value")) for pair in pairs or ()}
+
+
+def _json_value(value: Any) -> Any:
+    known = ((_JSON_VALUES[kind], content) for kind, content in (value or {}).items() if kind in _JSON_VALUES)
+    return next((read(content) for read, content in known), None)
+
+
+# JSON of protobuf writes numbers of 64 bits, and those that JSON does not know, as texts.
+_JSON_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
+    "stringValue": str,
+    "boolValue": bool,
+    "intValue": int,
+    "doubleValue": float,
+    "bytesValue": base64.b64decode,
+    "arrayValue": lambda content: [_json_value(one) for one in content.get("values") or ()],
+    "kvlistValue": lambda content: _json_attributes(content.get("values")),
+}

@@ -1,0 +1,126 @@
+"""Labels that people or evaluators gave in other tools: scores of Langfuse, annotations of Phoenix, feedback of LangSmith."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptlift.errors import TranscriptError
+from promptlift.schema.insights import SENTIMENTS
+from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.sources import encoding_of, open_text, read_head
+from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["Label", "read_labels"]
+
+# What the rated run may be called; a conversation is found by any of them.
+_TARGETS: Final = (
+    *("session_id", "sessionId", "thread_id", "trace_id", "traceId", "context.trace_id", "run_id", "span_id"),
+    *("context.span_id", "observation_id", "observationId"),
+)
+_NAMES: Final = ("name", "annotation_name", "key")
+_VALUES: Final = ("string_value", "stringValue", "label", "value", "score")
+_YES: Final = ("1", "1.0", "true", "yes", "pass", "passed", "correct", "completed", "success", "good", "👍")
+_NO: Final = (
+    "0",
+    "0.0",
+    "false",
+    "no",
+    "fail",
+    "failed",
+    "incorrect",
+    "not completed",
+    "failure",
+    "bad",
+    "👎",
+)
+
+
+class Label(NamedTuple):
+    """One label.
+
+    Attributes
+    ----------
+    targets
+        Ids of what was rated, the widest first: session, trace, run.
+    name
+        What the tool calls the rating.
+    task_completed
+        Whether it says that the task was completed, ``None`` when it is no yes or no.
+    sentiment
+        The sentiment that it names, if it names one.
+    """
+
+    targets: tuple[str, ...]
+    name: str
+    task_completed: bool | None
+    sentiment: str | None
+
+
+def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> list[Label]:
+    """Read the labels of a file.
+
+    Parameters
+    ----------
+    path
+        Scores of Langfuse, annotations of Phoenix or feedback of LangSmith: JSON, JSON Lines, CSV or Parquet.
+    name
+        Which rating to read; ``None`` reads all.
+
+    Raises
+    ------
+    TranscriptError
+        When the file holds no labels, or none of that name; the message lists the names.
+    """
+    found = [label for record in _records(path) if (label := _label(record.value)) is not None]
+    names = sorted({label.name for label in found})
+    wanted = [label for label in found if name is None or label.name == name]
+    wanted = [label for label in wanted if label.task_completed is not None or label.sentiment is not None]
+    if wanted:
+        return wanted
+    if not found:
+        raise TranscriptError(
+            f"{path} holds no labels. Export the scores of Langfuse, the annotations of Phoenix or the feedback of LangSmith."
+        )
+    raise TranscriptError(
+        f"{path} holds {', '.join(names)}, and no yes or no or sentiment"
+        + (f" called {name!r}. Give one of these names." if name else ". Export ratings that are.")
+    )
+
+
+def _records(path: str | os.PathLike[str]) -> Iterator[Record]:
+    file = Path(path)
+    try:
+        head = read_head(file)
+    except FileNotFoundError as error:
+        raise TranscriptError(f"There is no file {path}") from error
+    if head.startswith(PARQUET_MAGIC):
+        yield from parquet_records(file)
+        return
+    with open_text(file, encoding_of(head)) as stream:
+        if head.lstrip()[:1] in (b"{", b"["):
+            yield from json_records(stream)
+        else:
+            yield from csv_records(stream, ",")
+
+
+def _label(value: Any) -> Label | None:
+    if not isinstance(value, dict):
+        return None
+    result = value.get("result")
+    flat = {**value, **(result if isinstance(result, dict) else {})}
+    targets = tuple(str(flat[name]) for name in _TARGETS if is_something(flat.get(name)))
+    name = next((str(flat[key]) for key in _NAMES if is_something(flat.get(key))), None)
+    if not targets or name is None:
+        return None
+    said = [str(flat[key]).strip().lower() for key in _VALUES if is_something(flat.get(key))]
+    completed = next((word in _YES for word in said if word in (*_YES, *_NO)), None)
+    sentiment = next((word for word in said if word in SENTIMENTS), None)
+    return Label(targets, name, completed, sentiment)

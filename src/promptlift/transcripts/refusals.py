@@ -1,0 +1,99 @@
+"""What to say of a file that holds no known conversations: what it is, and the one step that helps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.rows import Columns
+from promptlift.transcripts.tables import SEPARATORS, csv_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["refuse_records", "refuse_text"]
+
+_SHOWN: Final = 12
+_TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
+    (
+        lambda value: "resourceLogs" in value,
+        (
+            "log records of OpenTelemetry, which promptlift does not read. Have the content of messages captured on spans "
+            "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only), and export these"
+        ),
+    ),
+    (
+        lambda value: "resourceMetrics" in value,
+        "metrics of OpenTelemetry, which hold no conversations. Export the spans",
+    ),
+    (
+        lambda value: (
+            bool({"comments_count", "ticket_form_id"} & value.keys())
+            or {"requester_id", "submitter_id"} <= value.keys()
+        ),
+        "tickets of Zendesk without their comments. Add to each what GET /api/v2/tickets/ID/comments gives, as comments",
+    ),
+    (
+        lambda value: value.get("object") in ("thread", "thread.run", "assistant"),
+        "objects of OpenAI's Assistants API without messages. Export the messages of each thread",
+    ),
+    (
+        lambda value: "custom_id" in value,
+        "lines of a batch of OpenAI without bodies. Give its input and output in one file",
+    ),
+    (
+        lambda value: {"trace_id", "span_id"} <= value.keys() or {"traceId", "spanId"} <= value.keys(),
+        "single spans of a tracing tool. Export them as OTLP JSON (resourceSpans), or with the attributes of OpenInference",
+    ),
+    (
+        lambda value: {"run_id", "key", "score"} <= value.keys(),
+        "feedback of LangSmith, which rates runs. Import the runs; lift.labels(FILE, PROMPT) reads the feedback",
+    ),
+    (
+        lambda value: "annotation_name" in value or {"annotator_kind", "name"} <= value.keys(),
+        "annotations of Phoenix, which rate spans. Import the spans; lift.labels(FILE, PROMPT) reads the annotations",
+    ),
+)
+
+
+def refuse_records(values: Iterable[Any]) -> str:
+    """Return why records are not read.
+
+    Parameters
+    ----------
+    values
+        The first of them.
+    """
+    first = next((value for value in values if isinstance(value, dict)), None)
+    if first is None:
+        return "the records are no objects. Write each conversation as an object with messages of role and content"
+    for fits, what in _TOOLS:
+        if fits(first):
+            return f"these are {what}"
+    return _unknown_fields([str(name) for name in first])
+
+
+def refuse_text(head: str) -> str:
+    """Return why a text is not read.
+
+    Parameters
+    ----------
+    head
+        Its beginning.
+    """
+    columns = max((csv_header(head, separator) for separator in SEPARATORS), key=len)
+    if len(columns) > 1:
+        return _unknown_fields(columns)
+    return (
+        "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, and each turn "
+        "on a line of its own"
+    )
+
+
+def _unknown_fields(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    found = Columns(names).of
+    missing = [f"--column {what}=NAME" for what in ("role", "text", "conversation") if what not in found]
+    return (
+        f"the format is not recognised. The columns or fields are {shown}. If each row is a message, say which one holds "
+        f"what: {' '.join(missing)}"
+    )

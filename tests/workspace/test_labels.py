@@ -1,0 +1,83 @@
+"""Labels of other tools, matched with imported conversations and compared with the judge."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlift import analysis, transcripts
+from promptlift.errors import TranscriptError
+from promptlift.local import wait_for_insights
+
+
+def call(session, trace, asked):
+    return {
+        "type": "GENERATION",
+        "session_id": session,
+        "trace_id": trace,
+        "start_time": f"2026-01-05 10:00:0{trace[-1]}.000000",
+        "input": [{"role": "user", "content": asked}],
+        "output": "Here it is.",
+    }
+
+
+@pytest.fixture
+def prompt(lift, tmp_path):
+    records = [
+        call("s-1", "t-1", "Where?"),
+        call("s-1", "t-2", "Thanks!"),
+        call("s-2", "t-3", "It is broken"),
+    ]
+    file = tmp_path / "calls.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    made = lift.client.prompts.create(name=f"Labelled {tmp_path.name}", content="c", llm_model="gpt-4o-mini")
+    lift.log(transcripts.read(file), prompt_id=made.id)
+    return made.id
+
+
+LABELS = {
+    "langfuse": [
+        {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"},
+        {"trace_id": "t-3", "name": "done", "value": 0, "source": "API", "string_value": "False"},
+    ],
+    "phoenix": [
+        {
+            "trace_id": "t-2",
+            "annotation_name": "done",
+            "annotator_kind": "HUMAN",
+            "result": {"label": "correct"},
+        },
+        {"trace_id": "t-3", "annotation_name": "done", "annotator_kind": "HUMAN", "result": {"score": 0.0}},
+    ],
+    "langsmith": [
+        {"run_id": "x", "trace_id": "t-1", "key": "done", "score": True},
+        {"run_id": "y", "trace_id": "t-3", "key": "done", "score": False},
+    ],
+}
+
+
+@pytest.mark.parametrize("tool", list(LABELS))
+def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path, tool):
+    file = tmp_path / "labels.jsonl"
+    other = {**LABELS[tool][0], "trace_id": "gone", "session_id": None}
+    file.write_text("".join(json.dumps(one) + "\n" for one in [*LABELS[tool], other]), encoding="utf-8")
+    labels = lift.labels(file, prompt)
+    ids = lift.conversations(prompt).set_index("source_id")["conversation_id"]
+    found = labels.set_index("conversation_id")["task_completed"]
+    assert {**found} == {ids["s-1"]: True, ids["s-2"]: False}
+    wait_for_insights(lift, [prompt], progress=False)
+    (row,) = analysis.judge_agreement(labels, lift.insights(prompt)).to_dict("records")
+    assert row["n"] + row["n_unjudged"] == 2
+
+
+def test_labels_of_nothing_say_what_to_do(lift, prompt, tmp_path):
+    file = tmp_path / "labels.jsonl"
+    file.write_text(json.dumps({"trace_id": "gone", "name": "done", "value": 1}), encoding="utf-8")
+    with pytest.raises(TranscriptError, match="Import the traces that they rate first"):
+        lift.labels(file, prompt)
+    with pytest.raises(TranscriptError, match=r"holds done.*Give one of these names"):
+        lift.labels(file, prompt, name="mood")
+    file.write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(TranscriptError, match="holds no labels"):
+        lift.labels(file, prompt)
