@@ -144,34 +144,40 @@ def test_versions_are_told_apart_where_the_rows_know_several(ours):
     }
 
 
-@pytest.mark.parametrize(
-    ("wanted", "days"),
-    [
-        ({"since": "2026-03-02"}, [2, 3, 4]),
-        ({"until": "2026-03-02"}, [1]),
-        ({"since": date(2026, 3, 2), "until": datetime(2026, 3, 3, 12, tzinfo=UTC)}, [2]),
-        ({"since": pd.Timestamp("2026-03-03T14:00:00+02:00")}, [3, 4]),
-        ({"where": {"metadata.channel": "web"}}, [1, 3]),
-        ({"where": {"metadata.channel": ["app", "mail"]}}, [2, 4]),
-        ({"where": {"metadata.seats": 2}}, [2]),
-        ({"where": {"metadata.vip": True, "metadata.channel": "web"}}, [3]),
-        ({"where": {"metadata.seats": None}}, [4]),
-        ({"where": {"n_turns": 4}}, [2]),
-        ({"where": {"status": "completed"}, "since": "2026-03-04"}, [4]),
-    ],
-)
-@pytest.mark.parametrize("of", ["ours", "foreign"])
-def test_filters_leave_the_right_rows_on_any_service(request, of, wanted, days):
-    lift = request.getfixturevalue(of)
-    prompt = "Support" if of == "ours" else "p1"
+FILTERS = [
+    ({"since": "2026-03-02"}, [2, 3, 4]),
+    ({"until": "2026-03-02"}, [1]),
+    ({"since": date(2026, 3, 2), "until": datetime(2026, 3, 3, 12, tzinfo=UTC)}, [2]),
+    ({"since": pd.Timestamp("2026-03-03T14:00:00+02:00")}, [3, 4]),
+    ({"where": {"metadata.channel": "web"}}, [1, 3]),
+    ({"where": {"metadata.channel": ["app", "mail"]}}, [2, 4]),
+    ({"where": {"metadata.seats": 2}}, [2]),
+    ({"where": {"metadata.vip": True, "metadata.channel": "web"}}, [3]),
+    ({"where": {"metadata.seats": None}}, [4]),
+    ({"where": {"n_turns": 4}}, [2]),
+    ({"where": {"status": "completed"}, "since": "2026-03-04"}, [4]),
+]
+
+
+def assert_days(lift, prompt, wanted, days, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # Another service has the metadata in the content only.
-        frame = lift.conversations(prompt, content=of == "foreign", **wanted)
+        frame = lift.conversations(prompt, **options, **wanted)
     assert sorted(frame["started_at"].dt.day) == days
     told = frame.attrs["promptlift"]
     assert (told["rows"], told["total"], told["complete"]) == (len(days), 4, True)
     assert set(wanted) <= set(told["filters"])
+
+
+@pytest.mark.parametrize(("wanted", "days"), FILTERS)
+def test_filters_leave_the_right_rows(ours, wanted, days):
+    assert_days(ours, "Support", wanted, days)
+
+
+@pytest.mark.parametrize(("wanted", "days"), FILTERS)
+def test_filters_leave_the_right_rows_of_a_service_that_knows_none_of_them(foreign, wanted, days):
+    # It has the metadata in the content only.
+    assert_days(foreign, "p1", wanted, days, content=True)
 
 
 def test_several_prompts_are_one_table_newest_first(ours):
@@ -208,7 +214,7 @@ def test_a_read_of_several_prompts_that_stops_carries_what_was_read(ours, monkey
         ({"where": {"metadata.channel": ["web", "sms"]}}, "No conversation has 'sms'"),
         (
             {"where": {"metadata.seats": "2"}},
-            r"No conversation has '2' in metadata.seats. There are: 1 \(1\), ",
+            r"No conversation has '2' in metadata.seats. There are: .*1 \(1\)",
         ),
         ({"where": {"status": "done"}}, r"There are: 'completed' \(4\)\."),
         (
