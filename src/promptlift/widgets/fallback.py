@@ -56,7 +56,7 @@ class WidgetWithFallback(anywidget.AnyWidget):
 
     @abstractmethod
     def _static(self) -> Markup:
-        """Return the static fallback, built with `promptlift.widgets.static_html`."""
+        """Return the static fallback, built with `promptlift.schema.static_html`."""
 
     @abstractmethod
     def _plain(self) -> str:

@@ -260,11 +260,11 @@ def completion_by_day(
     by_day: dict[str, dict[int, tuple[int, int]]] = {}
     if last is not None:
         since = {"since": last - (days - 1) * clock.DAY}
-        for prompt_id, start, *counts in connection.execute(_DAYS, wanted | since):
-            by_day.setdefault(prompt_id, {})[start] = (counts[0], counts[1])
-    whole = connection.execute(_WHOLE, wanted)
+        for prompt_id, start, judged, completed in connection.execute(_DAYS, wanted | since):
+            by_day.setdefault(prompt_id, {})[start] = (judged, completed)
     return last, {
-        prompt_id: Completion(*map(int, counts), by_day.get(prompt_id, {})) for prompt_id, *counts in whole
+        prompt_id: Completion(int(total), int(scored), int(judged), int(completed), by_day.get(prompt_id, {}))
+        for prompt_id, total, scored, judged, completed in connection.execute(_WHOLE, wanted)
     }
 
 

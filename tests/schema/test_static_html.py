@@ -8,7 +8,7 @@ import pytest
 from markupsafe import Markup
 
 from promptlift.schema.turns import Turn
-from promptlift.widgets.static_html import (
+from promptlift.schema.static_html import (
     DiffLine,
     badge,
     details,
