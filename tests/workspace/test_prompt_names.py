@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from contextlib import suppress
 from itertools import count
 
@@ -19,7 +20,11 @@ from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
 
 MODEL = "gpt-4o-mini"
-RECORDS = [{"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks"} for n in range(3)]
+LABEL = {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"}
+RECORDS = [
+    {"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks", "source_id": f"s-{n}"}
+    for n in range(3)
+]
 _numbers = count(1)
 
 
@@ -43,6 +48,17 @@ def optimize(lift, prompt):
 def logged(lift, prompt):
     result = lift.log(RECORDS, prompt_id=prompt)
     return result.already_there
+
+
+def compared(lift, prompt):
+    cut = "2020-01-01"
+    return lift.compare((None, cut), (cut, None), prompt=prompt).sentence
+
+
+def labelled(lift, prompt, folder):
+    file = folder.with_suffix(".json")
+    file.write_text(json.dumps([LABEL]), encoding="utf-8")
+    return list(lift.labels(file, prompt)["conversation_id"])
 
 
 def insights_view(lift, prompt):
@@ -71,6 +87,9 @@ CALLS = {
     "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
     "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
     "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
+    "Workspace.compare": lambda lift, one, _: compared(lift, one),
+    "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
+    "Workspace.labels": labelled,
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
