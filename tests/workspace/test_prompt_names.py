@@ -18,6 +18,7 @@ from promptlift.local import wait_for_insights
 from promptlift.workspace import Workspace
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
+from support.request_log import requests_of
 
 MODEL = "gpt-4o-mini"
 LABEL = {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"}
@@ -286,6 +287,30 @@ def test_an_id_on_our_service_costs_no_request_more(service, prompt_id):
         assert list(fresh.conversations(prompt_id)["prompt"]) == NAME * 3
         assert len(fresh.conversations(prompt_id)) == 3
         assert sent == [*["GET /conversations"] * 2, "GET /prompts", "GET /conversations"]
+
+
+def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_more(service, prompt_id):
+    with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
+        benchmark = fresh.client.benchmarks.create(arms=[{"prompt_id": prompt_id}], scenario_set={"count": 1})
+        fresh.wait_for_benchmark(benchmark.id)
+        (optimization_id, *_) = fresh.optimizations(prompt_id)["optimization_id"]
+        tables = {
+            "optimizations": lambda: fresh.optimizations(prompt_id),
+            "variants": lambda: fresh.variants(optimization_id),
+            "messages": lambda: fresh.messages(prompt_id),
+            "insights": lambda: fresh.insights(prompt_id),
+            "benchmark_arms": lambda: fresh.benchmark_arms(benchmark.id),
+        }
+        made = {}
+        for named, shown in ((False, prompt_id), (True, NAME[0])):
+            for table, read in tables.items():
+                with requests_of(fresh) as requests:
+                    found = read()
+                assert set(found["prompt"]) == {shown}, table
+                assert made.setdefault(table, requests) == requests
+                assert "GET /prompts" not in requests
+            if not named:
+                fresh.prompts()
 
 
 def test_a_name_that_looks_like_an_id_triggers_one_optimization():
