@@ -300,7 +300,8 @@ def draw_estimates(
         )
         xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
         ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
-        record_marks(ax, *xy, table[chosen], estimate)
+    x, y = (value, at) if horizontal else (at, value)
+    record_marks(ax, x[known], y[known], table[known], estimate)
 
 
 def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
