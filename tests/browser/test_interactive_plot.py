@@ -54,7 +54,7 @@ def marks(notebook):
 
 def at_mark(notebook, x, y):
     """Where a mark is on the page."""
-    picture = notebook.page.locator(".plw-picture img")
+    picture = notebook.page.locator(".plw-picture img:visible")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     return box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100
@@ -152,19 +152,30 @@ def test_hostile_names_do_nothing(lab):
     assert notebook.problems() == []
 
 
-def test_a_dark_page_shows_the_picture_and_its_browser(lab):
-    notebook = opened(lab, "dark", PLOTS["trend"])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_dark_page_shows_the_picture_and_its_browser(lab, follow):
+    code = PLOTS["trend"]
+    if follow:
+        code = f"(plots.follow_notebook_theme(), {code})[1]"
+    notebook = opened(lab, f"dark-{follow}", code)
     page = notebook.page
+    assert page.locator(".plw-picture img:visible").count() == 1
+    notebook.screenshot(f"plot-light-{follow}")
     notebook.command("apputils:change-theme", theme="JupyterLab Dark")
     page.wait_for_function(
         "() => { const [r] = getComputedStyle(document.querySelector('.plw')).backgroundColor.match(/\\d+/g).map(Number); return r < 60; }"
     )
     page.locator("#jupyterlab-splash").wait_for(state="detached")
+    pictures = page.locator(".plw-picture img")
+    assert pictures.count() == 1 + follow
+    assert page.locator(".plw-picture img:visible").get_attribute("class") == (
+        "plw-on-dark" if follow else "plw-on-light"
+    )
     x, y, words, ids = next(one for one in marks(notebook) if one[3])
     page.mouse.click(*at_mark(notebook, x, y))
     shows(notebook, ids, words)
     page.locator(".plw-plot").scroll_into_view_if_needed()
     page.mouse.move(*at_mark(notebook, x, y))
-    notebook.screenshot("plot-dark")
+    notebook.screenshot(f"plot-dark-{follow}")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")
     assert notebook.problems() == []

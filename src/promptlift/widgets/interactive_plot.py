@@ -14,6 +14,7 @@ import traitlets
 from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import PromptliftError
 from promptlift.plots.drill_down import drill_down_of
+from promptlift.plots.notebook_theme import themed_pictures
 from promptlift.schema.inert import one_line
 from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.fallback import WidgetWithFallback, front_end
@@ -32,6 +33,7 @@ _MOST_MARKS: Final = 5_000
 # Pixels of a page to an inch; the picture has twice as many, so that it is sharp on a fine screen.
 _CSS_DPI: Final = 100
 _PNG: Final = "image/png"
+_SVG: Final = "image/svg+xml"
 
 
 class _Shown(NamedTuple):
@@ -48,6 +50,7 @@ class InteractivePlot(WidgetWithFallback):
     Resting the pointer on a mark says its name, estimate, interval and n; a click opens a `ConversationBrowser` on exactly
     its rows below the picture. The marks can be reached with the keyboard: Tab to the plot, the arrow keys from mark to
     mark, Home and End, Enter to open, Escape to close. Where no script runs, the output is the picture.
+    After ``plots.follow_notebook_theme()`` it follows the light or dark theme too.
 
     Parameters
     ----------
@@ -76,6 +79,7 @@ class InteractivePlot(WidgetWithFallback):
 
     # From Python to the front end.
     _picture = traitlets.Unicode().tag(sync=True)
+    _dark_picture = traitlets.Unicode().tag(sync=True)
     _about = traitlets.Dict().tag(sync=True)
     _opened = traitlets.Dict().tag(sync=True)
     # From the front end to Python: only the latest click counts.
@@ -93,13 +97,15 @@ class InteractivePlot(WidgetWithFallback):
         self._marks = _marks_of(figure)
         self._labels, self._label_sets, self._blind = labels, label_sets, blind
         self._browser: ConversationBrowser | None = None
-        self._png = _picture_of(figure)
+        self._png = _png_of(figure)
+        light, dark = _drawings_of(figure) or (f"data:{_PNG};base64,{self._png}", "")
+        _end_showing(figure)
         self._size = {
             "width": round(figure.get_figwidth() * _CSS_DPI),
             "height": round(figure.get_figheight() * _CSS_DPI),
         }
         marks = [[*_place_of(one, figure), one_line(one.mark.words, 300)] for one in self._marks]
-        super().__init__(_picture=f"data:{_PNG};base64,{self._png}", _about={**self._size, "marks": marks})
+        super().__init__(_picture=light, _dark_picture=dark, _about={**self._size, "marks": marks})
         self.observe(self._on_query, "_query")
 
     @property
@@ -178,14 +184,26 @@ def _marks_of(figure: Figure) -> list[_Shown]:
     return marks
 
 
-def _picture_of(figure: Figure) -> str:
-    """Draw the figure once and for all, so that the cell does not show it as well."""
+def _png_of(figure: Figure) -> str:
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=2 * _CSS_DPI)
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def _drawings_of(figure: Figure) -> tuple[str, str] | None:
+    """Return the drawings for light and dark pages where the plots of this notebook follow its theme."""
+    drawings = themed_pictures(figure)
+    if drawings is None:
+        return None
+    light, dark = (base64.b64encode(one.encode()).decode() for one in drawings)
+    return f"data:{_SVG};base64,{light}", f"data:{_SVG};base64,{dark}"
+
+
+def _end_showing(figure: Figure) -> None:
+    """Take the figure from pyplot, so that the cell does not show it as well."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close(figure)
-    return base64.b64encode(out.getvalue()).decode()
 
 
 def _place_of(shown: _Shown, figure: Figure) -> tuple[float, float]:

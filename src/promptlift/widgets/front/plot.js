@@ -21,7 +21,9 @@ function render({ model, el, host }) {
     return button;
   });
   const tip = make("div", { class: "plw-tip plw-foreign", role: "status", hidden: true });
-  const image = make("img", { src: model.get("_picture"), width, height, alt: `A plot with ${counted(marks.length)} marks that open conversations`, draggable: "false" });
+  const alt = `A plot with ${counted(marks.length)} marks that open conversations`;
+  const images = [["_picture", "plw-on-light"], ["_dark_picture", "plw-on-dark"]].filter(([name]) => model.get(name))
+    .map(([name, page]) => make("img", { class: page, src: model.get(name), width, height, alt, draggable: "false" }));
   const picture = make("div", {
     class: "plw-picture", role: "group", "aria-label": "Plot. Arrow keys go from mark to mark, Enter opens the conversations.",
     onpointermove: (event) => { const at = nearest(event); picture.classList.toggle("plw-near", at !== null); say(at); },
@@ -30,7 +32,7 @@ function render({ model, el, host }) {
       const at = event.target.closest(".plw-mark") ? null : nearest(event);
       if (at !== null) { go(at); open(at); }
     },
-  }, image, ...buttons, tip);
+  }, ...images, ...buttons, tip);
   picture.style.maxWidth = `${width}px`;
   const notice = make("div", { class: "plw-notice", role: "alert", hidden: true });
   const below = make("div", { class: "plw-below", hidden: true });
