@@ -81,7 +81,7 @@ def refuse_text(head: str) -> str:
         Its beginning.
     """
     columns = max((csv_header(head, separator) for separator in SEPARATORS), key=len)
-    if len(columns) > 1:
+    if len(columns) > 1 and all(columns):
         return _unknown_fields(columns)
     return (
         "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, and each turn "
