@@ -207,10 +207,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report, written at ``written_at``."""
+    """A whole report, written at ``written_at``; ``answer`` is what it found, in sentences."""
 
     title: str
     subtitle: str
+    answer: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Notice, ...]
     headlines: tuple[HeadlineGroup, ...]

@@ -31,9 +31,8 @@ _BROAD: Final = frozenset("=+~<>@#%&mw_−—–…")
 _UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
 
 
-def completion(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
-    """Return the section about task completion over time."""
-    trend = analysis.completion_trend(table, freq="auto", by=material.by)
+def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section:
+    """Return the section about task completion over time, from ``analysis.completion_trend``."""
     freq = trend.attrs["promptlift"]["freq"]
     unit = _UNITS[freq]
     overall = "; ".join(
