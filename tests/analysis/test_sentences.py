@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.sentences import (
     comparison_sentence,
     completion_sentence,
     difference_sentence,
-    figures,
-    signed_figures,
     strength_of,
     trend_sentence,
 )
+from promptlift.analysis.wording import figures, signed_figures
 from support.true_sentences import NUMBER, agrees, check, value
 
 COUNTS = st.tuples(*[st.integers(0, 400)] * 2)
@@ -41,6 +41,24 @@ def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
     result = analysis.compare(table, by="run", level=level)
     for row, sentence in zip(result.to_dict("records"), result.attrs["promptlift"]["sentences"], strict=True):
         check(sentence, row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(COUNTS.filter(any), COUNTS.filter(any))
+def test_the_title_of_a_plot_and_the_sentence_have_the_same_numbers(first, second):
+    result = analysis.compare(table_of(v1=first, v2=second), by="run", control="v1")
+    (sentence,), said = result.attrs["promptlift"]["sentences"], finding(result)
+    if result["verdict"].iloc[0] == "no winner":
+        shown = [text.lstrip("+−") for text in re.findall(NUMBER, said.replace("v1", "").replace("v2", ""))]
+        assert all(text in sentence for text in shown)
+    else:
+        assert sentence.startswith(said)
+
+
+def test_one_point_is_one_point():
+    result = analysis.compare(table_of(v1=(50, 50), v2=(51, 49)), by="run", control="v1")
+    assert finding(result).startswith("No difference was found: v2 1 point higher than v1 (")
+    assert ": +1 point measured (" in result.attrs["promptlift"]["sentences"][0]
 
 
 @settings(max_examples=100, deadline=None)
