@@ -17,6 +17,7 @@ from promptlift.report.sections import explanations, measures
 from promptlift.report.sections.comparisons import against_the_period_before, between_prompts
 from promptlift.report.sections.examples import MAX_EXAMPLES, find_examples
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
+from promptlift.report.sections.issues import issues
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
 
@@ -107,7 +108,7 @@ def compose(
         parts += [
             measures.completion(trend, material, rows),
             measures.sentiment(table, material, rows),
-            measures.issues(table, material, quoted=not redacted),
+            issues(table, material, quoted=not redacted),
         ]
     parts.append(optimizations(material, redacted=redacted))
     if len(table):

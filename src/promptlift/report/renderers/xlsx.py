@@ -83,7 +83,7 @@ def _render(document: Document) -> bytes:
             }
         )
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
-        headlines, *others = tables_of(document)
+        headlines, *others = tables_of(document, printed=True)
         _Summary(book.add_worksheet("Summary"), styles).write(document, headlines)
         for table in others:
             _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)
