@@ -75,6 +75,11 @@ PROMPT_CREATED = {
 }
 PROMPT_LISTED = {**PROMPT_CREATED, "description": maybe(text), "tags": listed(text)}
 PROMPT = {**PROMPT_LISTED, "temperature": maybe(number), "maxTokens": maybe(count), "objective": maybe(text)}
+COMPLETION = {
+    **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), count),
+    **dict.fromkeys(("rate", "rateLow", "rateHigh"), maybe(number)),
+    "weeks": listed({"from": time, "judged": count, "completed": count}),
+}
 PROMPT_UPDATED = {"id": text, "name": text, "content": text, "updatedAt": time}
 DONE = {"success": flag, "message": text}
 STATUS_VIEW = {
