@@ -441,7 +441,7 @@ def test_what_cannot_be_read_gives_no_text(imported, lift, name):
 
 
 def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
-    """``import``: here and in test_import; ``report``: tests/report/test_command.py; ``check``: test_check."""
+    """``import``: here and in test_import; ``check``: test_check; ``report``: tests/report/test_command.py."""
     taken = {
         command.callback.__name__
         for command in app.registered_commands

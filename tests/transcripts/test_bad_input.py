@@ -10,9 +10,9 @@ from promptlift.errors import TranscriptError
 
 GOOD = {"messages": [{"role": "user", "content": "hi"}]}
 ROLES = (
-    "user, human, customer, visitor, end-user, end_user, lead, contact, assistant, ai, gpt, agent, bot, "
-    "model, chatbot, chatgpt, operator, admin, staff, representative, system, developer, tool, function, "
-    "observation, tool_result, function_response, function_call, tool_call"
+    "user, human, customer, visitor, end-user, end_user, lead, contact, assistant, ai, gpt, agent, bot, model, chatbot, "
+    "chatgpt, operator, admin, staff, representative, system, developer, tool, function, observation, tool_result, "
+    "function_response, function_call, tool_call"
 )
 
 
@@ -176,8 +176,10 @@ def test_a_damaged_gzip_gives_what_was_read(tmp_path):
     ("name", "text", "line", "step"),
     [
         ("a.txt", "Dear diary,\nnothing.\n", None, "A text needs a label before each turn"),
-        ("a.csv", "a,b\n1,2\n", None, "The columns or fields are a, b. If each row is a message, say"),
-        ("a.json", '{"a": 1}', 1, "The columns or fields are a. If each row is a message, say"),
+        ("a.txt", "Dear diary, it is\nnothing, or, well.\n", None, "A text needs a label before each turn"),
+        ("a.csv", "a,b\n1,2\n", None, "The columns or fields are a, b."),
+        ("a.csv", "a,b\n", None, "--column role=NAME --column text=NAME --column conversation=NAME"),
+        ("a.json", '{"a": 1}', 1, "--column role=NAME"),
     ],
 )
 def test_an_unknown_format_names_the_one_step_that_helps(written, name, text, line, step):
@@ -185,8 +187,9 @@ def test_an_unknown_format_names_the_one_step_that_helps(written, name, text, li
     assert (reading.format, reading.conversations) == ("", [])
     (problem,) = reading.problems
     assert problem.line == line
-    assert problem.message.startswith(f"the format is not recognised. {step}")
-    assert not [known for known in transcripts.FORMATS.values() if known in problem.message]
+    assert problem.message.startswith("the format is not recognised. ")
+    assert step in problem.message
+    assert not any(text in problem.message for text in transcripts.FORMATS.values())
 
 
 def test_a_file_read_as_another_format_is_a_problem(written):

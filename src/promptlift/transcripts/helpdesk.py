@@ -146,7 +146,7 @@ def _intercom(record: Record, collector: Collector) -> ParsedConversation:
         said,
         record,
         collector,
-        source_id=value.get("id") or value.get("ticket_id"),
+        source_id=value.get("id"),
         title=value.get("title") or source.get("subject"),
         status="completed" if value.get("state") == "closed" else "in_progress",
         metadata={
