@@ -30,9 +30,7 @@ REPORT: Final = {
     "characters omitted": "characters omitted",
     "could not be judged": "could not be judged and have no insights",
     "intervals may overlap": "Prompts whose own intervals overlap may still differ.",
-    "less often": "v2 completes tasks less often than v1: 65% vs 76%",
     "messages omitted": "… 60 messages omitted …",
-    "more often": "v2 completes tasks more often than v1: 76% vs 65%, a difference of +10.5 percentage points ",
     "no insights yet": "No conversation has insights yet",
     "no optimization": "No optimization of these prompts was run.",
     "no transcripts": "There is no transcript of an ended conversation to show.",
@@ -42,6 +40,5 @@ REPORT: Final = {
     "only by id": "look them up by their ids",
     "redacted": "This report contains no words of the conversations",
     "rows changed": "Rows were removed from or added to the table after it was read from the service.",
-    "unclear": "It is unclear whether v3 or v1 completes tasks more often: 67% vs 65%",
     "word list": "built-in word-list analyser, not from a language model. It is a rough guide",
 }

@@ -14,7 +14,8 @@ from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.segment_columns import HOUR, Segment, Split, hours, pair_of, split_of
-from promptlift.analysis.sentences import figures, name_in_words, segment_sentence
+from promptlift.analysis.sentences import name_in_words, segment_sentence
+from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.stats import compare_unpaired
 from promptlift.stats.findable import findable_points_unpaired

@@ -10,7 +10,7 @@ import pandas as pd
 from promptlift.analysis.drill_down import SCORE_MARK, conversations_of, mark_names
 from promptlift.analysis.one_line import one_line
 from promptlift.analysis.reading import facts_of, is_missing
-from promptlift.analysis.wording import known, percent, signed_amounts
+from promptlift.analysis.wording import known, percent, signed_figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -170,7 +170,7 @@ def _numbers(row: Mapping[Any, Any], estimate: str, sentiment: Any, facts: Mappi
             if facts.get("unit") == "score" or sentiment
             else " points"
         )
-        texts = tuple(f"{text}{unit}" for text in signed_amounts(*values))
+        texts = tuple(f"{text}{unit}" for text in signed_figures(*values))
     interval = (
         f"{100 * facts['level']:.4g}% interval {texts[1]} to {texts[2]}" if len(texts) == 3 else "no interval"
     )

@@ -7,15 +7,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
+from promptlift.analysis.sentences import completion_sentence, trend_sentence
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import count, day, plural
 from promptlift.report.gather import GROUP, gather, records
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
-from promptlift.report.sections.differences import differences
+from promptlift.report.sections.comparisons import against_the_period_before, between_prompts
 from promptlift.report.sections.examples import MAX_EXAMPLES, find_examples
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
+from promptlift.report.sections.issues import issues
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
 
@@ -93,19 +95,20 @@ def compose(
     """
     table = _with_safe_titles(material.conversations, redacted=redacted)
     material = replace(material, conversations=table)
+    if material.earlier is not None:
+        material = replace(material, earlier=_with_safe_titles(material.earlier, redacted=redacted))
     overview = analysis.prompt_overview(table, by=material.by)
     rows = _row_of_each(overview, material)
     analyser = overview.attrs["promptlift"].get("analyser")
-    parts: list[Section | None] = []
+    trend = analysis.completion_trend(table, freq="auto", by=material.by)
+    answer, parts = _answer(material, window, rows, trend, redacted=redacted)
     if len(rows) > CARDS:
-        parts.append(side_by_side(rows))
-    if material.compared:
-        parts.append(differences(table, material))
+        parts.insert(0, side_by_side(rows))
     if len(table):
         parts += [
-            measures.completion(table, material, rows),
+            measures.completion(trend, material, rows),
             measures.sentiment(table, material, rows),
-            measures.issues(table, material, quoted=not redacted),
+            issues(table, material, quoted=not redacted),
         ]
     parts.append(optimizations(material, redacted=redacted))
     if len(table):
@@ -118,6 +121,7 @@ def compose(
     return Document(
         title=one_line(title, 200) if title else _title(material),
         subtitle=_subtitle(material, len(table)),
+        answer=answer,
         facts=tuple(_facts(material, window, overview)),
         notices=(
             *explanations.notices(material, analyser, period=window.words, redacted=redacted),
@@ -131,6 +135,36 @@ def compose(
         written_at=now,
         logo=logo,
     )
+
+
+def _answer(
+    material: Material,
+    window: Window,
+    rows: list[tuple[str, dict[str, Any] | None]],
+    trend: pd.DataFrame,
+    *,
+    redacted: bool,
+) -> tuple[tuple[str, ...], list[Section | None]]:
+    """Return the sentences that open the report, and the sections with their numbers."""
+    if not any(row is not None and row["n"] for _, row in rows):
+        return (), []
+    sentences: list[str] = []
+    parts: list[Section | None] = []
+    if material.compared:
+        prompts = between_prompts(material, redacted=redacted)
+        sentences += prompts.sentences
+        parts.append(prompts.section)
+    elif (row := rows[0][1]) is not None:
+        sentences.append(
+            completion_sentence(rate=row["rate"], low=row["rate_low"], high=row["rate_high"], n=row["n"])
+        )
+    if window.previous is not None:
+        before = against_the_period_before(material, window.previous.words, redacted=redacted)
+        sentences += before.sentences
+        parts.append(before.section)
+    elif not material.compared:
+        sentences += [trend_sentence(one) for one in trend.attrs["promptlift"].get("trends") or ()]
+    return tuple(sentences), parts
 
 
 def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:

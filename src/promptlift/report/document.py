@@ -139,7 +139,9 @@ class Table:
     title
         Title for people.
     folded
-        Whether it repeats a figure, so that a page may fold it.
+        Whether it repeats a figure or another table, so that a page may fold it.
+    printed_only
+        Whether it only shows the numbers of other tables in another order, so that files for programs leave it out.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
+    printed_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +210,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report, written at ``written_at``."""
+    """A whole report, written at ``written_at``; ``answer`` is what it found, in sentences."""
 
     title: str
     subtitle: str
+    answer: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Notice, ...]
     headlines: tuple[HeadlineGroup, ...]

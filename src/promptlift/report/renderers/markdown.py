@@ -58,6 +58,8 @@ def _render(document: Document) -> bytes:
     lines = [f"# {escape(document.title) or 'Report'}", ""]
     if document.subtitle:
         lines += [escape(document.subtitle), ""]
+    for place, sentence in enumerate(document.answer):
+        lines += [f"**{escape(sentence)}**" if place == 0 else escape(sentence), ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in document.facts]
     lines += [""] if document.facts else []
     for notice in document.notices:
