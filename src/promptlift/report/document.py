@@ -174,7 +174,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """An example conversation."""
+    """An example conversation.
+
+    Attributes
+    ----------
+    title
+        What the user asked for.
+    turns
+        The messages; empty when the report is redacted.
+    preview
+        The two messages after the first of the user, a line each: what is seen while the rest is folded.
+    """
 
     title: str
     conversation_id: str
@@ -183,6 +193,7 @@ class Transcript:
     outcome: Literal["completed", "failed"]
     facts: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...]
+    preview: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,16 @@ def _transcript(transcript: Transcript) -> Iterator[str]:
     yield from (f"### {transcript.outcome.capitalize()}: {escape(transcript.title)}", "")
     yield from (f"- {escape(label)}: {escape(value)}" for label, value in transcript.facts)
     yield ""
+    if not transcript.turns:
+        return
+    for line in transcript.preview:
+        yield from (f"> **{line.role}** {escape(line.content)}", "")
+    yield from ("<details><summary>The whole conversation</summary>", "")
+    yield from _turns(transcript)
+    yield from ("</details>", "")
+
+
+def _turns(transcript: Transcript) -> Iterator[str]:
     for turn in transcript.turns:
         if turn.role == "gap":
             yield from (f"> *{escape(turn.content)}*", "")

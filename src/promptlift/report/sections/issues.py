@@ -32,8 +32,8 @@ _MOST_COLUMNS: Final = 6
 _HEADING_WIDTH: Final = 40
 
 
-def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
-    """Return the section about issues.
+def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section | None:
+    """Return the section about issues; None when none was found.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section:
     """
     found = analysis.issues(table, by=material.by, top=_TOP)
     if not len(found):
-        return Section("issues", "Issues", ("No issues were found in these conversations.",))
+        return None
     figure = Figure(
         "issues",
         f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "

@@ -24,8 +24,20 @@ __all__ = ["completion", "painter", "sentiment"]
 _UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
 
 
-def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section:
-    """Return the section about task completion over time, from ``analysis.completion_trend``."""
+def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section | None:
+    """Return the section about task completion over time; None when no outcome is known.
+
+    Parameters
+    ----------
+    trend
+        Result of ``analysis.completion_trend``.
+    material
+        The data of the report.
+    rows
+        Name of each prompt and its row of ``analysis.prompt_overview``.
+    """
+    if not trend["n"].sum():
+        return None
     freq = trend.attrs["promptlift"]["freq"]
     unit = _UNITS[freq]
     overall = "; ".join(
@@ -73,9 +85,11 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     return Table("completion", f"Task completion by {unit}", columns, tuple(cells), folded=True)
 
 
-def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section:
-    """Return the section about sentiment."""
+def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | None:
+    """Return the section about sentiment; None when no conversation has one."""
     distribution = analysis.sentiment_distribution(table, by=material.by)
+    if not distribution["n"].sum():
+        return None
     overall = "; ".join(
         f"{name}: {percent(row['negative_share'])} negative, {percent(row['neutral_share'])} neutral, "
         f"{percent(row['positive_share'])} positive"
