@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from contextlib import suppress
 from itertools import count
 
@@ -19,7 +20,10 @@ from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
 
 MODEL = "gpt-4o-mini"
-RECORDS = [{"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks"} for n in range(3)]
+RECORDS = [
+    {"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks", "source_id": f"s-{n}"}
+    for n in range(3)
+]
 _numbers = count(1)
 
 
@@ -58,6 +62,18 @@ def written(lift, prompt, folder):
     return report.write(lift, prompt, folder / "r.md", clock=lambda: CLOCK).read_text(encoding="utf-8")
 
 
+def scores(folder):
+    """A file, beside the folder, with a score of one of the conversations."""
+    file = folder.with_suffix(".jsonl")
+    score = {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"}
+    file.write_text(json.dumps(score) + "\n", encoding="utf-8")
+    return file
+
+
+# Two periods: before and after the present.
+HALVES = ((None, pd.Timestamp("2026-06-01")), (pd.Timestamp("2026-06-01"), None))
+
+
 # Each public call that takes a prompt, with what of its answer says which prompt it was.
 CALLS = {
     "Workspace.prompt_id": lambda lift, one, _: lift.prompt_id(one),
@@ -71,6 +87,9 @@ CALLS = {
     "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
     "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
     "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
+    "Workspace.this_week": lambda lift, one, _: list(lift.this_week(one).table["verdict"]),
+    "Workspace.compare": lambda lift, one, _: list(lift.compare(*HALVES, prompt=one).table["verdict"]),
+    "Workspace.labels": lambda lift, one, folder: list(lift.labels(scores(folder), one).columns),
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
