@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
+from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
 from promptlift.transcripts.claude import read_claude
@@ -31,6 +32,7 @@ from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.lines import RECORD_CHARS, too_long
 from promptlift.transcripts.mlflow import read_mlflow
 from promptlift.transcripts.otlp import read_otlp
+from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
@@ -53,6 +55,7 @@ __all__ = [
     "FORMATS",
     "ImportedConversation",
     "Label",
+    "OtherFiles",
     "Problem",
     "Reading",
     "SystemPrompt",
@@ -128,6 +131,7 @@ def read(
     format: str | None = None,  # noqa: A002 - the contract's name
     columns: Mapping[str, str] | None = None,
     roles: Mapping[str, str] | None = None,
+    beside: OtherFiles | Iterable[str | os.PathLike[str]] = (),
 ) -> Reading:
     """Read the conversations of one file.
 
@@ -144,6 +148,9 @@ def read(
         Columns of a table by what they hold: ``{"role": "author_type", "text": "comment"}``. It is read as ``rows`` then.
     roles
         What the roles of the file mean, where these are not known: ``{"Visitor": "user"}``.
+    beside
+        Other files of the same export. Some tools keep what belongs together in several: spans of OpenTelemetry and the log
+        records with their content, requests of a batch and its answers. An `OtherFiles` is read once for many calls.
 
     Returns
     -------
@@ -165,7 +172,11 @@ def read(
         raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
     file = Path(path)
     collector = Collector(
-        str(path), _max_chars(file), columns=check_columns(columns), roles=check_roles(roles)
+        str(path),
+        _max_chars(file),
+        columns=check_columns(columns),
+        roles=check_roles(roles),
+        others=beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside]),
     )
     if columns and format is None:
         format = "rows"  # noqa: A001
@@ -252,6 +263,7 @@ def _refusal(head: bytes, text: str, encoding: str) -> str | None:
 
 
 def _read_records(records: Iterator[Record], file: Path, collector: Collector, wanted: str | None) -> str:
+    records = unpaged(records)
     first = list(itertools.islice(records, _LOOKED_AT))
     if wanted in _READERS:
         found: str | None = wanted
