@@ -164,6 +164,8 @@ LAYOUT = {
         "after: float64",
         "conversations_before: Int64",
         "conversations: Int64",
+        "p: float64",
+        "level: float64",
         "regressed: boolean",
     ],
     "versions": [

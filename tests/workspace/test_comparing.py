@@ -86,8 +86,10 @@ def test_two_models_and_what_is_not_there(samples):
     )
     with pytest.raises(ValueError, match=r"No conversation has 'x' in llm_model.*'gpt-4o-mini'"):
         samples.compare("x", "gpt-4o-mini", by="llm_model")
-    with pytest.raises(FrameError, match=r"metadata\.channel"):
+    with pytest.raises(ValueError, match=r"No conversation has 'chat' in metadata\.channel.*'web'"):
         samples.compare("web", "chat", by="metadata.channel")
+    with pytest.raises(FrameError, match=r"metadata\.plan"):
+        samples.compare("free", "pro", by="metadata.plan")
     with pytest.raises(NotFound, match="Support assistant v1"):
         samples.compare("Support asistant v1", V2)
     with pytest.raises(ConfigError, match="prompt="):

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _COMPUTED: Final = ("prompt", "duration_s", "tokens")
+# Taken with the columns, though they are none.
 _ENDED_AT: Final = TableColumn("ended_at", "time", path=("endedAt",))
+_METADATA: Final = TableColumn("metadata", "record", path=("metadata",))
+_JUDGED: Final = TableColumn("insights", "record", path=("insights",))
 # Metadata that say which version of the prompt was used, best first.
 _VERSIONS: Final = ("metadata.promptVersion", "metadata.prompt_version")
 
@@ -97,20 +100,18 @@ class ConversationParts:
         if self._content:
             rows = [_with_content_facts(row) for row in rows]
         given = tuple(column for column in self._columns if column.name not in _COMPUTED)
-        values = values_of((*given, _ENDED_AT), rows)
+        values = values_of((*given, _ENDED_AT, _METADATA, _JUDGED), rows)
         if self._content:
             values["started_at"] = first_times(rows, values["started_at"])
             values["source_id"] = source_ids(rows, values["source_id"])
-        if self._insights:
-            judged = [row.get("insights") for row in rows]
-            if not set(map(type, judged)) <= {dict, type(None)}:
-                invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in judged)
+        if self._insights and not set(map(type, values["insights"])) <= {dict, type(None)}:
+            invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in values["insights"])
         frame = build(given, values, invalid)
         duration = series(_ENDED_AT, values["ended_at"], InvalidCounts()) - frame["started_at"]
         seconds = duration.dt.total_seconds()
         if frame["started_at"].hasnans:
             frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
-        self._metadata.add([row.get("metadata") for row in rows])
+        self._metadata.add(values["metadata"])
         computed = {
             "prompt": frame["prompt_id"],
             # The service gives one time for both ends where messages have none.

@@ -19,6 +19,7 @@ from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
 from promptlift.transcripts.claude import read_claude
 from promptlift.transcripts.collector import Collector
+from promptlift.transcripts.eval_logs import archive_records, begins_log, is_archive, log_records
 from promptlift.transcripts.gemini import read_gemini
 from promptlift.transcripts.helicone import read_helicone
 from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
@@ -38,7 +39,7 @@ from promptlift.transcripts.refusals import refuse_records, refuse_text
 from promptlift.transcripts.responses import read_batch, read_dpo, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
-from promptlift.transcripts.sources import Record, encoding_of, is_packed, open_text, read_head
+from promptlift.transcripts.sources import Record, encoding_of, is_packed, is_zip, open_text, read_head
 from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
@@ -80,7 +81,7 @@ FORMATS: Final[dict[str, str]] = {
     "openai-dpo": "preference pairs of OpenAI (DPO): the preferred answer",
     "claude": "data export of Claude.ai (conversations.json)",
     "gemini": "requests of Gemini: contents of role and parts",
-    "inspect": "evaluation logs of Inspect AI in JSON",
+    "inspect": "evaluation logs of Inspect AI, .eval or JSON",
     "zendesk": "tickets of Zendesk with their comments",
     "intercom": "conversations of Intercom",
 }
@@ -195,15 +196,17 @@ def _max_chars(file: Path) -> float:
     thousand times its size and fill the memory.
     """
     try:
-        return max(_UNPACKED_FREELY, _UNPACKED_TIMES * file.stat().st_size) if is_packed(file) else math.inf
+        packed = is_packed(file) or is_zip(file)
+        return max(_UNPACKED_FREELY, _UNPACKED_TIMES * file.stat().st_size) if packed else math.inf
     except OSError:
         return math.inf  # opening it says what is wrong
 
 
 def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> str:
     """Read a file by its content and return the name of the format."""
-    if head.startswith(PARQUET_MAGIC):
-        return _read_records(parquet_records(file), file, collector, wanted)
+    binary = _binary_records(file, head)
+    if binary is not None:
+        return _read_records(binary, file, collector, wanted)
     encoding = encoding_of(head)
     text = head.decode(encoding, "replace").lstrip("\ufeff")
     refusal = _refusal(head, text, encoding)
@@ -220,7 +223,8 @@ def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None
                 read_plain(whole, collector)
             return "plain"
         if text.lstrip(" \t\r\n")[0] in "{[":
-            return _read_records(json_records(stream), file, collector, wanted)
+            records = log_records(stream) if begins_log(text) else json_records(stream)
+            return _read_records(records, file, collector, wanted)
         if separator is not None:
             return _read_records(csv_records(stream, separator), file, collector, wanted)
     if wanted is not None:
@@ -228,6 +232,13 @@ def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None
     else:
         collector.problem(None, refuse_text(text))
     return ""
+
+
+def _binary_records(file: Path, head: bytes) -> Iterator[Record] | None:
+    """Return the records of a file that is not text, ``None`` when it holds none that are known."""
+    if head.startswith(PARQUET_MAGIC):
+        return parquet_records(file)
+    return archive_records(file) if is_archive(file) else None
 
 
 def _refusal(head: bytes, text: str, encoding: str) -> str | None:

@@ -111,6 +111,7 @@ def _ticket(record: Record, collector: Collector) -> ParsedConversation:
         said,
         record,
         collector,
+        source_id=value.get("id") or value.get("ticket_id"),
         title=value.get("subject"),
         status="completed" if str(value.get("status")).lower() in _OVER else "in_progress",
         metadata={
@@ -145,6 +146,7 @@ def _intercom(record: Record, collector: Collector) -> ParsedConversation:
         said,
         record,
         collector,
+        source_id=value.get("id"),
         title=value.get("title") or source.get("subject"),
         status="completed" if value.get("state") == "closed" else "in_progress",
         metadata={
@@ -168,6 +170,7 @@ def _of_said(
     record: Record,
     collector: Collector,
     *,
+    source_id: Any,
     title: Any,
     status: str,
     metadata: dict[str, Any],
@@ -179,7 +182,7 @@ def _of_said(
     return ParsedConversation(
         fold(messages, collector, details=details),
         record.line,
-        source_id=record.value.get("id") or record.value.get("ticket_id"),
+        source_id=source_id,
         status=status,
         title=plain(title) if isinstance(title, str) else None,
         metadata={name: value for name, value in metadata.items() if is_something(value)},

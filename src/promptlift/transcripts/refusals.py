@@ -80,13 +80,21 @@ def refuse_text(head: str) -> str:
     head
         Its beginning.
     """
-    columns = max((csv_header(head, separator) for separator in SEPARATORS), key=len)
+    columns = max((_columns(head, separator) for separator in SEPARATORS), key=len)
     if len(columns) > 1:
         return _unknown_fields(columns)
     return (
         "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, and each turn "
         "on a line of its own"
     )
+
+
+def _columns(head: str, separator: str) -> list[str]:
+    """Return the columns of a table, none for prose that happens to hold the separator."""
+    columns = csv_header(head, separator)
+    first_row = csv_header(head.partition("\n")[2], separator)
+    named = all(name.strip() for name in columns)
+    return columns if named and len(first_row) in (0, len(columns)) else []
 
 
 def _unknown_fields(names: list[str]) -> str:
