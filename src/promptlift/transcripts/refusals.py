@@ -15,13 +15,6 @@ __all__ = ["refuse_records", "refuse_text"]
 _SHOWN: Final = 12
 _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     (
-        lambda value: "resourceLogs" in value,
-        (
-            "log records of OpenTelemetry, which promptlift does not read. Have the content of messages captured on spans "
-            "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only), and export these"
-        ),
-    ),
-    (
         lambda value: "resourceMetrics" in value,
         "metrics of OpenTelemetry, which hold no conversations. Export the spans",
     ),
