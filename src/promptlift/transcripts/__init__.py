@@ -35,10 +35,11 @@ from promptlift.transcripts.otlp import read_otlp
 from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
+from promptlift.transcripts.preferences import read_dpo
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.recognition import format_of, separator_of, widest_separator
 from promptlift.transcripts.refusals import refuse_records, refuse_text
-from promptlift.transcripts.responses import read_batch, read_dpo, read_responses
+from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import Record, encoding_of, is_packed, is_zip, open_text, read_head
@@ -75,15 +76,15 @@ FORMATS: Final[dict[str, str]] = {
     "langfuse-scores": "scores of Langfuse; they hold no conversations: lift.labels reads them",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
-    "otlp": "spans of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
+    "otlp": "spans and log records of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
     "mlflow": "traces of MLflow",
     "weave": "calls of W&B Weave",
     "helicone": "requests of Helicone with their bodies",
     "openai-responses": "answers of OpenAI's Responses API, with or without their requests",
-    "openai-batch": "batches of OpenAI: requests and answers in one file",
-    "openai-dpo": "preference pairs of OpenAI (DPO): the preferred answer",
+    "openai-batch": "batches of OpenAI: requests and answers, in one file or in two that are imported together",
+    "openai-dpo": "preference pairs (DPO) of OpenAI or with chosen and rejected: the preferred answer",
     "claude": "data export of Claude.ai (conversations.json)",
-    "gemini": "requests of Gemini: contents of role and parts",
+    "gemini": "requests of Gemini (contents of role and parts), with or without answers, and its batches",
     "inspect": "evaluation logs of Inspect AI, .eval or JSON",
     "zendesk": "tickets of Zendesk with their comments",
     "intercom": "conversations of Intercom",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.sources import Record
 
 __all__ = ["Label", "read_labels"]

@@ -87,10 +87,12 @@ class _Trace:
         self._known = known if isinstance(known, dict) else {}
         tags = tags if isinstance(tags, dict) else {}
         self.id = next((info[name] for name in _IDS if is_something(info.get(name))), None)
-        if self.id is None and isinstance(spans, list) and spans:
-            self.id = _value(inside(spans[0], "attributes").get("mlflow.traceRequestId"))
+        if self.id is None:
+            named = (inside(span, "attributes").get("mlflow.traceRequestId") for span in _spans(spans))
+            self.id = _value(next(named, None))
         self.session = self._known.get("mlflow.trace.session")
-        self.name = tags.get("mlflow.traceName")
+        roots = (span.get("name") for span in _spans(spans) if _is_root(span))
+        self.name = tags.get("mlflow.traceName") or next(roots, None)
         prompts = decoded(tags.get(_PROMPTS))
         first = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
         self.prompt, self.version = first.get("name"), first.get("version")
@@ -117,10 +119,9 @@ class _Trace:
             collector.drop(f"spans of type {kind}")
             code = inside(span, "status").get("code") or span.get("status_code")
             return Step(self.id, failed=str(code).endswith("ERROR"))
-        is_root = not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
         if kind not in _CALLS:
             collector.drop(f"spans of type {kind}")
-            if not is_root:
+            if not _is_root(span):
                 return None
         asked = attributes.get("mlflow.spanInputs", span.get("inputs"))
         answered = attributes.get("mlflow.spanOutputs", span.get("outputs"))
@@ -166,6 +167,14 @@ class _Trace:
             title=self.name,
             whole=whole,
         )
+
+
+def _spans(spans: Any) -> list[dict[str, Any]]:
+    return [span for span in map(decoded, spans) if isinstance(span, dict)] if isinstance(spans, list) else []
+
+
+def _is_root(span: dict[str, Any]) -> bool:
+    return not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
 
 
 def _value(value: Any) -> Any:

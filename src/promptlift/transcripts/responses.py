@@ -1,12 +1,10 @@
-"""OpenAI: requests and answers of the Responses API, batches, and preference pairs (DPO)."""
+"""OpenAI: requests and answers of the Responses API, and batches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import fold
-from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, read_calls
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
@@ -16,10 +14,9 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["from_responses", "is_batch", "is_dpo", "is_responses", "read_batch", "read_dpo", "read_responses"]
+__all__ = ["from_responses", "is_batch", "is_responses", "read_batch", "read_responses"]
 
 _USERS: Final = ("user", "safety_identifier")
-_SIDES: Final = ("preferred_output", "non_preferred_output")
 # What a request says that is read, besides messages, model and instructions.
 _ASKED: Final = ("conversation", "prompt", "metadata", "previous_response_id", "stream", *_USERS)
 _BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url", "id", "error"})
@@ -40,11 +37,6 @@ def is_responses(asked: Any, answered: Any = None) -> bool:
 def is_batch(value: dict[str, Any]) -> bool:
     """Whether a record is a line of a batch: a request, or its answer."""
     return "custom_id" in value and ("body" in value or "response" in value)
-
-
-def is_dpo(value: dict[str, Any]) -> bool:
-    """Whether a record is a preference pair."""
-    return "input" in value and not set(_SIDES).isdisjoint(value)
 
 
 def from_responses(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
@@ -192,19 +184,3 @@ def _side(value: dict[str, Any]) -> dict[str, Any]:
         found["failed"] = is_something(value.get("error")) or status not in (None, 200)
         found["answered"] = {} if found["failed"] else answered
     return found
-
-
-def read_dpo(records: Iterable[Record], collector: Collector) -> None:
-    """Read preference pairs: the conversation with the preferred answer."""
-    collector.add_each(records, _preferred)
-
-
-def _preferred(record: Record, collector: Collector) -> ParsedConversation:
-    value = record.value if isinstance(record.value, dict) else {}
-    asked = decoded(value.get("input"))
-    answer = decoded(value.get("preferred_output"))
-    if not is_something(answer):
-        raise Unreadable("the pair has no preferred_output")
-    collector.drop_unknown(value, frozenset({"input", "preferred_output"}))
-    messages = [*chat_messages(asked, "user"), *chat_messages(answer, "assistant")]
-    return ParsedConversation(fold(messages, collector), record.line)
