@@ -185,3 +185,5 @@ def test_wrong_usage(arguments, said):
 def test_an_unknown_prompt_is_a_failure_of_the_command(folder):
     done = promptlift_command("check", "Nobody", "--fail-below", "0.5", "--data", folder)
     assert "There is no prompt 'Nobody'" in failed_in_one_line(done)
+    done = promptlift_command("check", "Support asistant v2", "--fail-below", "0.5", "--data", folder)
+    assert V2 in failed_in_one_line(done)

@@ -62,7 +62,7 @@ def document(cells, kind="text", level=None):
     table = Table(
         "things", "Things", (Column("thing", "Thing", kind, level),), tuple((cell,) for cell in cells)
     )
-    return Document("T", "S", (), (), (), (Section("s", "S", tables=(table,)),), "F", NOW)
+    return Document("T", "S", (), (), (), (), (Section("s", "S", tables=(table,)),), "F", NOW)
 
 
 def sheet_of(cells, kind="text", level=None):

@@ -37,6 +37,7 @@ OWN_TAGS = set(
     "ul li table thead tbody tr th td time details summary svg g path use defs clippath rect text tspan line polyline".split()
 )
 MARKDOWN_TAGS = set("h1 h2 h3 p ul li table thead tbody tr th td strong em blockquote br hr".split())  # noqa: SIM905
+MARKDOWN_TAGS |= {"details", "summary"}
 FORMULA_SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 
@@ -152,8 +153,8 @@ def test_markdown_shows_a_payload_as_text(payload):
     assert page.names <= MARKDOWN_TAGS
     assert page.comments == []
     # Nothing of a payload makes a block: all reports have the same headings and tables, in the same order.
-    plain = MarkdownIt("commonmark").enable("table").render(rendered("plain", "md").decode())
-    blocks = ("h1", "h2", "h3", "table", "tr", "th", "td", "ul", "hr", "blockquote")
+    plain = MarkdownIt("commonmark", {"html": True}).enable("table").render(rendered("plain", "md").decode())
+    blocks = ("h1", "h2", "h3", "table", "tr", "th", "td", "ul", "hr", "blockquote", "details", "summary")
     assert [tag for tag, _ in page.tags if tag in blocks] == [
         tag for tag, _ in Page(plain).tags if tag in blocks
     ]

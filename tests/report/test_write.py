@@ -122,6 +122,22 @@ def test_without_insights_the_report_says_so(tmp_path):
     page = read_page(write(table, tmp_path / "r.html"))
     assert REPORT["no insights yet"] in page.text
     assert "no conversations with insights yet" in page.text
+    assert "svg" not in page.names
+    assert "Left out, because there is nothing to show: task completion" in page.text
+
+
+def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
+    table = conversations(40, content=False)
+    table["issues"] = [[] for _ in range(len(table))]
+    page = read_page(write(table, tmp_path / "r.html"))
+    assert [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs] == [
+        "completion", "sentiment", "reading", "method", "data",
+    ]  # fmt: skip
+    assert (
+        "Left out, because there is nothing to show: issues (none was found), examples "
+        "(no transcript of an ended conversation)." in page.text
+    )
+    assert "Left out" not in read_page(write(conversations(40), tmp_path / "all.html")).text
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 29])

@@ -10,8 +10,9 @@ from promptlift.errors import TranscriptError
 
 GOOD = {"messages": [{"role": "user", "content": "hi"}]}
 ROLES = (
-    "user, human, customer, assistant, ai, gpt, agent, bot, model, chatbot, chatgpt, system, developer, tool, "
-    "function, observation, tool_result, function_response, function_call, tool_call"
+    "user, human, customer, visitor, end-user, end_user, lead, contact, assistant, ai, gpt, agent, bot, model, chatbot, "
+    "chatgpt, operator, admin, staff, representative, team, system, developer, tool, function, observation, tool_result, "
+    "function_response, function_call, tool_call"
 )
 
 
@@ -31,7 +32,10 @@ BAD_RECORDS = [
     ('{"messages": [{"role": "user"}]}', "message 1 has no content"),
     (json.dumps(one(5)), "message 1 has a number as content; it must be text"),
     (json.dumps(one(True)), "message 1 has a boolean as content; it must be text"),
-    (json.dumps(one("x", "narrator")), f"message 1 has the role 'narrator'; known roles are {ROLES}"),
+    (
+        json.dumps(one("x", "narrator")),
+        f"message 1 has the role 'narrator'; known roles are {ROLES}; say what it means: --role \"narrator=user\"",
+    ),
     (json.dumps(one("x", None)), f"message 1 has no role; known roles are {ROLES}"),
     (json.dumps(one("x", ["user"])), f"message 1 has the role \"['user']\"; known roles are {ROLES}"),
     (
@@ -169,17 +173,23 @@ def test_a_damaged_gzip_gives_what_was_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [("a.txt", "Dear diary,\nnothing.\n", None), ("a.csv", "a,b\n1,2\n", None), ("a.json", '{"a": 1}', 1)],
+    ("name", "text", "line", "step"),
+    [
+        ("a.txt", "Dear diary,\nnothing.\n", None, "A text needs a label before each turn"),
+        ("a.txt", "Dear diary, it is\nnothing, or, well.\n", None, "A text needs a label before each turn"),
+        ("a.csv", "a,b\n1,2\n", None, "The columns or fields are a, b."),
+        ("a.csv", "a,b\n", None, "--column role=NAME --column text=NAME --column conversation=NAME"),
+        ("a.json", '{"a": 1}', 1, "--column role=NAME"),
+    ],
 )
-def test_an_unknown_format_lists_the_known_ones(written, name, text, line):
+def test_an_unknown_format_names_the_one_step_that_helps(written, name, text, line, step):
     reading = transcripts.read(written(name, text))
     assert (reading.format, reading.conversations) == ("", [])
     (problem,) = reading.problems
     assert problem.line == line
-    assert "is not recognised. Known formats: structured: " in problem.message
-    assert all(f"{known}: {text}" in problem.message for known, text in transcripts.FORMATS.items())
-    assert problem.message.endswith("To read it as one of them, give format=.")
+    assert problem.message.startswith("the format is not recognised. ")
+    assert step in problem.message
+    assert not any(text in problem.message for text in transcripts.FORMATS.values())
 
 
 def test_a_file_read_as_another_format_is_a_problem(written):

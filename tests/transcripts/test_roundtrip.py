@@ -105,6 +105,12 @@ FIELDS = st.sampled_from(
             "data",
         ),
         *("message.role", "message.contents", "conversation_id", "turn", "model", "createdAt", "session_id"),
+        *("eval", "samples", "scores", "contents", "request", "response", "candidates", "parts", "items"),
+        *("comments", "tickets", "source", "conversation_parts", "requester_id", "body", "html_body", "via"),
+        *("object", "instructions", "custom_id", "preferred_output", "observations", "dataset_id", "usage"),
+        *("resourceSpans", "scopeSpans", "spans", "traceId", "spanId", "resource", "events", "name", "key"),
+        *("info", "trace_metadata", "op_name", "started_at", "summary", "request_id", "request_body"),
+        *("chat_messages", "sender", "annotations", "result", "prompt", "error", "arguments", "metadata"),
     ]
 )
 VALUES = st.sampled_from(

@@ -327,43 +327,6 @@ def test_other_shapes_of_sharegpt_are_read(written, said, record):
     assert (reading.format, said(reading.conversations[0])) == ("sharegpt", HELLO)
 
 
-def test_samples_of_an_inspect_log_are_conversations(written, said):
-    log = {
-        "version": 2,
-        "status": "success",
-        "eval": {"task": "shop", "model": "openai/gpt-4o", "created": "2026-01-05T10:00:00+00:00"},
-        "samples": [
-            {
-                "id": 1,
-                "epoch": 1,
-                "messages": [
-                    {"role": "user", "content": "Find it", "source": "input"},
-                    {
-                        "role": "assistant",
-                        "content": [{"type": "reasoning", "reasoning": "hm"}],
-                        "tool_calls": [{"id": "c", "function": "find", "arguments": {"q": 1}}],
-                    },
-                    {
-                        "role": "tool",
-                        "content": "it",
-                        "function": "find",
-                        "error": {"type": "timeout", "message": "late"},
-                    },
-                    {"role": "assistant", "content": "Here it is"},
-                ],
-                "scores": {"match": {"value": "C"}},
-                "model_usage": {"openai/gpt-4o": {"input_tokens": 9, "output_tokens": 2}},
-            }
-        ],
-    }
-    reading = transcripts.read(written("log.json", log))
-    (found,) = reading.conversations
-    assert (reading.format, found.source_id, found.llm_model) == ("inspect", "1/1", "openai/gpt-4o")
-    assert [turn for turn in said(found) if turn[1]] == CALLED
-    assert (found.tool_calls, found.tool_errors, found.input_tokens) == (1, 1, 9)
-    assert found.metadata["score.match"] == "C"
-
-
 def test_tickets_and_conversations_of_help_desks_leave_notes_out(written, said):
     ticket = {
         "id": 7,
@@ -417,7 +380,7 @@ def test_roles_of_help_desks_are_known_in_tables(written, said, role, other):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ({"resourceLogs": []}, "log records of OpenTelemetry"),
+        ({"resourceMetrics": []}, "metrics of OpenTelemetry"),
         ({"requester_id": 1, "submitter_id": 2, "id": 3}, "tickets of Zendesk without their comments"),
         ({"object": "thread.run", "id": "r"}, "OpenAI's Assistants API"),
         ({"run_id": "r", "key": "k", "score": 1}, "feedback of LangSmith"),

@@ -139,6 +139,8 @@ def test_production_metrics_are_a_row_each_and_read_once(service, lift):
         "conversationsBefore": 200,
         "conversations": 60,
         "regressed": True,
+        "p": 0.001,
+        "level": 0.0042,
     }
     production = {"conversations": 60, "metrics": [{**seen, "metric": "quality", "regressed": False}, seen]}
     service.add(1, deployment={"id": "d", "state": "rolled_back", "production": production})
@@ -151,6 +153,8 @@ def test_production_metrics_are_a_row_each_and_read_once(service, lift):
         "conversations_before": 200,
         "conversations": 60,
         "regressed": True,
+        "p": 0.001,
+        "level": 0.0042,
     }
     assert frame.attrs["promptlift"]["requests"] == 1
     again = lift.production_metrics(lift.optimization("o00001"))

@@ -293,7 +293,7 @@ def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_mor
     with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
         benchmark = fresh.client.benchmarks.create(arms=[{"prompt_id": prompt_id}], scenario_set={"count": 1})
         fresh.wait_for_benchmark(benchmark.id)
-        (optimization_id, *_) = fresh.optimizations(prompt_id)["optimization_id"]
+        optimization_id = fresh.optimize(prompt_id, variants=1).id
         tables = {
             "optimizations": lambda: fresh.optimizations(prompt_id),
             "variants": lambda: fresh.variants(optimization_id),

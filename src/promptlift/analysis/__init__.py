@@ -11,6 +11,7 @@ from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
+from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.judge_agreement import judge_agreement
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
@@ -32,6 +33,7 @@ __all__ = [
     "compare",
     "completion",
     "completion_trend",
+    "conversations_of",
     "fleet",
     "issue_changes",
     "issues",

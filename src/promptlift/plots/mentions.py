@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
+from promptlift.plots.drill_down import lead_to_conversations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,8 @@ def issues(
     FrameError, ValueError
         Raised by ``analysis.issues``.
     """
-    return _draw(theme.result_of(data, "issues", by=by, top=top, level=level), "issue", title, ax, style)
+    table = theme.result_of(data, "issues", by=by, top=top, level=level)
+    return lead_to_conversations(_draw(table, "issue", title, ax, style), table, data)
 
 
 def topics(
@@ -93,7 +95,8 @@ def topics(
     FrameError, ValueError
         Raised by ``analysis.topics``.
     """
-    return _draw(theme.result_of(data, "topics", by=by, top=top, level=level), "topic", title, ax, style)
+    table = theme.result_of(data, "topics", by=by, top=top, level=level)
+    return lead_to_conversations(_draw(table, "topic", title, ax, style), table, data)
 
 
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:

@@ -21,6 +21,7 @@ from matplotlib.textpath import text_to_path
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
+from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
 
@@ -299,6 +300,8 @@ def draw_estimates(
         )
         xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
         ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
+    x, y = (value, at) if horizontal else (at, value)
+    record_marks(ax, x[known], y[known], table[known], estimate)
 
 
 def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:

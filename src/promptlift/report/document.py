@@ -139,7 +139,9 @@ class Table:
     title
         Title for people.
     folded
-        Whether it repeats a figure, so that a page may fold it.
+        Whether it repeats a figure or another table, so that a page may fold it.
+    printed_only
+        Whether it only shows the numbers of other tables in another order, so that files for programs leave it out.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
+    printed_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """An example conversation."""
+    """An example conversation.
+
+    Attributes
+    ----------
+    title
+        What the user asked for.
+    turns
+        The messages; empty when the report is redacted.
+    preview
+        The two messages after the first of the user, a line each: what is seen while the rest is folded.
+    """
 
     title: str
     conversation_id: str
@@ -180,6 +193,7 @@ class Transcript:
     outcome: Literal["completed", "failed"]
     facts: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...]
+    preview: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +221,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report, written at ``written_at``."""
+    """A whole report, written at ``written_at``; ``answer`` is what it found, in sentences."""
 
     title: str
     subtitle: str
+    answer: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Notice, ...]
     headlines: tuple[HeadlineGroup, ...]

@@ -1,14 +1,16 @@
-"""Inspect AI: the samples of an evaluation log in JSON."""
+"""Inspect AI: the samples of an evaluation log, from a file in JSON or an ``.eval`` archive."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import fold
+from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.sources import Record
+from promptlift.transcripts.times import read_time
 from promptlift.transcripts.usage import UsageSums, amount
+from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,20 +21,13 @@ __all__ = ["is_log", "read_inspect"]
 
 _READ: Final = frozenset(
     {
-        *(
-            "id",
-            "epoch",
-            "messages",
-            "output",
-            "scores",
-            "model_usage",
-            "metadata",
-            "total_time",
-            "working_time",
-        ),
-        *("uuid", "started_at", "error"),
+        *("id", "epoch", "uuid", "messages", "output", "scores", "model_usage", "metadata", "attachments"),
+        *("started_at", "error", "limit"),
     }
 )
+# The rest of a log says how the evaluation was run, and what its scores come to.
+_LOG_READ: Final = frozenset({"version", "status", "eval", "samples", "reductions"})
+_ATTACHMENT: Final = "attachment://"
 
 
 def is_log(value: dict[str, Any]) -> bool:
@@ -41,17 +36,16 @@ def is_log(value: dict[str, Any]) -> bool:
 
 
 def read_inspect(records: Iterable[Record], collector: Collector) -> None:
-    """Read logs: each sample of each epoch is one conversation."""
+    """Read logs: each sample of each epoch is one conversation with the prompt that the task is."""
     collector.add_each(_samples(records, collector), _conversation)
 
 
 def _samples(records: Iterable[Record], collector: Collector) -> Iterator[Record]:
     for line, log in collector.objects(records, "log"):
         samples = log.get("samples")
-        known = log.get("eval") if isinstance(log.get("eval"), dict) else {}
         for sample in samples if isinstance(samples, list) else ():
-            yield Record(line, (known, sample))
-        collector.drop_unknown(log, frozenset({"version", "status", "eval", "samples", "reductions", "etag"}))
+            yield Record(line, (inside(log, "eval"), sample))
+        collector.drop_unknown(log, _LOG_READ)
 
 
 def _conversation(record: Record, collector: Collector) -> ParsedConversation:
@@ -60,41 +54,92 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     if not isinstance(messages, list):
         raise Unreadable("the sample has no messages")
     collector.drop_unknown(sample, _READ, prefix="samples[].")
-    scores = sample.get("scores")
-    scores = scores if isinstance(scores, dict) else {}
-    values = {name: one.get("value") for name, one in scores.items() if isinstance(one, dict)}
-    metadata = sample.get("metadata") if isinstance(sample.get("metadata"), dict) else {}
-    usage = _usage(sample)
-    failed = [message for message in messages if isinstance(message, dict) and message.get("error")]
-    usage.tool_errors = len(failed) if any(_is_tool(message) for message in messages) else None
+    attached, answers = inside(sample, "attachments"), _answers(sample)
+    ids = [str(message.get("id")) for message in messages if isinstance(message, dict)]
+    name = "/".join(
+        str(one)
+        for one in (known.get("eval_id") or known.get("run_id"), sample.get("id"), sample.get("epoch", 1))
+        if is_something(one)
+    )
+    limit, error = sample.get("limit"), sample.get("error")
     return ParsedConversation(
-        fold([_message(message) for message in messages], collector, path="samples[].messages[]"),
+        fold(
+            [_message(message, attached) for message in messages],
+            collector,
+            path="samples[].messages[]",
+            details={index: _details(message, answers) for index, message in enumerate(messages)},
+        ),
         record.line,
-        source_id=f"{sample.get('id')}/{sample.get('epoch', 1)}",
+        # Another run of the same task has samples of the same ids.
+        source_id=sample.get("uuid") or name,
         llm_model=known.get("model"),
-        status="abandoned" if is_something(sample.get("error")) else "completed",
+        status="abandoned" if is_something(error) else "completed",
         metadata={
-            **metadata,
+            **inside(sample, "metadata"),
             "task": known.get("task"),
+            "sample": sample.get("id"),
             "epoch": sample.get("epoch"),
-            **{f"score.{name}": value for name, value in values.items()},
+            "tags": known.get("tags") or None,
+            "limit": limit.get("type") if isinstance(limit, dict) else limit,
+            "error": error.get("message") if isinstance(error, dict) else error,
+            **{
+                f"score.{name}": score.get("value")
+                for name, score in inside(sample, "scores").items()
+                if isinstance(score, dict)
+            },
         },
         started_at=collector.time(sample.get("started_at") or known.get("created"), "created"),
         title=f"{known.get('task')} {sample.get('id')}",
-        usage=usage,
+        prompt_name=known.get("task"),
+        prompt_version=known.get("task_version") or None,
+        usage=_usage(known, sample, messages, [answers[one] for one in ids if one in answers]),
     )
 
 
-def _usage(sample: dict[str, Any]) -> UsageSums:
+def _answers(sample: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the events of calls of a model by the message that each answered with."""
+    found = {}
+    events = sample.get("events")
+    for event in events if isinstance(events, list) else ():
+        if isinstance(event, dict) and event.get("event") == "model":
+            choices = inside(event, "output").get("choices")
+            for choice in choices if isinstance(choices, list) else ():
+                name = inside(choice, "message").get("id")
+                if isinstance(name, str):
+                    found[name] = event
+    return found
+
+
+def _details(message: Any, answers: dict[str, dict[str, Any]]) -> MessageDetails:
+    message = message if isinstance(message, dict) else {}
+    event, model = answers.get(str(message.get("id")), {}), message.get("model")
+    tokens = amount(inside(inside(event, "output"), "usage").get("output_tokens"))
+    return MessageDetails(
+        read_time(event.get("completed") or event.get("timestamp")),
+        model if isinstance(model, str) else None,
+        None if tokens is None else int(tokens),
+    )
+
+
+def _usage(
+    known: dict[str, Any], sample: dict[str, Any], messages: list[Any], answers: list[dict[str, Any]]
+) -> UsageSums:
     usage = UsageSums()
-    models = sample.get("model_usage")
-    for one in models.values() if isinstance(models, dict) else ():
-        if isinstance(one, dict):
-            usage.add_call(
-                input_tokens=amount(one.get("input_tokens")),
-                output_tokens=amount(one.get("output_tokens")),
-                cost=amount(one.get("total_cost")),
-            )
+    models = {name: one for name, one in inside(sample, "model_usage").items() if isinstance(one, dict)}
+    # Other models graded the answers, or played the user.
+    own = models.get(str(known.get("model")))
+    for one in models.values() if own is None else [own]:
+        usage.add_call(
+            input_tokens=amount(one.get("input_tokens")),
+            output_tokens=amount(one.get("output_tokens")),
+            cost=amount(one.get("total_cost")),
+        )
+    for event in answers:
+        seconds = amount(inside(event, "output").get("time"))
+        usage.add_call(latency_ms=None if seconds is None else 1000 * seconds)
+    results = [message for message in messages if _is_tool(message)]
+    if results:
+        usage.tool_errors = sum(is_something(message.get("error")) for message in results)
     return usage
 
 
@@ -102,20 +147,38 @@ def _is_tool(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") == "tool"
 
 
-def _message(message: Any) -> Any:
+def _message(message: Any, attached: dict[str, Any]) -> Any:
     """Return a message as chat messages are; a call names its function in a text, and reasoning is not said."""
     if not isinstance(message, dict):
         return message
     content = message.get("content")
-    if isinstance(content, list):
-        content = [part for part in content if not isinstance(part, dict) or part.get("type") != "reasoning"]
+    parts = content if isinstance(content, list) else [content]
+    parts = [piece for part in parts for piece in _parts(part, attached)]
     error = message.get("error")
-    if _is_tool(message) and isinstance(error, dict) and not is_something(content):
-        content = str(error.get("message"))
+    if _is_tool(message) and isinstance(error, dict) and not any(parts):
+        parts = [str(error.get("message"))]
     calls = message.get("tool_calls")
     named = [
         {"function": {"name": call.get("function"), "arguments": call.get("arguments")}}
         for call in (calls if isinstance(calls, list) else [])
         if isinstance(call, dict)
     ]
-    return {"role": message.get("role"), "content": content, **({"tool_calls": named} if named else {})}
+    return {"role": message.get("role"), "content": parts, **({"tool_calls": named} if named else {})}
+
+
+def _parts(part: Any, attached: dict[str, Any]) -> list[Any]:
+    """Return the parts of a chat message that one of a log stands for."""
+    if isinstance(part, str):
+        # A long text may be kept beside the messages.
+        return [attached.get(part.removeprefix(_ATTACHMENT), part) if part.startswith(_ATTACHMENT) else part]
+    if not isinstance(part, dict):
+        return [] if part is None else [part]
+    kind = part.get("type")
+    if kind == "reasoning":
+        return []
+    if kind == "tool_use":  # a tool of the provider, with its result
+        result = part.get("result") or part.get("error")
+        return [{**part, "input": part.get("arguments")}, {"type": "tool_result", "content": result}]
+    if isinstance(part.get("text"), str):
+        return _parts(part["text"], attached)
+    return [part]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["json_records"]
+__all__ = ["json_members", "json_records"]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 # What ends a value when it is skipped undecoded: brackets and commas outside strings, and the rest of a string.
@@ -84,30 +84,81 @@ def _decode(line: Line) -> Record:
         return Record(number, fault=f"not valid JSON: {error}")
 
 
+def json_members(
+    stream: TextIO, *, listed: str | None = None, most: int = RECORD_CHARS
+) -> Iterator[tuple[str, Record]]:
+    """Read the members of a JSON object one at a time, by their names.
+
+    A member longer than ``most`` characters is a fault and is never held; what follows is read.
+
+    Parameters
+    ----------
+    stream
+        The text of the object.
+    listed
+        Name of a member that is a list: its values come one at a time, each under the name.
+    most
+        Longest value that is held.
+    """
+    window = _Window("", stream, 1, most)
+    if window.next_char() != "{":
+        yield "", Record(window.line, fault="not valid JSON: it does not start with {")
+        return
+    char = window.skip_char()
+    while char and char != "}":
+        name = window.value()
+        if not isinstance(name.value, str) or window.next_char() != ":":
+            yield "", Record(window.line, fault=f"not valid JSON: a name or a colon is missing; {_LOST}")
+            return
+        if window.skip_char() == "[" and name.value == listed:
+            records = _elements(window)
+        else:
+            records = iter([window.value()])
+        for record in records:
+            yield name.value, record
+            if record.last:
+                return
+        char = window.next_char()
+        if char == ",":
+            char = window.skip_char()
+    if not char:
+        yield "", Record(window.line, fault=f"not valid JSON: the object does not end; {_LOST}")
+
+
 def _whole(window: _Window) -> Iterator[Record]:
-    array = window.next_char() == "["
-    if array:
-        window.advance(window.at + 1)
-    while (char := window.next_char()) and not (array and char == "]"):
+    if window.next_char() != "[":
+        while window.next_char():
+            record = window.value()
+            yield record
+            if record.last:
+                return
+        return
+    for record in _elements(window):
+        yield record
+        if record.last:
+            return
+    if window.next_char():
+        yield Record(window.line, fault="not valid JSON: something follows the end of the array")
+
+
+def _elements(window: _Window) -> Iterator[Record]:
+    """Yield the values of an array and move past it; after a record that is the last nothing can be read."""
+    char = window.skip_char()
+    while char and char != "]":
         record = window.value()
         yield record
         if record.last:
             return
-        if not array:
-            continue
         char = window.next_char()
         if char == ",":
-            window.advance(window.at + 1)
-        elif char != "]":
-            missing = "a comma is missing" if char else "the array does not end"
-            yield Record(window.line, fault=f"not valid JSON: {missing}; {_LOST}")
+            char = window.skip_char()
+        elif char and char != "]":
+            yield Record(window.line, fault=f"not valid JSON: a comma is missing; {_LOST}", last=True)
             return
-    if array and not char:
-        yield Record(window.line, fault=f"not valid JSON: the array does not end; {_LOST}")
-    elif array:
+    if not char:
+        yield Record(window.line, fault=f"not valid JSON: the array does not end; {_LOST}", last=True)
+    else:
         window.advance(window.at + 1)
-        if window.next_char():
-            yield Record(window.line, fault="not valid JSON: something follows the end of the array")
 
 
 class _Window:
@@ -136,6 +187,12 @@ class _Window:
             self.advance(_after_blanks(self.text, self.at))
             if self.at < len(self.text) or not self._more():
                 return self.text[self.at : self.at + 1]
+
+    def skip_char(self) -> str:
+        """Move past the next character and return the one after it."""
+        self.next_char()
+        self.advance(self.at + 1)
+        return self.next_char()
 
     def value(self) -> Record:
         """Decode the value that begins here and move past it."""

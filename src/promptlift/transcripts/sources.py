@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TextIO, cast
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Record", "encoding_of", "is_packed", "open_bytes", "open_text", "read_head"]
+__all__ = ["Record", "encoding_of", "is_packed", "is_zip", "open_bytes", "open_text", "read_head"]
 
 HEAD_BYTES: Final = 65_536
 
@@ -33,8 +33,17 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 def is_packed(path: Path) -> bool:
     """Whether a file is gzip by content."""
+    return _begins(path, b"\x1f\x8b")
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a file is a ZIP archive by content."""
+    return _begins(path, b"PK\x03\x04")
+
+
+def _begins(path: Path, magic: bytes) -> bool:
     with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        return file.read(len(magic)) == magic
 
 
 def read_head(path: Path) -> bytes:

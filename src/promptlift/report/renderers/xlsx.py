@@ -49,7 +49,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
         "align": "right",
     },
     "text": {"text_wrap": True, "valign": "top"},
-    "heading": {"bold": True, "font_size": 12},
+    "heading": {"bold": True, "font_size": 12, "text_wrap": True, "valign": "top"},
     **{kind: {"num_format": form, "valign": "top"} for kind, form in _NUMBERS.items()},
 }
 
@@ -83,7 +83,7 @@ def _render(document: Document) -> bytes:
             }
         )
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
-        headlines, *others = tables_of(document)
+        headlines, *others = tables_of(document, printed=True)
         _Summary(book.add_worksheet("Summary"), styles).write(document, headlines)
         for table in others:
             _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)
@@ -168,6 +168,8 @@ class _Summary:
         self._sheet.freeze_panes(1, 0)
         self._logo(document)
         self._line(document.subtitle, "subtitle")
+        for place, sentence in enumerate(document.answer):
+            self._wide(sentence, 0, "heading" if place == 0 else "text")
         for label, value in document.facts:
             self._pair(label, value)
         for notice in document.notices:
@@ -192,11 +194,11 @@ class _Summary:
         self._sheet.write_string(self._row, 0, _fit(label), self._styles["label"])
         self._wide(value, 1)
 
-    def _wide(self, text: str, start: int) -> None:
+    def _wide(self, text: str, start: int, style: str = "text") -> None:
         """Write a text across the sheet, in as many lines as it needs."""
         text = _fit(text)
-        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._styles["text"])
-        self._sheet.write_string(self._row, start, text, self._styles["text"])
+        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._styles[style])
+        self._sheet.write_string(self._row, start, text, self._styles[style])
         lines = sum(math.ceil(len(line) / (_LINE_CHARS + 26 * (1 - start))) or 1 for line in text.split("\n"))
         self._sheet.set_row(self._row, 15 * min(lines, 20))
         self._row += 1

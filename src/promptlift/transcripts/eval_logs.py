@@ -1,0 +1,124 @@
+"""The files of Inspect AI: an evaluation log as ``.eval``, which is a ZIP archive, or as one JSON object.
+
+Both hold much more than the conversations, such as every event of every sample, and may be larger than the memory. They
+are read sample by sample, and a part of a sample that is too long is not held.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
+
+from promptlift.transcripts.json_layouts import json_members
+from promptlift.transcripts.sources import Record, is_zip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["archive_records", "begins_log", "is_archive", "log_records"]
+
+_ZSTANDARD: Final = 93
+_LOCAL_HEADER: Final = 30
+_SAMPLE: Final = re.compile(r"samples/[^/]+\.json")
+_CHUNKED: Final = re.compile(r"samples/[^/]+/sample\.json")
+# The header of a log that has ended, and that of one that is still running.
+_HEADERS: Final = ("header.json", "_journal/start.json")
+_BEGINNING: Final = re.compile(r'\s*\{\s*\n\s*"version"\s*:\s*\d+,\s*"status"\s*:\s*"\w+",\s*"eval"\s*:\s*\{')
+_IN_CHUNKS: Final = "samples of this log are stored in chunks ({}), a form that is not read; import the log that it was converted from"
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file is an ``.eval`` archive."""
+    if not is_zip(path):
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name in archive.namelist() for name in _HEADERS)
+    except zipfile.BadZipFile:
+        return False
+
+
+def begins_log(head: str) -> bool:
+    """Whether a text begins as a log that was written as one JSON object."""
+    return _BEGINNING.match(head) is not None
+
+
+def archive_records(path: Path) -> Iterator[Record]:
+    """Read an archive as logs of one sample each, and last its header as a log without samples."""
+    with zipfile.ZipFile(path) as archive, path.open("rb") as raw:
+        members = {member.filename: member for member in archive.infolist()}
+        header: dict[str, Any] = {}
+        for name in _HEADERS:
+            if name in members and not header:
+                header = _object(_open(archive, members[name], raw))
+        samples = (member for name, member in members.items() if _SAMPLE.fullmatch(name))
+        number = 0
+        for number, member in enumerate(samples, start=1):
+            try:
+                sample = _object(_open(archive, member, raw))
+            except (
+                OSError,
+                EOFError,
+                ValueError,
+                NotImplementedError,
+                zipfile.BadZipFile,
+                zlib.error,
+            ) as error:
+                yield Record(number, fault=f"{member.filename} cannot be read: {error}")
+                continue
+            yield Record(number, {"eval": header.get("eval"), "samples": [sample]})
+        chunked = sum(_CHUNKED.fullmatch(name) is not None for name in members)
+        if chunked:
+            yield Record(number + 1, fault=_IN_CHUNKS.format(chunked))
+        yield Record(number + 1, {**header, "samples": []})
+
+
+def log_records(stream: TextIO) -> Iterator[Record]:
+    """Read a log in JSON as logs of one sample each, and last what else it holds as a log without samples."""
+    header: dict[str, Any] = {}
+    line = 1
+    for name, record in json_members(stream, listed="samples"):
+        line = record.line
+        if record.fault is not None:
+            yield record
+        elif name == "samples":
+            yield Record(line, {"eval": header.get("eval"), "samples": [record.value]})
+        else:
+            header[name] = record.value
+    yield Record(line, {**header, "samples": []})
+
+
+def _object(stream: IO[bytes]) -> dict[str, Any]:
+    """Return the members of an object that are not too long to be held.
+
+    Raises
+    ------
+    ValueError
+        When it cannot be read, or its messages are too long.
+    """
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n")
+    found = {}
+    for name, record in json_members(text):
+        if record.fault is None:
+            found[name] = record.value
+        elif record.last or name in ("", "messages"):
+            raise ValueError(record.fault)
+    return found
+
+
+def _open(archive: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> IO[bytes]:
+    """Open a member unpacked; Python before 3.14 does not unpack Zstandard in archives itself."""
+    if member.compress_type != _ZSTANDARD:
+        return archive.open(member)
+    import pyarrow as pa  # noqa: PLC0415  reading other files needs none of it
+
+    raw.seek(member.header_offset)
+    header = raw.read(_LOCAL_HEADER)
+    name, extra = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
+    raw.seek(name + extra, io.SEEK_CUR)
+    packed = raw.read(member.compress_size)
+    return cast("IO[bytes]", pa.CompressedInputStream(pa.BufferReader(packed), "zstd"))

@@ -1,0 +1,250 @@
+"""Evaluation logs of Inspect AI, of the shape that inspect-ai 0.3.285 writes: one JSON object, and an ``.eval`` archive."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+from promptlift import transcripts
+from promptlift.transcripts.lines import RECORD_CHARS
+
+AT = "2026-01-05T10:00:00.{:03}000+00:00"
+HEADER = {
+    "version": 2,
+    "status": "success",
+    "eval": {
+        "eval_id": "8LDH",
+        "run_id": "eoLT",
+        "created": "2026-01-05T10:00:00+00:00",
+        "task": "shop",
+        "task_version": 0,
+        "dataset": {"samples": 1, "sample_ids": ["s1"], "shuffled": False},
+        "model": "openai/gpt-4o",
+        "config": {},
+    },
+    "plan": {"name": "plan", "steps": []},
+    "stats": {"model_usage": {}},
+}
+CALL = {"id": "c", "function": "find", "arguments": {"q": 1}, "type": "function"}
+MESSAGES = [
+    {"id": "m0", "content": "You are kind.", "role": "system"},
+    {"id": "m1", "content": "attachment://1605b0", "source": "input", "role": "user"},
+    {
+        "id": "m2",
+        "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "A moment"}],
+        "source": "generate",
+        "role": "assistant",
+        "tool_calls": [CALL],
+        "model": "gpt-4o-2024-08-06",
+    },
+    {
+        "id": "m3",
+        "content": "",
+        "role": "tool",
+        "tool_call_id": "c",
+        "function": "find",
+        "error": {"type": "timeout", "message": "late"},
+    },
+    {
+        "id": "m4",
+        "content": [
+            {
+                "type": "tool_use",
+                "tool_type": "web_search",
+                "id": "w",
+                "name": "search",
+                "arguments": '{"q": 2}',
+                "result": "found",
+            },
+            {"type": "text", "text": "Here it is"},
+        ],
+        "role": "assistant",
+        "model": "gpt-4o-2024-08-06",
+    },
+]
+SAID = [
+    ("system", "You are kind."),
+    ("user", "Find it"),
+    ("assistant", "A moment"),
+    ("assistant", '[tool call] find({"q": 1})'),
+    ("system", "[tool result] late"),
+    ("assistant", '[tool call] search({"q": 2})'),
+    ("system", "[tool result] found"),
+    ("assistant", "Here it is"),
+]
+
+
+def answered(number, message, tokens):
+    """The event of a call of a model."""
+    return {
+        "event": "model",
+        "timestamp": AT.format(number),
+        "model": "openai/gpt-4o",
+        "input": [],
+        "input_refs": [[0, 2]],
+        "output": {
+            "model": "gpt-4o-2024-08-06",
+            "choices": [{"message": message, "stop_reason": "stop"}],
+            "usage": {"input_tokens": 9, "output_tokens": tokens},
+            "time": 0.2 + number / 1000,
+        },
+        "completed": AT.format(number + 200),
+    }
+
+
+def sample(**more):
+    usage = {"input_tokens": 18, "output_tokens": 5, "total_tokens": 23, "total_cost": 0.25}
+    return {
+        "id": "s1",
+        "epoch": 1,
+        "input": "Find it",
+        "target": "it",
+        "messages": MESSAGES,
+        "output": {"model": "gpt-4o", "choices": []},
+        "scores": {"match": {"value": "C", "answer": "it", "history": []}},
+        "metadata": {"channel": "web"},
+        "store": {},
+        "events": [
+            {"event": "span_begin", "timestamp": AT.format(0)},
+            answered(0, MESSAGES[2], 2),
+            answered(400, MESSAGES[4], 3),
+            answered(800, {"id": "grade", "content": "C", "role": "assistant"}, 99),
+        ],
+        "model_usage": {"openai/gpt-4o": usage, "openai/grader": {"input_tokens": 900, "output_tokens": 99}},
+        "started_at": AT.format(0),
+        "completed_at": AT.format(900),
+        "uuid": "3HTF",
+        "attachments": {"1605b0": "Find it"},
+        **more,
+    }
+
+
+def archive(samples, *, packed="deflate", header="header.json", suffix=""):
+    """An ``.eval`` archive of samples; Zstandard, which Inspect writes, is more than zipfile can before Python 3.14."""
+    raw = io.BytesIO()
+    members = {
+        "_journal/start.json": {"version": 2, "eval": HEADER["eval"]},
+        **{
+            f"samples/{one['id']}_epoch_{one['epoch']}{suffix}.json": one
+            for one in samples
+            if isinstance(one, dict)
+        },
+        "summaries.json": [],
+        header: HEADER,
+    }
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED if packed == "deflate" else 0) as file:
+        for name, value in members.items():
+            text = json.dumps(value).encode()
+            file.writestr(name, text if packed == "deflate" else pa.compress(text, "zstd", asbytes=True))
+        where = [(member.header_offset, member.filename) for member in file.infolist()]
+    data = bytearray(raw.getvalue())
+    if packed == "zstd":
+        at = [offset + 8 for offset, _ in where]
+        found = data.find(b"PK\x01\x02")
+        while found >= 0:
+            at.append(found + 10)
+            found = data.find(b"PK\x01\x02", found + 1)
+        for offset in at:
+            data[offset : offset + 2] = (93).to_bytes(2, "little")
+    return bytes(data)
+
+
+def log(samples):
+    return {**HEADER, "samples": samples, "reductions": []}
+
+
+FILES = {
+    "log.json": lambda samples: json.dumps(log(samples), indent=2),
+    "log.jsonl": lambda samples: [log(samples)],
+    "deflate.eval": archive,
+    "zstd.eval": lambda samples: archive(samples, packed="zstd"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_samples_are_conversations_with_their_scores_times_and_costs(written, said, name):
+    reading = transcripts.read(written(name, FILES[name]([sample(), sample(epoch=2, uuid="x")])))
+    assert (reading.format, reading.problems, reading.notes) == ("inspect", [], [])
+    found, again = reading.conversations
+    assert said(found) == SAID
+    assert (found.source_id, again.source_id, found.llm_model) == ("3HTF", "x", "openai/gpt-4o")
+    assert (found.prompt_name, found.prompt_version, found.title) == ("shop", None, "shop s1")
+    assert (found.input_tokens, found.output_tokens, found.cost) == (18, 5, 0.25)
+    assert (found.tool_calls, found.tool_errors, found.latency_ms) == (2, 1, 400)
+    assert (found.metadata["channel"], found.metadata["score.match"]) == ("web", "C")
+    assert (found.metadata["task"], found.metadata["sample"], found.metadata["epoch"]) == ("shop", "s1", 1)
+    messages = json.loads(found.content)["messages"]
+    assert [m["timestamp"][17:23] for m in messages if "timestamp" in m] == ["00.200"] * 2 + ["00.600"] * 3
+    assert {m.get("model") for m in messages if m["role"] == "assistant"} == {"gpt-4o-2024-08-06"}
+    assert [m.get("tokens") for m in messages if m["role"] == "assistant"] == [2, None, 3, None]
+    assert reading.dropped["samples[].target"] == 2
+    assert reading.dropped["plan"] == 1
+
+
+def test_the_text_of_the_prompt_is_the_system_message_byte_for_byte(written):
+    text = "  Be kind.\r\n\tAlways – even on Sundays.  \n"
+    messages = [{"id": "m0", "content": text, "role": "system"}, *MESSAGES[1:]]
+    reading = transcripts.read(written("a.eval", archive([sample(messages=messages)], packed="zstd")))
+    assert [prompt.text for prompt in reading.system_prompts] == [text]
+
+
+def test_a_sample_that_failed_is_abandoned_and_says_why(written):
+    failed = sample(
+        error={"message": "no", "traceback": "…"}, limit={"type": "time", "limit": 9.0}, events=None
+    )
+    (found,) = transcripts.read(written("log.json", json.dumps(log([failed]), indent=2))).conversations
+    assert found.status == "abandoned"
+    assert (found.metadata["error"], found.metadata["limit"]) == ("no", "time")
+
+
+def test_samples_of_another_run_of_the_same_task_are_other_conversations(written):
+    sources = set()
+    for run in ("a", "b"):
+        one = sample()
+        del one["uuid"]
+        text = json.dumps({**log([one]), "eval": {**HEADER["eval"], "eval_id": run}}, indent=2)
+        sources |= {found.source_id for found in transcripts.read(written("log.json", text)).conversations}
+    assert sources == {"a/s1/1", "b/s1/1"}
+
+
+def test_a_log_that_is_still_running_is_read(written):
+    data = archive([sample()], header="other.json")
+    reading = transcripts.read(written("a.eval", data))
+    assert [found.prompt_name for found in reading.conversations] == ["shop"]
+
+
+@pytest.mark.parametrize(("name", "size"), [("log.json", 9), ("deflate.eval", 18)])
+def test_a_log_may_be_longer_than_what_is_held_of_a_record(written, said, name, size):
+    """In an archive even one sample may: it is mostly events, which are not imported."""
+    store = {"page": "x" * (size * 1024 * 1024)}
+    reading = transcripts.read(written(name, FILES[name]([sample(epoch=one, store=store) for one in (1, 2)])))
+    assert reading.problems == []
+    assert [said(found) for found in reading.conversations] == [SAID, SAID]
+    assert RECORD_CHARS == 16 * 1024 * 1024
+
+
+def test_a_damaged_sample_costs_that_sample_alone(written):
+    data = bytearray(archive([sample(), sample(epoch=2, uuid="x")], packed="zstd"))
+    at = data.find(b"samples/s1_epoch_1.json") + 60
+    data[at : at + 40] = bytes(40)
+    reading = transcripts.read(written("a.eval", bytes(data)))
+    assert [found.source_id for found in reading.conversations] == ["x"]
+    assert reading.problems[0].message.startswith("samples/s1_epoch_1.json cannot be read: ")
+
+
+def test_samples_in_chunks_are_refused_with_the_way_out(written):
+    reading = transcripts.read(written("a.eval", archive([sample()], suffix="/sample")))
+    assert reading.conversations == []
+    assert "import the log that it was converted from" in reading.problems[0].message
+
+
+def test_other_archives_are_still_refused(written):
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as file:
+        file.writestr("a.csv", "a,b")
+    (problem,) = transcripts.read(written("a.eval", raw.getvalue())).problems
+    assert "unpack it" in problem.message
