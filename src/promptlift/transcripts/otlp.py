@@ -94,7 +94,7 @@ _NO_CONTENT: Final = (
     "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only) and export again, or import the log records together "
     "with the spans."
 )
-_BESIDE: Final = "The content of log records is in the conversations of the file with their spans."
+_BESIDE: Final = "What these log records say is in the conversations of the file with their spans."
 
 
 def is_spans(value: dict[str, Any]) -> bool:
