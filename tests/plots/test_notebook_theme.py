@@ -106,5 +106,5 @@ def test_groups_of_different_colours_stay_different_on_a_dark_page(monkeypatch):
     for place, color in enumerate({*PALETTE, *SENTIMENT_COLORS.values()}):
         ax.plot([0, 1], [place, place], color=color)
     light, dark = themed_pictures(figure)
-    colors = [set(re.findall(r"stroke: (#[0-9a-f]{6})", one)) for one in (light, dark)]
+    colors = [set(re.findall(r"stroke: (#[0-9a-f]{6})", one.lower())) for one in (light, dark)]
     assert len(colors[0]) == len(colors[1]) == 7

@@ -11,7 +11,7 @@ from promptlift.errors import TranscriptError
 GOOD = {"messages": [{"role": "user", "content": "hi"}]}
 ROLES = (
     "user, human, customer, visitor, end-user, end_user, lead, contact, assistant, ai, gpt, agent, bot, model, chatbot, "
-    "chatgpt, operator, admin, staff, representative, system, developer, tool, function, observation, tool_result, "
+    "chatgpt, operator, admin, staff, representative, team, system, developer, tool, function, observation, tool_result, "
     "function_response, function_call, tool_call"
 )
 

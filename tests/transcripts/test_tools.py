@@ -380,7 +380,7 @@ def test_roles_of_help_desks_are_known_in_tables(written, said, role, other):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ({"resourceLogs": []}, "log records of OpenTelemetry"),
+        ({"resourceMetrics": []}, "metrics of OpenTelemetry"),
         ({"requester_id": 1, "submitter_id": 2, "id": 3}, "tickets of Zendesk without their comments"),
         ({"object": "thread.run", "id": "r"}, "OpenAI's Assistants API"),
         ({"run_id": "r", "key": "k", "score": 1}, "feedback of LangSmith"),

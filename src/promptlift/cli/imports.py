@@ -72,10 +72,11 @@ def run_import(
             f"there is no format {file_format!r}; the formats are {known}", param_hint="--format"
         )
     given = None if text is None else read_text(text)
+    others = transcripts.OtherFiles(files)
 
     def read(file: Path) -> Reading:
         try:
-            return transcripts.read(file, format=file_format, columns=columns, roles=roles)
+            return transcripts.read(file, format=file_format, columns=columns, roles=roles, beside=others)
         except TranscriptError as error:
             return Reading(problems=[Problem(str(file), None, str(error))])
 

@@ -12,6 +12,7 @@ from promptlift.frames.columns import InvalidCounts, Parts, build, series, value
 from promptlift.frames.contents import first_times, source_ids
 from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
+from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.content_facts import answer_seconds, content_facts
 from promptlift.schema.model import to_wire_time
@@ -151,9 +152,7 @@ def _with_content_facts(row: Row) -> Row:
 def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
     """Return the name of each row's prompt; with the version where the rows know several of one prompt."""
     ids = frame["prompt_id"]
-    codes, different = pd.factorize(ids)
-    labels = pd.array([prompts.get(one, one) for one in different], dtype="str")
-    named: pd.Series[Any] = pd.Series(labels.take(codes, allow_fill=True), index=frame.index)
+    named = prompt_names(ids, prompts)
     column = next((name for name in _VERSIONS if name in frame), None)
     if column is None:
         return named

@@ -142,7 +142,7 @@ def _name(source: Any, prompt_id: str | None) -> str:
     name = None
     if prompt_id is not None and hasattr(source, "client"):
         name = source.client.prompts.get(prompt_id).name
-    return theme.plain(name or prompt_id or "All conversations", 60)
+    return theme.plain(name or prompt_id or "All conversations", 54)
 
 
 def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:

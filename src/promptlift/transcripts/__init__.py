@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
+from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
 from promptlift.transcripts.claude import read_claude
@@ -31,12 +32,14 @@ from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.lines import RECORD_CHARS, too_long
 from promptlift.transcripts.mlflow import read_mlflow
 from promptlift.transcripts.otlp import read_otlp
+from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
+from promptlift.transcripts.preferences import read_dpo
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.recognition import format_of, separator_of, widest_separator
 from promptlift.transcripts.refusals import refuse_records, refuse_text
-from promptlift.transcripts.responses import read_batch, read_dpo, read_responses
+from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import Record, encoding_of, is_packed, is_zip, open_text, read_head
@@ -53,6 +56,7 @@ __all__ = [
     "FORMATS",
     "ImportedConversation",
     "Label",
+    "OtherFiles",
     "Problem",
     "Reading",
     "SystemPrompt",
@@ -72,15 +76,15 @@ FORMATS: Final[dict[str, str]] = {
     "langfuse-scores": "scores of Langfuse; they hold no conversations: lift.labels reads them",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
-    "otlp": "spans of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
+    "otlp": "spans and log records of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
     "mlflow": "traces of MLflow",
     "weave": "calls of W&B Weave",
     "helicone": "requests of Helicone with their bodies",
     "openai-responses": "answers of OpenAI's Responses API, with or without their requests",
-    "openai-batch": "batches of OpenAI: requests and answers in one file",
-    "openai-dpo": "preference pairs of OpenAI (DPO): the preferred answer",
+    "openai-batch": "batches of OpenAI: requests and answers, in one file or in two that are imported together",
+    "openai-dpo": "preference pairs (DPO) of OpenAI or with chosen and rejected: the preferred answer",
     "claude": "data export of Claude.ai (conversations.json)",
-    "gemini": "requests of Gemini: contents of role and parts",
+    "gemini": "requests of Gemini (contents of role and parts), with or without answers, and its batches",
     "inspect": "evaluation logs of Inspect AI, .eval or JSON",
     "zendesk": "tickets of Zendesk with their comments",
     "intercom": "conversations of Intercom",
@@ -128,6 +132,7 @@ def read(
     format: str | None = None,  # noqa: A002 - the contract's name
     columns: Mapping[str, str] | None = None,
     roles: Mapping[str, str] | None = None,
+    beside: OtherFiles | Iterable[str | os.PathLike[str]] = (),
 ) -> Reading:
     """Read the conversations of one file.
 
@@ -144,6 +149,9 @@ def read(
         Columns of a table by what they hold: ``{"role": "author_type", "text": "comment"}``. It is read as ``rows`` then.
     roles
         What the roles of the file mean, where these are not known: ``{"Visitor": "user"}``.
+    beside
+        Other files of the same export. Some tools keep what belongs together in several: spans of OpenTelemetry and the log
+        records with their content, requests of a batch and its answers. An `OtherFiles` is read once for many calls.
 
     Returns
     -------
@@ -165,7 +173,11 @@ def read(
         raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
     file = Path(path)
     collector = Collector(
-        str(path), _max_chars(file), columns=check_columns(columns), roles=check_roles(roles)
+        str(path),
+        _max_chars(file),
+        columns=check_columns(columns),
+        roles=check_roles(roles),
+        others=beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside]),
     )
     if columns and format is None:
         format = "rows"  # noqa: A001
@@ -252,6 +264,7 @@ def _refusal(head: bytes, text: str, encoding: str) -> str | None:
 
 
 def _read_records(records: Iterator[Record], file: Path, collector: Collector, wanted: str | None) -> str:
+    records = unpaged(records)
     first = list(itertools.islice(records, _LOOKED_AT))
     if wanted in _READERS:
         found: str | None = wanted

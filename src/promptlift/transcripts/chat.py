@@ -39,7 +39,7 @@ _KINDS: Final[dict[str, Kind]] = {
         ("user", "human", "customer", "visitor", "end-user", "end_user", "lead", "contact"), "user"
     ),
     **dict.fromkeys(("assistant", "ai", "gpt", "agent", "bot", "model", "chatbot", "chatgpt"), "assistant"),
-    **dict.fromkeys(("operator", "admin", "staff", "representative"), "assistant"),
+    **dict.fromkeys(("operator", "admin", "staff", "representative", "team"), "assistant"),
     **dict.fromkeys(("system", "developer"), "system"),
     **dict.fromkeys(("tool", "function", "observation", "tool_result", "function_response"), "result"),
     **dict.fromkeys(("function_call", "tool_call"), "call"),

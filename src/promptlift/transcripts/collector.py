@@ -13,13 +13,14 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
+from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 from promptlift.transcripts.usage import UsageSums, count_tool_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from promptlift.transcripts.sources import Record
@@ -33,6 +34,7 @@ _SEVERAL: Final = (
 # A hostile file must not fill the memory with what is wrong with it.
 _PROBLEMS: Final = 10_000
 STATUSES: Final = ("completed", "abandoned", "in_progress")
+_SPANS: Final = 1_000
 _TITLE_CHARS: Final = 200
 _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
@@ -53,7 +55,7 @@ class ParsedConversation:
 
     ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
     ``system_prompt`` is that of the model calls where it is not a message of the conversation. ``prompt_name`` and
-    ``prompt_version`` are the source's own.
+    ``prompt_version`` are the source's own. ``span_ids`` are what other tools rate; the content keeps them, and no column.
     """
 
     messages: list[ParsedMessage]
@@ -69,6 +71,7 @@ class ParsedConversation:
     prompt_name: Any = None
     prompt_version: Any = None
     title: Any = None
+    span_ids: Sequence[str] = ()
     usage: UsageSums = field(default_factory=UsageSums)
 
 
@@ -83,6 +86,8 @@ class Collector:
         Characters of content that may be kept.
     columns, roles
         What the user says of columns and roles that are not known.
+    others
+        The files that are imported together with this one.
     """
 
     def __init__(
@@ -92,8 +97,10 @@ class Collector:
         *,
         columns: Mapping[str, str] | None = None,
         roles: Mapping[str, str] | None = None,
+        others: OtherFiles | None = None,
     ) -> None:
         self.file = file
+        self.others = others or OtherFiles()
         self.columns = columns or {}
         self.roles = roles or {}
         self._chars_left = max_chars
@@ -188,7 +195,8 @@ class Collector:
         """Add one conversation, or record why it cannot be logged."""
         metadata = self._metadata(conversation.metadata)
         try:
-            content = self._content(conversation, metadata)
+            rated = {"spanIds": list(conversation.span_ids)[:_SPANS]} if conversation.span_ids else {}
+            content = self._content(conversation, {**metadata, **rated})
         except Unreadable as error:
             self.problem(conversation.line, str(error))
             return

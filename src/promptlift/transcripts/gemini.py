@@ -1,15 +1,14 @@
-"""Gemini: requests with ``contents`` of ``role`` and ``parts``, with or without their answers."""
+"""Gemini: requests with ``contents`` of ``role`` and ``parts``, with or without their answers, and its batches."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import fold
+from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.usage import UsageSums, amount
-from promptlift.transcripts.wrapped import inside
+from promptlift.transcripts.wrapped import chat_messages, drop_parameters, inside, system_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,89 +18,115 @@ if TYPE_CHECKING:
 
 __all__ = ["is_contents", "read_gemini"]
 
+_IDS: Final = ("id", "key", "conversation_id", "conversationId")
 _SYSTEM: Final = ("systemInstruction", "system_instruction")
-_IDS: Final = ("id", "key", "conversation_id")
-_READ: Final = frozenset({"contents", "request", "response", "candidates", "model", *_SYSTEM, *_IDS})
+_TIMES: Final = ("createTime", "create_time", "processed_time")
+_READ: Final = frozenset(
+    {"contents", "request", "response", "candidates", "model", "status", "error", *_SYSTEM, *_IDS, *_TIMES}
+)
+_ANSWER_READ: Final = frozenset(
+    {"candidates", "usageMetadata", "usage_metadata", "modelVersion", "model_version", *_READ}
+)
+_FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_contents(value: dict[str, Any]) -> bool:
-    """Whether a record is a request of Gemini."""
+    """Whether a record is a request of Gemini, or its answer in a batch."""
     asked = inside(value, "request") or value
     contents = asked.get("contents")
-    return (
-        isinstance(contents, list)
-        and bool(contents)
-        and isinstance(contents[0], dict)
-        and "parts" in contents[0]
-    )
+    if isinstance(contents, list) and contents and isinstance(contents[0], dict) and "parts" in contents[0]:
+        return True
+    return "key" in value and isinstance(inside(value, "response").get("candidates"), list)
 
 
 def read_gemini(records: Iterable[Record], collector: Collector) -> None:
-    """Read requests, one conversation from each."""
-    collector.add_each(records, _conversation)
+    """Read requests, one conversation from each.
+
+    The answers of a batch may follow its requests, or be in another file of the same import: ``key`` tells which is whose.
+    """
+    pairs: dict[str, tuple[int, dict[str, Any]]] = {}
+    for line, value in collector.objects(records, "request"):
+        key = value.get("key")
+        _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
+        pair.update({name: one for name, one in value.items() if one is not None})
+    split = any("request" not in pair or "response" not in pair for _, pair in pairs.values())
+    beside = collector.others.index("gemini", is_contents, _by_key) if split else {}
+    for name, (line, pair) in pairs.items():
+        other = beside.get(name, {})
+        if "response" in pair and not _asked(pair) and _asked(other):
+            continue
+        try:
+            _add({**other, **pair}, line, collector)
+        except (Unreadable, RecursionError) as error:
+            collector.problem(line, str(error))
 
 
-def _conversation(record: Record, collector: Collector) -> ParsedConversation:
-    value = record.value if isinstance(record.value, dict) else {}
-    asked = value["request"] if isinstance(value.get("request"), dict) else value
-    answered = value["response"] if isinstance(value.get("response"), dict) else value
-    contents = asked.get("contents")
-    if not isinstance(contents, list):
-        raise Unreadable("the record has no list of contents")
-    system = next((asked[name] for name in _SYSTEM if is_something(asked.get(name))), None)
-    candidates = answered.get("candidates")
-    answer = candidates[0].get("content") if isinstance(candidates, list) and candidates else None
-    contents = [*contents, *([{"role": "model", **answer}] if isinstance(answer, dict) else [])]
-    messages = [message for content in contents for message in _messages(content, "user")]
-    if system is not None:
-        messages = [
-            *_messages(system if isinstance(system, dict) else {"parts": system}, "system"),
-            *messages,
-        ]
-    collector.drop_unknown(value, _READ)
-    usage, counts = UsageSums(), answered.get("usageMetadata")
-    if isinstance(counts, dict):
-        usage.add_call(
-            input_tokens=amount(counts.get("promptTokenCount")),
-            output_tokens=amount(counts.get("candidatesTokenCount")),
+def _by_key(values: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for value in values:
+        if is_something(value.get("key")):
+            found.setdefault(str(value["key"]), {}).update(value)
+    return found
+
+
+def _asked(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the request of a record, an empty one where it has none."""
+    request = inside(value, "request")
+    return request or (value if "contents" in value else {})
+
+
+def _add(value: dict[str, Any], line: int, collector: Collector) -> None:
+    asked, answered = _asked(value), inside(value, "response") or value
+    if not asked and is_something(value.get("key")) and "response" in value:
+        raise Unreadable(
+            f"the answer {str(value['key'])!r} has no request; import the input file of the batch together with its output"
         )
-    return ParsedConversation(
-        fold(messages, collector, path="contents[]"),
-        record.line,
-        source_id=next((value[name] for name in _IDS if is_something(value.get(name))), None),
-        llm_model=answered.get("modelVersion") or value.get("model") or asked.get("model"),
-        usage=usage,
+    history = chat_messages(asked.get("contents"), "user")
+    if not history:
+        raise Unreadable("the record has no contents with parts")
+    if is_something(value.get("error")) or (
+        is_something(value.get("status")) and "candidates" not in answered
+    ):
+        collector.tally(_FAILED)
+        collector.drop("requests that failed")
+        return
+    collector.drop_unknown(value, _READ)
+    if asked is not value:
+        drop_parameters(asked, collector, "request")
+    if answered is not value:
+        collector.drop_unknown(answered, _ANSWER_READ, prefix="response.")
+    answer = chat_messages({"candidates": answered.get("candidates")}, "assistant")
+    messages = [*system_messages(asked), *history, *answer]
+    model = _first(answered, "modelVersion", "model_version") or value.get("model") or asked.get("model")
+    time = collector.time(_first({**value, **answered}, *_TIMES), "createTime")
+    details = MessageDetails(time, model if isinstance(model, str) else None)
+    collector.add(
+        ParsedConversation(
+            fold(
+                messages,
+                collector,
+                path="contents[]",
+                details={len(messages) - 1 - index: details for index in range(len(answer))},
+            ),
+            line,
+            source_id=next((value[name] for name in _IDS if is_something(value.get(name))), None),
+            llm_model=str(model).removeprefix("models/") if model else None,
+            usage=_usage(inside(answered, "usageMetadata") or inside(answered, "usage_metadata")),
+        )
     )
 
 
-def _messages(content: Any, role: str) -> list[dict[str, Any]]:
-    """Return the chat messages of one content: its texts, calls of functions, and their results."""
-    if not isinstance(content, dict):
-        raise Unreadable("one of the contents is not an object")
-    # An instruction is the system's, whatever role it is given.
-    role = role if role == "system" else content.get("role") or role
-    parts = content.get("parts")
-    parts = [{"text": parts}] if isinstance(parts, str) else parts if isinstance(parts, list) else [parts]
-    messages: list[dict[str, Any]] = []
-    for part in parts:
-        if not isinstance(part, dict) or part.get("thought") is True:
-            continue
-        call = part.get("functionCall") or part.get("function_call")
-        result = part.get("functionResponse") or part.get("function_response")
-        if isinstance(call, dict):
-            messages.append({"role": "assistant", "content": None, "tool_calls": [{"function": call}]})
-        elif isinstance(result, dict):
-            messages.append({"role": "tool", "content": [{"text": _json(result.get("response"))}]})
-        elif messages and isinstance(messages[-1]["content"], list) and messages[-1]["role"] == role:
-            messages[-1]["content"].append(_part(part))
-        else:
-            messages.append({"role": role, "content": [_part(part)]})
-    return messages
+def _usage(counts: dict[str, Any]) -> UsageSums:
+    """Return the tokens of an answer; what was thought is counted apart from what was said."""
+    usage = UsageSums()
+    said = amount(_first(counts, "candidatesTokenCount", "candidates_token_count"))
+    thought = amount(_first(counts, "thoughtsTokenCount", "thoughts_token_count"))
+    usage.add_call(
+        input_tokens=amount(_first(counts, "promptTokenCount", "prompt_token_count")),
+        output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
+    )
+    return usage
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
-    return part if isinstance(part.get("text"), str) else {"type": next(iter(part), "empty part")}
-
-
-def _json(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _first(value: dict[str, Any], *names: str) -> Any:
+    return next((value[name] for name in names if is_something(value.get(name))), None)

@@ -9,7 +9,7 @@ from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.responses import from_responses, is_responses
 from promptlift.transcripts.traces import Call, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,21 +29,15 @@ _READ: Final = frozenset(
             "response_created_at",
             "delay_ms",
         ),
-        *("request_model", "response_model", "model", "model_override", "prompt_tokens", "completion_tokens"),
-        *(
-            "total_tokens",
-            "costUSD",
-            "cost",
-            "request_user_id",
-            "request_properties",
-            "properties",
-            "prompt_id",
-        ),
-        *("prompt_version", "provider", "response_id"),
+        *("request_model", "response_model", "model", "model_override", "provider", "response_id"),
+        *("prompt_tokens", "completion_tokens", "total_tokens", "costUSD", "request_user_id"),
+        *("request_properties", "properties", "prompt_id", "prompt_version", "scores", "feedback_rating"),
+        *("country_code", "response_status"),
     }
 )
 _SESSION: Final = ("Helicone-Session-Id", "helicone-session-id", "session_id", "Session-Id")
 _PROMPT: Final = ("Helicone-Prompt-Id", "helicone-prompt-id")
+_TITLE: Final = ("Helicone-Session-Name", "helicone-session-name")
 _NO_BODY: Final = "the request has no bodies; export with --include-body: npx @helicone/export --include-body"
 
 
@@ -70,11 +64,16 @@ def _call(record: dict[str, Any], collector: Collector) -> Call:
     session = next((known[name] for name in _SESSION if is_something(known.get(name))), None)
     prompt = next((known[name] for name in _PROMPT if is_something(known.get(name))), record.get("prompt_id"))
     collector.drop_unknown(record, _READ)
+    drop_parameters(asked, collector, "request_body")
     if is_responses(asked, answered):
         history, answer = from_responses(asked, answered)
     else:
         history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
+    scores = inside(record, "scores")
     own = {
+        **{f"score.{name}": value for name, value in scores.items()},
+        "feedback": record.get("feedback_rating"),
+        "country": record.get("country_code"),
         "userId": record.get("request_user_id"),
         "sessionId": session,
         "promptName": prompt,
@@ -92,8 +91,10 @@ def _call(record: dict[str, Any], collector: Collector) -> Call:
         {**known, **{name: value for name, value in own.items() if is_something(value)}},
         started=collector.time(record.get("request_created_at"), "request_created_at"),
         trace=record.get("request_id"),
+        title=next((known[name] for name in _TITLE if is_something(known.get(name))), None),
         input_tokens=collector.tokens(record.get("prompt_tokens"), "prompt_tokens"),
-        cost=amount(record.get("costUSD") if record.get("costUSD") is not None else record.get("cost")),
+        # "cost" may be in units of its own, which are no dollars.
+        cost=amount(record.get("costUSD")),
         latency_ms=amount(record.get("delay_ms")),
         prompt_name=prompt,
         prompt_version=record.get("prompt_version"),

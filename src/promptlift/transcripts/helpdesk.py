@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
+from promptlift.transcripts.markup import plain
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.wrapped import inside
 
@@ -19,48 +18,47 @@ if TYPE_CHECKING:
 
 __all__ = ["is_intercom", "is_zendesk", "read_intercom", "read_zendesk"]
 
-_TAG: Final = re.compile(r"<(?:br|/p|/div|/li)[^>]*>", re.IGNORECASE)
-_ANY_TAG: Final = re.compile(r"<[a-zA-Z/][^>]*>")
 _OVER: Final = ("closed", "solved")
 _TICKET_READ: Final = frozenset(
     {
-        "id",
-        "subject",
-        "description",
-        "status",
-        "created_at",
-        "requester_id",
-        "comments",
-        "tags",
-        "channel",
-        "via",
-        "priority",
+        *(
+            "id",
+            "ticket_id",
+            "subject",
+            "description",
+            "status",
+            "created_at",
+            "requester_id",
+            "comments",
+            "users",
+        ),
+        *("tags", "channel", "via", "priority", "type", "satisfaction_rating"),
     }
 )
+# The ends of a ticket's rating that nobody gave.
+_NOT_RATED: Final = ("offered", "unoffered")
 _INTERCOM_READ: Final = frozenset(
     {
-        "id",
-        "type",
-        "title",
-        "source",
-        "conversation_parts",
-        "created_at",
-        "state",
-        "tags",
-        "contacts",
-        "priority",
-        "open",
+        *("id", "type", "title", "source", "conversation_parts", "created_at", "state", "tags", "contacts"),
+        *("priority", "open", "conversation_rating", "custom_attributes", "ai_agent"),
     }
 )
+# Everybody else who writes in a conversation is on the company's side: teammates, teams, bots and the AI agent.
+_CUSTOMERS: Final = ("user", "lead", "contact", "visitor")
+_NO_COMMENTS: Final = "the ticket has no comments; export it with them (GET /api/v2/tickets/ID/comments)"
+_NO_PARTS: Final = "the conversation has no parts, as in a list of conversations; export each with its parts (GET /conversations/ID)"
 
 
 def is_zendesk(value: dict[str, Any]) -> bool:
-    """Whether a record is a ticket with its comments, or a page of them."""
+    """Whether a record is a ticket with its comments, a page of them, or the comments of one ticket."""
     page = value.get("tickets")
     if isinstance(page, list) and page and isinstance(page[0], dict):
-        value = page[0]
+        return "comments" in page[0] or "requester_id" in page[0]
     comments = value.get("comments")
-    return isinstance(comments, list) and bool({"requester_id", "subject", "ticket_id"} & value.keys())
+    if not isinstance(comments, list):
+        return False
+    first = comments[0] if comments and isinstance(comments[0], dict) else {}
+    return bool({"requester_id", "subject", "ticket_id", "ticket"} & value.keys()) or "author_id" in first
 
 
 def is_intercom(value: dict[str, Any]) -> bool:
@@ -73,7 +71,7 @@ def is_intercom(value: dict[str, Any]) -> bool:
 
 def read_zendesk(records: Iterable[Record], collector: Collector) -> None:
     """Read tickets: each is one conversation; notes that only agents see are left out."""
-    collector.add_each(_pages(records, "tickets"), _ticket)
+    collector.add_each(_pages(records, "tickets", "users"), _ticket)
 
 
 def read_intercom(records: Iterable[Record], collector: Collector) -> None:
@@ -81,46 +79,64 @@ def read_intercom(records: Iterable[Record], collector: Collector) -> None:
     collector.add_each(_pages(records, "conversations"), _intercom)
 
 
-def _pages(records: Iterable[Record], name: str) -> Iterator[Record]:
+def _pages(records: Iterable[Record], name: str, *shared: str) -> Iterator[Record]:
+    """Yield the records of pages one by one, each with what the page says of all."""
     for record in records:
         page = record.value.get(name) if isinstance(record.value, dict) else None
+        known = {one: record.value[one] for one in shared if page and one in record.value}
         for value in page if isinstance(page, list) else [record.value]:
-            yield record._replace(value=value)
+            yield record._replace(value={**known, **value} if isinstance(value, dict) else value)
 
 
 def _ticket(record: Record, collector: Collector) -> ParsedConversation:
-    value = record.value if isinstance(record.value, dict) else {}
+    whole = record.value if isinstance(record.value, dict) else {}
+    value = {**inside(whole, "ticket"), **{name: one for name, one in whole.items() if name != "ticket"}}
     comments = value.get("comments")
-    if not isinstance(comments, list):
-        raise Unreadable("the ticket has no comments; export it with them (GET /api/v2/tickets/ID/comments)")
-    requester, said = value.get("requester_id"), []
-    for comment in comments:
-        if not isinstance(comment, dict) or comment.get("public") is False:
-            collector.drop("comments[] (internal note)")
-            continue
-        role = "user" if comment.get("author_id") == requester else "assistant"
-        author = comment.get("author")
-        if isinstance(author, dict) and is_something(author.get("role")):
-            role = author["role"]
+    if not isinstance(comments, list) or not comments:
+        raise Unreadable(_NO_COMMENTS)
+    public = [one for one in comments if isinstance(one, dict) and one.get("public") is not False]
+    if len(public) < len(comments):
+        collector.drop("comments[] (internal note)", len(comments) - len(public))
+    requester = value.get("requester_id")
+    if requester is None and public:
+        requester = public[0].get("author_id")
+    users = value.get("users")
+    roles = {
+        one.get("id"): one.get("role")
+        for one in (users if isinstance(users, list) else ())
+        if isinstance(one, dict)
+    }
+    said = []
+    for comment in public:
+        author = comment.get("author_id")
+        role = inside(comment, "author").get("role") or roles.get(author)
+        by_id = "user" if author == requester else "assistant"
         text = comment.get("plain_body") or comment.get("body") or plain(comment.get("html_body"))
-        said.append((role, text, comment.get("created_at")))
+        said.append((role if is_something(role) else by_id, text, comment.get("created_at")))
     collector.drop_unknown(value, _TICKET_READ)
-    via = value.get("via")
-    channel = value.get("channel") or (via.get("channel") if isinstance(via, dict) else None)
+    channel = value.get("channel") or inside(value, "via").get("channel")
+    rating = inside(value, "satisfaction_rating").get("score")
     return _of_said(
         said,
         record,
         collector,
         source_id=value.get("id") or value.get("ticket_id"),
         title=value.get("subject"),
-        status="completed" if str(value.get("status")).lower() in _OVER else "in_progress",
+        # The comments of a ticket alone do not say how it stands.
+        status=None if value.get("status") is None else _status(str(value["status"]).lower() in _OVER),
         metadata={
             "userId": str(requester) if is_something(requester) else None,
             "channel": channel if isinstance(channel, str) else None,
             "tags": value.get("tags"),
             "priority": value.get("priority"),
+            "type": value.get("type"),
+            "satisfaction": None if rating in _NOT_RATED else rating,
         },
     )
+
+
+def _status(over: bool) -> str:  # noqa: FBT001
+    return "completed" if over else "in_progress"
 
 
 def _intercom(record: Record, collector: Collector) -> ParsedConversation:
@@ -128,11 +144,13 @@ def _intercom(record: Record, collector: Collector) -> ParsedConversation:
     source = inside(value, "source")
     parts = value.get("conversation_parts")
     parts = parts.get("conversation_parts") if isinstance(parts, dict) else parts
-    said = (
-        [(_author(source), plain(source.get("body")), value.get("created_at"))] if source.get("body") else []
-    )
-    for part in parts if isinstance(parts, list) else ():
-        if not isinstance(part, dict) or part.get("part_type") == "note":
+    if not isinstance(parts, list):
+        raise Unreadable(_NO_PARTS)
+    said = []
+    if is_something(source.get("body")):
+        said.append((_author(source), plain(source["body"]), value.get("created_at")))
+    for part in parts:
+        if not isinstance(part, dict) or "note" in str(part.get("part_type")):
             collector.drop("conversation_parts[] (internal note)")
         elif not is_something(part.get("body")):
             collector.drop("conversation_parts[] (without text)")
@@ -148,21 +166,30 @@ def _intercom(record: Record, collector: Collector) -> ParsedConversation:
         collector,
         source_id=value.get("id"),
         title=value.get("title") or source.get("subject"),
-        status="completed" if value.get("state") == "closed" else "in_progress",
+        status=_status(value.get("state") == "closed"),
         metadata={
-            "userId": author.get("id"),
+            **inside(value, "custom_attributes"),
+            "userId": author.get("id") if _author(source) == "user" else _contact(value),
             "channel": source.get("type"),
             "tags": [one.get("name") for one in tags if isinstance(one, dict)]
             if isinstance(tags, list)
             else None,
             "priority": value.get("priority"),
+            "rating": inside(value, "conversation_rating").get("rating"),
+            "resolution": inside(value, "ai_agent").get("resolution_state"),
         },
     )
 
 
-def _author(part: dict[str, Any]) -> Any:
-    author = part.get("author")
-    return author.get("type") if isinstance(author, dict) else None
+def _author(part: dict[str, Any]) -> str:
+    return "user" if inside(part, "author").get("type") in _CUSTOMERS else "assistant"
+
+
+def _contact(value: dict[str, Any]) -> Any:
+    """Return the id of the first customer of a conversation that the company began."""
+    contacts = inside(value, "contacts").get("contacts")
+    first = contacts[0] if isinstance(contacts, list) and contacts else None
+    return first.get("id") if isinstance(first, dict) else None
 
 
 def _of_said(
@@ -172,7 +199,7 @@ def _of_said(
     *,
     source_id: Any,
     title: Any,
-    status: str,
+    status: str | None,
     metadata: dict[str, Any],
 ) -> ParsedConversation:
     messages = [{"role": role, "content": text or ""} for role, text, _ in said]
@@ -187,10 +214,3 @@ def _of_said(
         title=plain(title) if isinstance(title, str) else None,
         metadata={name: value for name, value in metadata.items() if is_something(value)},
     )
-
-
-def plain(text: Any) -> str:
-    """Return the text of HTML."""
-    if not isinstance(text, str):
-        return ""
-    return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text))).strip()

@@ -9,6 +9,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
 
@@ -26,8 +27,26 @@ _TARGETS: Final = (
     *("context.span_id", "observation_id", "observationId"),
 )
 _NAMES: Final = ("name", "annotation_name", "key")
-_VALUES: Final = ("string_value", "stringValue", "label", "value", "score")
-_YES: Final = ("1", "1.0", "true", "yes", "pass", "passed", "correct", "completed", "success", "good", "👍")
+# A data frame of Phoenix has the result in columns of its own.
+_VALUES: Final = (
+    *("string_value", "stringValue", "label", "result.label", "value", "score", "result.score"),
+)
+_YES: Final = (
+    "1",
+    "1.0",
+    "true",
+    "yes",
+    "pass",
+    "passed",
+    "correct",
+    "completed",
+    "success",
+    "good",
+    "👍",
+    "thumbs-up",
+    "thumbs up",
+    "thumbs_up",
+)
 _NO: Final = (
     "0",
     "0.0",
@@ -40,6 +59,9 @@ _NO: Final = (
     "failure",
     "bad",
     "👎",
+    "thumbs-down",
+    "thumbs down",
+    "thumbs_down",
 )
 
 
@@ -79,7 +101,7 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
     TranscriptError
         When the file holds no labels, or none of that name; the message lists the names.
     """
-    found = [label for record in _records(path) if (label := _label(record.value)) is not None]
+    found = [label for record in unpaged(_records(path)) if (label := _label(record.value)) is not None]
     names = sorted({label.name for label in found})
     wanted = [label for label in found if name is None or label.name == name]
     wanted = [label for label in wanted if label.task_completed is not None or label.sentiment is not None]

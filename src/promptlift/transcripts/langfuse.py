@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ _READ: Final = frozenset(
             _VERSION,
         ),
         *_KEPT.values(),
-        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations"),
+        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations", "scores"),
     )
     for name in names
 )
@@ -59,10 +59,7 @@ _CALLS: Final = ("GENERATION",)
 
 
 def is_langfuse(value: dict[str, Any]) -> bool:
-    """Whether a record is an observation or a trace, or a page of them."""
-    page = value.get("data")
-    if isinstance(page, list) and page and isinstance(page[0], dict) and "meta" in value:
-        value = page[0]
+    """Whether a record is an observation or a trace."""
     if {"type", "input", "output"} <= value.keys() and not {*_TRACE, "parentObservationId"}.isdisjoint(value):
         return True
     return {"input", "output", "timestamp"} <= value.keys() and not {
@@ -90,19 +87,14 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
 
 
 def _observations(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the traces and observations of a file; the API wraps a page of them, and a trace holds its observations."""
+    """Yield the traces and observations of a file; a trace of the API holds its observations."""
     for record in records:
-        value = record.value
-        page = value.get("data") if isinstance(value, dict) and "input" not in value else None
-        for one in page if isinstance(page, list) else [value]:
-            if not isinstance(one, dict):
-                yield record._replace(value=one)
-                continue
-            inside = decoded(one.get("observations"))
-            yield record._replace(value=one)
-            for observation in inside if isinstance(inside, list) else ():
-                if isinstance(observation, dict):
-                    yield record._replace(value=_of_trace(observation, one))
+        yield record
+        trace = record.value if isinstance(record.value, dict) else {}
+        inner = decoded(trace.get("observations"))
+        for observation in inner if isinstance(inner, list) else ():
+            if isinstance(observation, dict):
+                yield record._replace(value=_of_trace(observation, trace))
 
 
 def _of_trace(observation: dict[str, Any], trace: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +105,7 @@ def _of_trace(observation: dict[str, Any], trace: dict[str, Any]) -> dict[str, A
         "userId": _first(trace, *_USER),
         "traceName": trace.get("name"),
         "tags": trace.get("tags"),
+        "scores": trace.get("scores"),
     }
     metadata = [decoded(one.get("metadata")) for one in (trace, observation)]
     joined = {name: value for one in metadata if isinstance(one, dict) for name, value in one.items()}
@@ -135,6 +128,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
             return None
     else:
         collector.drop_unknown(record, _READ)
+        drop_parameters(decoded(record.get("input")), collector, "input")
     return _of_record(record, collector, trace, whole=kind not in _CALLS)
 
 
@@ -148,6 +142,7 @@ def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whol
     title = _first(record, *_TRACE_NAME) or (record.get("name") if whole else None)
     latency = amount(record.get("latency"))
     own = {
+        **_scored(record.get("scores")),
         "userId": _first(record, *_USER),
         "sessionId": session,
         "tags": tags,
@@ -176,6 +171,7 @@ def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whol
         },
         started=started,
         trace=trace,
+        span=record.get("id"),
         input_tokens=collector.tokens(_first(usage, "input", "promptTokens"), "usage_details.input"),
         cost=amount(_first(record, *_COST) or (costs.get("total") if isinstance(costs, dict) else None)),
         latency_ms=None if latency is None or is_something(_first(record, *_END)) else latency * 1000,
@@ -184,6 +180,16 @@ def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whol
         title=title,
         whole=whole,
     )
+
+
+def _scored(scores: Any) -> dict[str, Any]:
+    """Return what a trace of the API was rated, by the names of its scores."""
+    scores = decoded(scores)
+    return {
+        f"score.{score['name']}": _first(score, "stringValue", "string_value", "value")
+        for score in (scores if isinstance(scores, list) else ())
+        if isinstance(score, dict) and is_something(score.get("name"))
+    }
 
 
 def _is_trace(record: dict[str, Any]) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
@@ -25,6 +25,8 @@ _READ: Final = frozenset(
     }
 )
 _EXAMPLE_READ: Final = frozenset({"id", "inputs", "outputs", "metadata", "created_at"})
+# What the tool says of itself and of the parameters of the call.
+_OWN: Final = ("LANGSMITH_", "LANGCHAIN_", "ls_", "usage_metadata", "revision_id")
 _THREAD: Final = ("thread_id", "session_id", "conversation_id")
 _CARRIED: Final = {"user_id": "userId", "channel": "channel", "language": "language"}
 # What LangChain says of a prompt that was pulled from the hub.
@@ -39,9 +41,11 @@ def read_langsmith(records: Iterable[Record], collector: Collector) -> None:
 
 def is_example(value: dict[str, Any]) -> bool:
     """Whether a record is an example of a data set."""
-    return {"inputs", "outputs"} <= value.keys() and not {"dataset_id", "source_run_id", "split"}.isdisjoint(
-        value
-    )
+    if not {"inputs", "outputs"} <= value.keys() or not inside(value, "inputs"):
+        return False
+    # The files that its pages give have nothing else, or the texts of metadata.
+    known = not {"dataset_id", "source_run_id", "split"}.isdisjoint(value)
+    return known or (value.keys() <= _EXAMPLE_READ and bool(inside(value, "outputs")))
 
 
 def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
@@ -69,10 +73,12 @@ def _of_run(record: dict[str, Any], collector: Collector, *, whole: bool) -> Cal
     if is_something(tags):
         own["tags"] = tags
     for name, value in known.items():
-        if name not in (*_THREAD, "ls_model_name") and value is not None:
+        if name not in _THREAD and not str(name).startswith(_OWN) and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value
     if isinstance(extra, dict) and not whole:
         collector.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
+        drop_parameters(decoded(record.get("inputs")), collector, "inputs")
+    usage = next((one for one in _usages(record, known) if one), {})
     history, answer = (
         chat_messages(record.get("inputs"), "user"),
         chat_messages(record.get("outputs"), "assistant"),
@@ -85,17 +91,30 @@ def _of_run(record: dict[str, Any], collector: Collector, *, whole: bool) -> Cal
         answer,
         collector.time(record.get("end_time"), "end_time"),
         known.get("ls_model_name"),
-        collector.tokens(record.get("completion_tokens"), "completion_tokens"),
+        collector.tokens(_first(record, usage, "completion_tokens", "output_tokens"), "completion_tokens"),
         own,
         started=collector.time(record.get("start_time"), "start_time"),
         trace=record.get("trace_id") or record.get("id"),
-        input_tokens=collector.tokens(record.get("prompt_tokens"), "prompt_tokens"),
-        cost=amount(record.get("total_cost")),
+        span=record.get("id"),
+        input_tokens=collector.tokens(
+            _first(record, usage, "prompt_tokens", "input_tokens"), "prompt_tokens"
+        ),
+        cost=amount(_first(record, usage, "total_cost", "total_cost")),
         prompt_name=next((known[name] for name in _PROMPT if is_something(known.get(name))), None),
         prompt_version=next((known[name] for name in _VERSION if is_something(known.get(name))), None),
         title=record.get("name") if whole else None,
         whole=whole,
     )
+
+
+def _usages(record: dict[str, Any], known: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield where a run may count its tokens, besides its own fields."""
+    for place in (record, decoded(record.get("outputs")), known):
+        yield inside(place, "usage_metadata")
+
+
+def _first(record: dict[str, Any], usage: dict[str, Any], name: str, other: str) -> Any:
+    return record[name] if is_something(record.get(name)) else usage.get(other)
 
 
 def _example(record: dict[str, Any], collector: Collector) -> Call:

@@ -1,13 +1,14 @@
-"""MLflow: traces as ``Trace.to_json`` writes them, of version 2 and 3, and rows of ``search_traces``."""
+"""MLflow: traces as ``Trace.to_json`` writes them, of version 2 and 3, rows of ``search_traces``, and the artifact ``traces.json``."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_calls
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,12 +31,27 @@ _MODELS: Final = (
     "gen_ai.request.model",
     "model",
 )
+_READ: Final = frozenset(
+    {
+        *(
+            "mlflow.spanType",
+            "mlflow.spanInputs",
+            "mlflow.spanOutputs",
+            "mlflow.traceRequestId",
+            "mlflow.spanLogLevel",
+        ),
+        *("mlflow.chat.tokenUsage", "mlflow.llm.cost", "mlflow.message.format", "session.id", *_MODELS),
+    }
+)
 
 
 def is_trace(value: dict[str, Any]) -> bool:
     """Whether a record is a trace."""
-    info, data = decoded(value.get("info")), decoded(value.get("data"))
-    if isinstance(info, dict) and isinstance(data, dict) and "spans" in data:
+    value = inside(value, "trace") or value
+    if inside(value, "info") and "spans" in inside(value, "data"):
+        return True
+    spans = decoded(value.get("spans"))
+    if isinstance(spans, list) and spans and "mlflow.traceRequestId" in inside(spans[0], "attributes"):
         return True
     return "spans" in value and not {*_METADATA, "execution_duration", "execution_time_ms"}.isdisjoint(value)
 
@@ -47,12 +63,11 @@ def read_mlflow(records: Iterable[Record], collector: Collector) -> None:
 
 def _calls(records: Iterable[Record], collector: Collector) -> Iterator[tuple[int, Call | Step]]:
     for line, value in collector.objects(records, "trace"):
-        nested = decoded(value.get("info"))
-        info = nested if isinstance(nested, dict) else value
-        data = decoded(value.get("data"))
-        data = data if isinstance(data, dict) else value
-        trace = _Trace(info)
+        # A row of search_traces has the trace as JSON beside its columns, of which CSV keeps none but texts.
+        trace_of = inside(value, "trace") or value
+        data = inside(trace_of, "data") or trace_of
         spans = decoded(data.get("spans"))
+        trace = _Trace(inside(trace_of, "info") or trace_of, spans)
         for span in spans if isinstance(spans, list) else ():
             found = trace.call(decoded(span), collector)
             if found is not None:
@@ -66,14 +81,18 @@ def _calls(records: Iterable[Record], collector: Collector) -> Iterator[tuple[in
 class _Trace:
     """What a trace says of all its spans."""
 
-    def __init__(self, info: dict[str, Any]) -> None:
+    def __init__(self, info: dict[str, Any], spans: Any) -> None:
         known: Any = next((decoded(info[name]) for name in _METADATA if is_something(info.get(name))), {})
         tags = decoded(info.get("tags"))
         self._known = known if isinstance(known, dict) else {}
         tags = tags if isinstance(tags, dict) else {}
         self.id = next((info[name] for name in _IDS if is_something(info.get(name))), None)
+        if self.id is None:
+            named = (inside(span, "attributes").get("mlflow.traceRequestId") for span in _spans(spans))
+            self.id = _value(next(named, None))
         self.session = self._known.get("mlflow.trace.session")
-        self.name = tags.get("mlflow.traceName")
+        roots = (span.get("name") for span in _spans(spans) if _is_root(span))
+        self.name = tags.get("mlflow.traceName") or next(roots, None)
         prompts = decoded(tags.get(_PROMPTS))
         first = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
         self.prompt, self.version = first.get("name"), first.get("version")
@@ -87,22 +106,22 @@ class _Trace:
             "sessionId": self.session,
             "promptName": self.prompt,
             "promptVersion": self.version,
+            **_assessed(info.get("assessments")),
         }
 
     def call(self, span: Any, collector: Collector) -> Call | Step | None:
         """Read a span."""
         if not isinstance(span, dict):
             return None
-        attributes = span.get("attributes") or {}
-        attributes = {name: decoded(_text(value)) for name, value in attributes.items()}
+        attributes = {name: _value(value) for name, value in inside(span, "attributes").items()}
         kind = str(attributes.get("mlflow.spanType") or span.get("span_type"))
         if kind in _TOOLS:
             collector.drop(f"spans of type {kind}")
-            return Step(self.id, failed="ERROR" in str(span.get("status") or span.get("status_code")))
-        is_root = not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
+            code = inside(span, "status").get("code") or span.get("status_code")
+            return Step(self.id, failed=str(code).endswith("ERROR"))
         if kind not in _CALLS:
             collector.drop(f"spans of type {kind}")
-            if not is_root:
+            if not _is_root(span):
                 return None
         asked = attributes.get("mlflow.spanInputs", span.get("inputs"))
         answered = attributes.get("mlflow.spanOutputs", span.get("outputs"))
@@ -111,6 +130,9 @@ class _Trace:
             if not answer:
                 return None
             history, answer = whole_run(history, answer)
+        else:
+            collector.drop_unknown(attributes, _READ, prefix="attributes.")
+            drop_parameters(decoded(asked), collector, "inputs")
         times = {
             "started": _time(span, collector, "start_time"),
             "ended": _time(span, collector, "end_time"),
@@ -118,24 +140,27 @@ class _Trace:
         model = next((attributes[name] for name in _MODELS if is_something(attributes.get(name))), None)
         if model is None and isinstance(asked, dict):
             model = asked.get("model")
-        return self.of(history, answer, {**attributes, **times, "model": model}, whole=kind not in _CALLS)
+        known = {**attributes, **times, "model": model, "span": _span_id(span)}
+        return self.of(history, answer, known, whole=kind not in _CALLS)
 
     def of(self, history: list[Any], answer: list[Any], known: dict[str, Any], *, whole: bool) -> Call:
         """Return a call of the trace."""
         usage = known.get("mlflow.chat.tokenUsage")
         usage = usage if isinstance(usage, dict) else {}
         cost = known.get("mlflow.llm.cost")
+        session = self.session if is_something(self.session) else known.get("session.id")
         return Call(
-            self.session if is_something(self.session) else self.id,
+            session if is_something(session) else self.id,
             history,
             answer,
             known.get("ended"),
             known.get("model"),
-            amount(usage.get("output_tokens")),
+            _count(usage.get("output_tokens")),
             {name: value for name, value in self.metadata.items() if is_something(value)},
             started=known.get("started"),
             trace=self.id,
-            input_tokens=amount(usage.get("input_tokens")),
+            span=known.get("span"),
+            input_tokens=_count(usage.get("input_tokens")),
             cost=amount(cost.get("total_cost") if isinstance(cost, dict) else cost),
             prompt_name=self.prompt,
             prompt_version=self.version,
@@ -144,11 +169,43 @@ class _Trace:
         )
 
 
-def _text(value: Any) -> Any:
+def _spans(spans: Any) -> list[dict[str, Any]]:
+    return [span for span in map(decoded, spans) if isinstance(span, dict)] if isinstance(spans, list) else []
+
+
+def _is_root(span: dict[str, Any]) -> bool:
+    return not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
+
+
+def _value(value: Any) -> Any:
     """Return an attribute, which is JSON also where it is a text."""
-    return (
-        value[1:-1] if isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1 else value
-    )
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _span_id(span: dict[str, Any]) -> str | None:
+    found = span.get("span_id") or inside(span, "context").get("span_id")
+    return str(found) if is_something(found) else None
+
+
+def _count(value: Any) -> int | None:
+    number = amount(value)
+    return None if number is None else int(number)
+
+
+def _assessed(assessments: Any) -> dict[str, Any]:
+    """Return what people and judges said of a trace, by its name."""
+    found = {}
+    assessments = decoded(assessments)
+    for one in assessments if isinstance(assessments, list) else ():
+        if isinstance(one, dict) and is_something(one.get("assessment_name")):
+            said = inside(one, "feedback") or inside(one, "expectation")
+            found[f"assessment.{one['assessment_name']}"] = said.get("value")
+    return found
 
 
 def _time(span: dict[str, Any], collector: Collector, name: str) -> datetime | None:

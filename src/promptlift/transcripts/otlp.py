@@ -1,13 +1,20 @@
-"""OpenTelemetry: spans of calls of a model (GenAI conventions), in the JSON of OTLP or as an SDK prints them."""
+"""OpenTelemetry: calls of a model (GenAI conventions), from spans and from log records with their content.
+
+Both are read in the JSON of OTLP or as an SDK prints them. Where instrumentations log what was said instead of keeping it on
+the span, the log records may be in the same file or in another one of the same import; alone they are read too, with less
+known about each call.
+"""
 
 from __future__ import annotations
 
-import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.spans.model_call import is_model_call, read_call
-from promptlift.schema.spans.otlp_json import spans_of
-from promptlift.schema.spans.span import ERROR, Span, SpanEvent
+from promptlift.schema.spans.otlp_json import log_records_of, spans_of
+from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
 from promptlift.transcripts.times import read_time
 from promptlift.transcripts.traces import Call, Step, read_calls
 from promptlift.transcripts.usage import amount
@@ -15,14 +22,60 @@ from promptlift.transcripts.usage import amount
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from promptlift.schema.spans.model_call import ModelCall
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["is_spans", "read_otlp"]
 
-_BATCHES: Final = ("resourceSpans", "resource_spans")
+_SpanKey = tuple[str, str]
+_BATCHES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+_UNREADABLE: Final = (AttributeError, TypeError, ValueError, KeyError, OverflowError)
 _COSTS: Final = ("gen_ai.usage.cost", "gen_ai.usage.total_cost", "llm.cost.total", "gen_ai.cost.total")
 _VERSIONS: Final = ("gen_ai.prompt.version", "prompt.version", "llm.prompt_template.version")
+_EVENTS: Final = "gen_ai."
+# Attributes that are read, by how they begin.
+_READ: Final = (
+    *(
+        "gen_ai.input.",
+        "gen_ai.output.messages",
+        "gen_ai.system_instructions",
+        "gen_ai.prompt",
+        "gen_ai.completion",
+    ),
+    *(
+        "gen_ai.usage.",
+        "gen_ai.operation.name",
+        "gen_ai.request.model",
+        "gen_ai.response.model",
+        "gen_ai.agent.",
+    ),
+    *(
+        "gen_ai.conversation.id",
+        "gen_ai.cost.",
+        "llm.input_messages",
+        "llm.output_messages",
+        "llm.token_count.",
+    ),
+    *(
+        "llm.model_name",
+        "llm.response.model_name",
+        "llm.request.type",
+        "llm.cost.",
+        "llm.prompt_template.version",
+    ),
+    *(
+        "llm.usage.",
+        "traceloop.association.",
+        "openinference.",
+        "input.",
+        "output.",
+        "telemetry.",
+        "user.",
+        "session.",
+    ),
+)
+_NUMBER: Final = re.compile(r"\.\d+")
 _TAGS: Final = ("tag.tags", "langfuse.trace.tags")
 # What is read, or says how the call was made and not which conversation it is part of.
 _KNOWN: Final = (
@@ -38,69 +91,167 @@ _KNOWN: Final = (
 )
 _NO_CONTENT: Final = (
     "Calls of a model whose spans do not hold what was said: {}. Have the application capture the content of messages on "
-    "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only), and export again."
+    "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only) and export again, or import the log records together "
+    "with the spans."
 )
+_BESIDE: Final = "What these log records say is in the conversations of the file with their spans."
 
 
 def is_spans(value: dict[str, Any]) -> bool:
-    """Whether a record is a batch of spans, or a span as an SDK prints it."""
+    """Whether a record is a batch of spans or log records, or one as an SDK prints it."""
     if any(isinstance(value.get(name), list) for name in _BATCHES):
         return True
     context = value.get("context")
-    return (
-        isinstance(context, dict) and "trace_id" in context and "resource" in value and "attributes" in value
-    )
+    if isinstance(context, dict):
+        return "trace_id" in context and "resource" in value and "attributes" in value
+    return {"body", "trace_id", "span_id", "resource", "attributes"} <= value.keys()
 
 
 def read_otlp(records: Iterable[Record], collector: Collector) -> None:
-    """Read spans: the calls of one conversation, session or trace are one conversation."""
+    """Read spans and log records: the calls of one conversation, session or trace are one conversation."""
     read_calls(_calls(records, collector), collector)
 
 
+@dataclass(slots=True)
+class _Content:
+    """What a file holds for others: the log records by span, and which spans are calls of a model."""
+
+    logged: defaultdict[_SpanKey, list[LogRecord]] = field(default_factory=lambda: defaultdict(list))
+    spans: set[_SpanKey] = field(default_factory=set)
+    # Where the log records of each span begin, and how many others there are.
+    lines: dict[_SpanKey, int] = field(default_factory=dict)
+    others: int = 0
+
+    def add(self, value: dict[str, Any], line: int = 0) -> list[Span]:
+        """Add what a record holds, and return its spans."""
+        spans, logged = _parts(value)
+        self.spans.update((span.trace_id, span.span_id) for span in spans if is_model_call(span))
+        for record in logged:
+            if not record.event.name.startswith(_EVENTS):
+                self.others += 1
+                continue
+            key = record.trace_id, record.span_id
+            self.logged[key].append(record)
+            self.lines.setdefault(key, line)
+        return spans
+
+
+def _contents(values: Iterable[dict[str, Any]]) -> _Content:
+    content = _Content()
+    for value in values:
+        try:
+            content.add(value)
+        except _UNREADABLE:
+            continue
+    return content
+
+
 def _calls(records: Iterable[Record], collector: Collector) -> Iterator[tuple[int, Call | Step]]:
+    own = _Content()
+    silent: list[tuple[int, Span]] = []
     for line, value in collector.objects(records, "record"):
         try:
-            spans = list(_spans(value))
-        except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
-            collector.problem(line, f"these are no spans in the JSON of OTLP: {error}")
+            spans = own.add(value, line)
+        except _UNREADABLE as error:
+            collector.problem(line, f"these are no spans or log records in the JSON of OTLP: {error}")
             continue
         for span in spans:
-            found = _call(span, collector)
-            if found is not None:
-                yield line, found
+            if not is_model_call(span):
+                tool = span.attributes.get("gen_ai.operation.name") == "execute_tool"
+                collector.drop("spans that are no calls of a model")
+                if tool or "gen_ai.tool.name" in span.attributes:
+                    yield line, Step(span.trace_id, failed=span.failed)
+                continue
+            call = read_call(span, now=0)
+            if call is None:
+                silent.append((line, span))
+            else:
+                yield line, _of_call(call, span, collector)
+    if own.others:
+        collector.drop("log records of other events", own.others)
+    if silent or own.logged:
+        beside = collector.others.index("otlp", is_spans, _contents)
+        yield from _with_logs(silent, {**beside.logged, **own.logged}, collector)
+        if any(key in beside.spans and key not in own.spans for key in own.logged):
+            collector.note(_BESIDE)
+        known = own.spans | beside.spans
+        yield from _of_logs([key for key in own.logged if key not in known], own, collector)
 
 
-def _spans(value: dict[str, Any]) -> Iterator[Span]:
+def _with_logs(
+    silent: list[tuple[int, Span]], logged: dict[_SpanKey, list[LogRecord]], collector: Collector
+) -> Iterator[tuple[int, Call]]:
+    """Yield the calls of spans whose content was logged."""
+    for line, span in silent:
+        events = tuple(record.event for record in logged.get((span.trace_id, span.span_id), ()))
+        whole = replace(span, events=(*span.events, *events))
+        call = read_call(whole, now=0)
+        if call is None:
+            collector.drop("spans without content")
+            collector.tally(_NO_CONTENT)
+        else:
+            yield line, _of_call(call, whole, collector)
+
+
+def _of_logs(alone: list[_SpanKey], own: _Content, collector: Collector) -> Iterator[tuple[int, Call]]:
+    """Yield the calls of log records whose spans are not there."""
+    for key in alone:
+        logged = own.logged[key]
+        times = [record.at for record in logged if record.at]
+        known = {key: value for record in logged for key, value in record.event.attributes.items()}
+        known.pop(EVENT_BODY, None)
+        begun, ended = min(times, default=0), max(times, default=0)
+        span = Span(*key, begun, ended, known, logged[0].resource, tuple(record.event for record in logged))
+        call = read_call(span, now=0)
+        if call is None:
+            collector.drop("log records without content")
+            continue
+        found = _of_call(call, span, collector)
+        if begun == ended:
+            found.started = None  # one record says when the call ended, not when it began
+        yield own.lines[key], found
+
+
+def _parts(value: dict[str, Any]) -> tuple[list[Span], list[LogRecord]]:
+    """Return the spans and the log records of a record."""
     if "context" in value:
-        yield _printed(value)
-        return
+        return [_printed(value)], []
+    if "body" in value:
+        return [], _printed_log(value)
     # The same in snake case, as protobuf writes it on request.
-    yield from spans_of(value if "resourceSpans" in value else json.loads(_camel(json.dumps(value))))
+    document = value if not {"resource_spans", "resource_logs"} & value.keys() else _camel(value)
+    return list(spans_of(document)), list(log_records_of(document))
 
 
-def _camel(text: str) -> str:
-    for name in (
-        *(
-            "resource_spans",
-            "scope_spans",
-            "trace_id",
-            "span_id",
-            "start_time_unix_nano",
-            "end_time_unix_nano",
-        ),
-        *(
-            "string_value",
-            "int_value",
-            "double_value",
-            "bool_value",
-            "array_value",
-            "kvlist_value",
-            "bytes_value",
-        ),
-    ):
-        head, *others = name.split("_")
-        text = text.replace(f'"{name}":', f'"{head}{"".join(map(str.title, others))}":')
-    return text
+def _camel(value: Any) -> Any:
+    """Return a message of protobuf with its names in camel case; names of attributes are values and stay."""
+    if isinstance(value, list):
+        return [_camel(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        head + "".join(map(str.title, others)): _camel(one)
+        for name, one in value.items()
+        for head, *others in [str(name).split("_")]
+    }
+
+
+def _printed_log(value: dict[str, Any]) -> list[LogRecord]:
+    """Read a log record as the SDK for Python prints it."""
+    attributes = value.get("attributes") or {}
+    name = value.get("event_name") or attributes.get("event.name")
+    if not name or not value["trace_id"] or not value["span_id"]:
+        return []
+    body = {} if value.get("body") is None else {EVENT_BODY: value["body"]}
+    return [
+        LogRecord(
+            trace_id=str(value["trace_id"]).removeprefix("0x"),
+            span_id=str(value["span_id"]).removeprefix("0x"),
+            at=_milliseconds(value.get("timestamp") or value.get("observed_timestamp")),
+            event=SpanEvent(str(name), {**attributes, **body}),
+            resource=(value.get("resource") or {}).get("attributes") or {},
+        )
+    ]
 
 
 def _printed(value: dict[str, Any]) -> Span:
@@ -125,17 +276,11 @@ def _milliseconds(value: Any) -> int:
     return 0 if time is None else int(time.timestamp() * 1000)
 
 
-def _call(span: Span, collector: Collector) -> Call | Step | None:
+def _of_call(call: ModelCall, span: Span, collector: Collector) -> Call:
     attributes = span.attributes
-    if not is_model_call(span):
-        tool = attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.name" in attributes
-        collector.drop("spans that are no calls of a model")
-        return Step(span.trace_id, failed=span.failed) if tool else None
-    call = read_call(span, now=0)
-    if call is None:
-        collector.drop("spans without content")
-        collector.tally(_NO_CONTENT)
-        return None
+    for name in attributes:
+        if name.startswith(_KNOWN) and not name.startswith(_READ):
+            collector.drop(f"attributes.{_NUMBER.sub('[]', name)}")
     known = {**span.resource, **attributes}
     history = [{"role": turn.role, "content": turn.text} for turn in call.input]
     if call.system:
@@ -163,6 +308,7 @@ def _call(span: Span, collector: Collector) -> Call | Step | None:
         {name: value for name, value in metadata.items() if value is not None},
         started=read_time(call.started_at),
         trace=call.trace_id,
+        span=call.span_id,
         input_tokens=call.input_tokens,
         cost=next((cost for name in _COSTS if (cost := amount(known.get(name))) is not None), None),
         prompt_name=named,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.spans.messages import unflatten
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_traces
 from promptlift.transcripts.usage import amount
@@ -39,6 +41,7 @@ _READ: Final = frozenset(
         *(f"attributes.{name}" for name in _ATTRIBUTES),
     }
 )
+_NUMBER: Final = re.compile(r"\.\d+")
 _PROMPT: Final = ("prompt.name", "agent.name")
 _VERSION: Final = ("prompt.version", "llm.prompt_template.version")
 
@@ -59,6 +62,11 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
             return None
     else:
         collector.drop_unknown(record, _READ)
+        attributes = decoded(record.get("attributes"))
+        flat = attributes if isinstance(attributes, dict) else {}
+        others = (name for name in flat if "." in name and not name.startswith(_ATTRIBUTES))
+        for name in others:
+            collector.drop(f"attributes.{_NUMBER.sub('[]', name)}")
     return _of_span(record, collector, trace, whole=kind != "LLM")
 
 
@@ -94,6 +102,7 @@ def _of_span(record: dict[str, Any], collector: Collector, trace: Any, *, whole:
         },
         started=collector.time(record.get("start_time"), "start_time"),
         trace=trace,
+        span=_at(record, "context.span_id"),
         input_tokens=collector.tokens(
             _attribute(record, "llm.token_count.prompt"), "attributes.llm.token_count.prompt"
         ),
@@ -122,6 +131,8 @@ def _at(value: Any, name: str) -> Any:
 
 def _messages(record: dict[str, Any], side: str, role: str) -> list[Any]:
     messages = decoded(_attribute(record, f"llm.{side}_messages"))
+    if messages is None and isinstance(decoded(record.get("attributes")), dict):
+        messages = unflatten(decoded(record["attributes"]), f"llm.{side}_messages")
     if isinstance(messages, list) and messages:
         return [_message(message) for message in messages]
     return chat_messages(_attribute(record, f"{side}.value"), role)

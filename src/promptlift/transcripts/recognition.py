@@ -13,7 +13,8 @@ from promptlift.transcripts.langfuse import is_langfuse
 from promptlift.transcripts.langsmith import is_example
 from promptlift.transcripts.mlflow import is_trace
 from promptlift.transcripts.otlp import is_spans
-from promptlift.transcripts.responses import is_batch, is_dpo, is_responses
+from promptlift.transcripts.preferences import is_dpo
+from promptlift.transcripts.responses import is_batch, is_responses
 from promptlift.transcripts.rows import Columns
 from promptlift.transcripts.sharegpt import is_sharegpt
 from promptlift.transcripts.structured import API_FIELDS

@@ -15,10 +15,21 @@ __all__ = ["refuse_records", "refuse_text"]
 _SHOWN: Final = 12
 _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     (
-        lambda value: "resourceLogs" in value,
+        lambda value: {"response_id", "response_status", "request_created_at"} <= value.keys(),
         (
-            "log records of OpenTelemetry, which promptlift does not read. Have the content of messages captured on spans "
-            "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only), and export these"
+            "requests of Helicone without their answers, as its tables are. Export them again: "
+            "npx @helicone/export --format jsonl --include-body"
+        ),
+    ),
+    (
+        lambda value: isinstance(value.get("eval"), dict) and "status" in value,
+        "the header of an evaluation log of Inspect AI without its samples. Give the .eval file itself",
+    ),
+    (
+        lambda value: {"traceId", "startTime", "type"} <= value.keys(),
+        (
+            "observations of Langfuse without what was said. Ask its API for the field group io too: "
+            "GET /api/public/v2/observations?fields=basic,io,model,usage,prompt,metadata,trace_context"
         ),
     ),
     (
@@ -29,6 +40,7 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
         lambda value: (
             bool({"comments_count", "ticket_form_id"} & value.keys())
             or {"requester_id", "submitter_id"} <= value.keys()
+            or {"Requester", "Subject", "Status"} <= value.keys()
         ),
         "tickets of Zendesk without their comments. Add to each what GET /api/v2/tickets/ID/comments gives, as comments",
     ),
@@ -82,7 +94,7 @@ def refuse_text(head: str) -> str:
     """
     columns = max((_columns(head, separator) for separator in SEPARATORS), key=len)
     if len(columns) > 1:
-        return _unknown_fields(columns)
+        return refuse_records([dict.fromkeys(columns, "")])
     return (
         "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, and each turn "
         "on a line of its own"

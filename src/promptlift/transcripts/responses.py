@@ -1,27 +1,28 @@
-"""OpenAI: requests and answers of the Responses API, batches, and preference pairs (DPO)."""
+"""OpenAI: requests and answers of the Responses API, and batches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import fold
-from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
-from promptlift.transcripts.traces import Call, read_traces
-from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, inside
+from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.traces import Call, read_calls
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["from_responses", "is_batch", "is_dpo", "is_responses", "read_batch", "read_dpo", "read_responses"]
+__all__ = ["from_responses", "is_batch", "is_responses", "read_batch", "read_responses"]
 
-_SIDES: Final = ("preferred_output", "non_preferred_output")
-_BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url", "id"})
-_SILENT: Final = ("reasoning", "web_search_call", "file_search_call", "item_reference")
+_USERS: Final = ("user", "safety_identifier")
+# What a request says that is read, besides messages, model and instructions.
+_ASKED: Final = ("conversation", "prompt", "metadata", "previous_response_id", "stream", *_USERS)
+_BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url", "id", "error"})
+
+
+_FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_responses(asked: Any, answered: Any = None) -> bool:
@@ -38,58 +39,59 @@ def is_batch(value: dict[str, Any]) -> bool:
     return "custom_id" in value and ("body" in value or "response" in value)
 
 
-def is_dpo(value: dict[str, Any]) -> bool:
-    """Whether a record is a preference pair."""
-    return "input" in value and not set(_SIDES).isdisjoint(value)
-
-
 def from_responses(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
     """Return history and answer of a call of the Responses API as chat messages."""
     asked = asked if isinstance(asked, dict) else {}
     answered = answered if isinstance(answered, dict) else {}
-    said = asked.get("input")
-    history = [{"role": "user", "content": said}] if isinstance(said, str) else _items(said, "user")
-    instructions = asked.get("instructions") or answered.get("instructions")
-    if isinstance(instructions, str):
-        history.insert(0, {"role": "system", "content": instructions})
-    elif isinstance(instructions, list):
-        history = [*_items(instructions, "system"), *history]
-    return history, _items(answered.get("output"), "assistant")
-
-
-def _items(items: Any, role: str) -> list[Any]:
-    messages: list[Any] = []
-    for item in items if isinstance(items, list) else ():
-        kind = item.get("type", "message") if isinstance(item, dict) else "message"
-        if kind == "message":
-            messages.append(
-                {"role": item.get("role", role), "content": item.get("content")}
-                if isinstance(item, dict)
-                else item
-            )
-        elif kind in ("function_call", "custom_tool_call", "mcp_call"):
-            call = {"name": item.get("name"), "arguments": item.get("arguments", item.get("input"))}
-            messages.append({"role": "assistant", "content": None, "tool_calls": [{"function": call}]})
-            if kind == "mcp_call" and item.get("output") is not None:
-                messages.append({"role": "tool", "content": item["output"]})
-        elif kind in ("function_call_output", "custom_tool_call_output"):
-            messages.append({"role": "tool", "content": item.get("output")})
-        elif kind not in _SILENT:
-            messages.append({"role": role, "content": f"[{kind}]"})
-    return messages
+    system = system_messages(asked) or system_messages(answered)
+    return [*system, *chat_messages(asked.get("input"), "user")], chat_messages(
+        answered.get("output"), "assistant"
+    )
 
 
 def read_responses(records: Iterable[Record], collector: Collector) -> None:
-    """Read answers of the Responses API, each with its request where the record has it."""
-    read_traces(records, collector, _response)
+    """Read answers of the Responses API, each with its request where the record has it.
+
+    An answer that goes on with an earlier one holds only what is new; it is one conversation with that one.
+    """
+    calls: dict[str, tuple[int, Call, str]] = {}
+    for line, value in collector.objects(records, "record"):
+        asked = inside(value, "request") or value
+        answered = inside(value, "response") or value
+        try:
+            call = _call(value.get("id"), asked, answered, collector)
+        except RecursionError as error:
+            collector.problem(line, str(error))
+            continue
+        earlier = answered.get("previous_response_id") or asked.get("previous_response_id")
+        calls[str(answered.get("id") or f"record {line}")] = line, call, str(earlier)
+    read_calls(_continued(calls), collector)
 
 
-def _response(record: dict[str, Any], collector: Collector) -> Call:
-    asked = decoded(record.get("request")) if isinstance(decoded(record.get("request")), dict) else record
-    answered = (
-        decoded(record.get("response")) if isinstance(decoded(record.get("response")), dict) else record
-    )
-    return _call(record.get("id"), asked, answered, collector)
+def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, Call]]:
+    """Yield calls with the history of those that they go on with."""
+    done: set[str] = set()
+    for name in calls:
+        # From the first call of the chain on, so that each finds the whole history of the one before.
+        chain, earlier = [name], calls[name][2]
+        while earlier in calls and earlier not in done and earlier not in chain:
+            chain.append(earlier)
+            earlier = calls[earlier][2]
+        for one in reversed(chain):
+            line, call, before = calls[one]
+            if one in done:
+                continue
+            done.add(one)
+            if before in done and before != one:
+                known = calls[before][1]
+                own = [message for message in call.history if not _is_system(message)]
+                call.history = [*known.history, *known.answer, *own]
+                call.session, call.prompt_name = known.session, call.prompt_name or known.prompt_name
+            yield line, call
+
+
+def _is_system(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") in ("system", "developer")
 
 
 def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collector: Collector) -> Call:
@@ -97,80 +99,88 @@ def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collecto
         history, answer = from_responses(asked, answered)
     else:
         history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
+    if asked is not answered:
+        drop_parameters(
+            {name: one for name, one in asked.items() if name not in _ASKED}, collector, "request"
+        )
     usage = inside(answered, "usage")
     conversation = answered.get("conversation") or asked.get("conversation")
     conversation = conversation.get("id") if isinstance(conversation, dict) else conversation
     prompt = inside(asked, "prompt") or inside(answered, "prompt")
     metadata = answered.get("metadata") or asked.get("metadata")
-    user = answered.get("user") or asked.get("user")
+    user = next(
+        (one[name] for name in _USERS for one in (answered, asked) if is_something(one.get(name))), None
+    )
+    started = answered.get("created_at") or answered.get("created")
     return Call(
         conversation or source or answered.get("id"),
         history,
         answer,
-        collector.time(
-            answered.get("completed_at") or answered.get("created_at") or answered.get("created"),
-            "created_at",
-        ),
+        collector.time(answered.get("completed_at") or started, "created_at"),
         answered.get("model") or asked.get("model"),
-        amount(usage.get("output_tokens", usage.get("completion_tokens"))),
+        collector.tokens(usage.get("output_tokens", usage.get("completion_tokens")), "usage.output_tokens"),
         {
             **(metadata if isinstance(metadata, dict) else {}),
             **({"userId": user} if is_something(user) else {}),
         },
+        started=collector.time(started, "created_at") if answered.get("completed_at") else None,
         trace=answered.get("id") or source,
-        input_tokens=amount(usage.get("input_tokens", usage.get("prompt_tokens"))),
+        input_tokens=collector.tokens(
+            usage.get("input_tokens", usage.get("prompt_tokens")), "usage.input_tokens"
+        ),
         prompt_name=prompt.get("id"),
         prompt_version=prompt.get("version"),
     )
 
 
 def read_batch(records: Iterable[Record], collector: Collector) -> None:
-    """Read the lines of batches; requests and answers with one ``custom_id`` are one conversation."""
-    pairs: dict[str, dict[str, Any]] = {}
-    lines: dict[str, Record] = {}
-    for record in collector.sound(records):
-        value = record.value if isinstance(record.value, dict) else {}
-        name = str(value.get("custom_id"))
-        pair = pairs.setdefault(name, {})
-        lines.setdefault(name, record)
+    """Read the lines of batches; a request and its answer with one ``custom_id`` are one conversation.
+
+    The answers may be in another file of the same import: then the file with the requests holds the conversations.
+    """
+    pairs: dict[str, tuple[int, dict[str, Any]]] = {}
+    for line, value in collector.objects(records, "line of the batch"):
         collector.drop_unknown(value, _BATCH_READ)
-        if isinstance(value.get("body"), dict):
-            pair["asked"] = value["body"]
-        response = value.get("response")
-        if isinstance(response, dict):
-            pair["answered"] = response.get("body")
-    for name, pair in pairs.items():
-        if not isinstance(pair.get("asked"), dict):
+        _, pair = pairs.setdefault(str(value.get("custom_id")), (line, {}))
+        pair.update(_side(value))
+    split = any("asked" not in pair or "answered" not in pair for _, pair in pairs.values())
+    beside = collector.others.index("openai-batch", is_batch, _sides) if split else {}
+    calls = []
+    for name, (line, pair) in pairs.items():
+        other = beside.get(name, {})
+        if "asked" not in pair and "asked" in other:
+            continue
+        known = {**other, **pair}
+        if not isinstance(known.get("asked"), dict):
             collector.problem(
-                lines[name].line,
-                f"the answer {name!r} has no request; give the input file of the batch in the same file",
+                line,
+                f"the answer {name!r} has no request; import the input file of the batch together with its output",
             )
-    whole = ((name, pair) for name, pair in pairs.items() if isinstance(pair.get("asked"), dict))
-    read_traces(
-        (lines[name]._replace(value={"custom_id": name, **pair}) for name, pair in whole),
-        collector,
-        _of_batch,
-    )
+        elif known.get("failed") and not is_something(known.get("answered")):
+            collector.tally(_FAILED)
+            collector.drop("requests that failed")
+        else:
+            calls.append((line, _call(name, known["asked"], known.get("answered") or {}, collector)))
+    read_calls(calls, collector)
 
 
-def _of_batch(record: dict[str, Any], collector: Collector) -> Call:
-    answered = record.get("answered")
-    return _call(
-        record["custom_id"], record["asked"], answered if isinstance(answered, dict) else {}, collector
-    )
+def _sides(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return requests and answers by their ids."""
+    found: dict[str, dict[str, Any]] = {}
+    for value in records:
+        found.setdefault(str(value.get("custom_id")), {}).update(_side(value))
+    return found
 
 
-def read_dpo(records: Iterable[Record], collector: Collector) -> None:
-    """Read preference pairs: the conversation with the preferred answer."""
-    collector.add_each(records, _preferred)
-
-
-def _preferred(record: Record, collector: Collector) -> ParsedConversation:
-    value = record.value if isinstance(record.value, dict) else {}
-    asked = decoded(value.get("input"))
-    answer = decoded(value.get("preferred_output"))
-    if not is_something(answer):
-        raise Unreadable("the pair has no preferred_output")
-    collector.drop_unknown(value, frozenset({"input", "preferred_output"}))
-    messages = [*chat_messages(asked, "user"), *chat_messages(answer, "assistant")]
-    return ParsedConversation(fold(messages, collector), record.line)
+def _side(value: dict[str, Any]) -> dict[str, Any]:
+    """Return what a line of a batch holds: a request, an answer, or both."""
+    found: dict[str, Any] = {}
+    asked, response = decoded(value.get("body")), decoded(value.get("response"))
+    if isinstance(asked, dict):
+        found["asked"] = asked
+    if isinstance(response, dict) or is_something(value.get("error")):
+        answered = inside(response, "body")
+        status = response.get("status_code") if isinstance(response, dict) else None
+        found["failed"] = is_something(value.get("error")) or status not in (None, 200)
+        found["answered"] = {} if found["failed"] else answered
+    return found

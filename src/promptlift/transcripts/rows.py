@@ -11,6 +11,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
+from promptlift.transcripts.markup import plain
 from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
@@ -27,9 +28,22 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
         *("conversation_id", "thread_id", "session_id", "chat_id", "dialogue_id", "dialog_id", "conv_id"),
         *("ticket_id", "call_id", "case_id", "conversation", "thread", "session", "dialogue", "dialog"),
     ),
-    "role": ("role", "message_role", "author_role", "sender_type", "speaker", "sender", "author", "from"),
+    "role": (
+        *(
+            "role",
+            "message_role",
+            "author_role",
+            "author_type",
+            "sender_type",
+            "sender_role",
+            "speaker",
+            "sender",
+        ),
+        *("author", "from"),
+    ),
     "text": (
         *("content", "text", "message", "message_content", "message_text", "body", "utterance", "value"),
+        *("plain_body", "comment_body", "comment", "message_body"),
     ),
     "time": (
         *("timestamp", "sent_at", "message_created_at", "message_timestamp", "created_at", "create_time"),
@@ -48,7 +62,11 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "sessionId": ("session_id",),
     "channel": ("channel",),
     "language": ("language", "lang"),
+    # Of tables of Intercom and Zendesk: what a row is, and whether the customer saw it.
+    "part": ("part_type",),
+    "public": ("public", "is_public"),
 }
+_HIDDEN: Final = ("false", "0", "no")
 NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
 _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
@@ -156,6 +174,9 @@ def _take(
         return
     if "conversation" not in columns.of:
         collector.note(_NO_CONVERSATION)
+    if _is_internal(row, columns):
+        collector.drop("rows that the customer did not see")
+        return
     thread = threads.setdefault(None if name is None else str(name), _Thread(line))
     try:
         turns = _turns(row, columns, collector)
@@ -177,6 +198,14 @@ def _take(
             thread.fields[what] = cell
 
 
+def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
+    """Whether a row of a help desk is a note, or says only that the conversation was assigned, closed or the like."""
+    part = columns.get(row, "part")
+    if part is not None and ("note" in str(part) or not is_something(columns.get(row, "text"))):
+        return True
+    return str(columns.get(row, "public")).strip().lower() in _HIDDEN
+
+
 def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[ParsedMessage]:
     text = columns.get(row, "text")
     if text is None:
@@ -184,6 +213,8 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
         return []
     if not isinstance(text, str | list | dict):
         text = str(text)
+    if "part" in columns.of:
+        text = plain(text)
     model = columns.get(row, "model")
     detail = MessageDetails(
         collector.time(columns.get(row, "time"), columns.of.get("time", "time")),

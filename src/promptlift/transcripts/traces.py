@@ -44,8 +44,8 @@ class Call:
 
     Attributes
     ----------
-    session, trace
-        Ids of the conversation and of the run that it is part of.
+    session, trace, span
+        Ids of the conversation, of the run that it is part of, and of the call itself.
     whole
         Whether this is no call of a model but the run around it, which stands in where the run has no call.
     tokens
@@ -63,6 +63,7 @@ class Call:
     metadata: dict[str, Any] = field(default_factory=dict)
     started: datetime | None = None
     trace: Any = None
+    span: Any = None
     input_tokens: int | float | None = None
     cost: float | None = None
     latency_ms: float | None = None
@@ -94,12 +95,17 @@ class _Session:
     # The longest call of each trace, as long as none has a history of several turns.
     traces: dict[str, Call] | None = field(default_factory=dict)
     trace_ids: dict[str, None] = field(default_factory=dict)
+    span_ids: dict[str, None] = field(default_factory=dict)
+    # The run around the first of the calls that has one.
+    root: Call | None = None
 
     def add(self, call: Call, line: int) -> None:
         """Add a call."""
         self.calls += not call.whole
         trace = _name(call.trace, line)
         self.trace_ids.setdefault(trace)
+        if is_something(call.span):
+            self.span_ids.setdefault(str(call.span))
         if _length(call) > _length(self.longest):
             self.longest, self.line = call, line
         if self.traces is not None:
@@ -130,6 +136,13 @@ class _Session:
         self.calls += other.calls
         self.traces = None if self.traces is None or other.traces is None else {**self.traces, **other.traces}
         self.trace_ids.update(other.trace_ids)
+        self.span_ids.update(other.span_ids)
+
+    def add_root(self, root: Call) -> None:
+        """Add what the run around a call says."""
+        self.root = self.root or root
+        if is_something(root.span):
+            self.span_ids.setdefault(str(root.span))
 
 
 class _Sessions:
@@ -165,14 +178,30 @@ class _Sessions:
         for trace, (call, line) in self._whole.items():
             if trace not in self._called and _name(call.session, line) not in called:
                 self._add(call, line)
-        for name, parts in self._parts.items():
+        for name, parts in self._by_session().items():
             for part in _joined(parts):
+                for trace in part.trace_ids:
+                    if trace in self._whole:
+                        part.add_root(self._whole[trace][0])
                 steps = [self._steps[trace] for trace in part.trace_ids if trace in self._steps]
                 if steps:
                     part.usage.tool_errors = (part.usage.tool_errors or 0) + sum(
                         failed for _, failed in steps
                     )
                 yield name, part
+
+    def _by_session(self) -> dict[str, dict[str | None, _Session]]:
+        """Return the parts by session; some tools name the session only on the run around the calls."""
+        found: dict[str, dict[str | None, _Session]] = {}
+        for name, parts in self._parts.items():
+            root = self._whole.get(name)
+            known = found.setdefault(name if root is None else _name(root[0].session, root[1]), {})
+            for prompt, part in parts.items():
+                if prompt in known:
+                    known[prompt].merge(part)
+                else:
+                    known[prompt] = part
+        return found
 
     def _add(self, call: Call, line: int) -> None:
         parts = self._parts.setdefault(_name(call.session, line), {})
@@ -285,7 +314,8 @@ def _conversation(name: str, session: _Session, collector: Collector) -> ParsedC
     errors = count_tool_errors(messages)
     if errors:
         session.usage.tool_errors = max(errors, session.usage.tool_errors or 0)
-    metadata = {**session.metadata, **session.longest.metadata}
+    root = session.root or Call(None, [], [])
+    metadata = {**root.metadata, **session.metadata, **session.longest.metadata}
     if len(session.trace_ids) > 1 or name not in session.trace_ids:
         metadata["traceIds"] = [trace for trace in session.trace_ids if not trace.startswith("record ")]
     return ParsedConversation(
@@ -300,9 +330,12 @@ def _conversation(name: str, session: _Session, collector: Collector) -> ParsedC
         llm_model=models.most_common(1)[0][0] if models else None,
         metadata={key: value for key, value in metadata.items() if is_something(value)},
         system_prompt=next((text for _, text in _said(system)), None),
-        prompt_name=session.longest.prompt_name if is_something(session.longest.prompt_name) else None,
-        prompt_version=session.longest.prompt_version,
-        title=session.longest.title,
+        prompt_name=next(
+            (one.prompt_name for one in (session.longest, root) if is_something(one.prompt_name)), None
+        ),
+        prompt_version=session.longest.prompt_version or root.prompt_version,
+        title=session.longest.title or root.title,
+        span_ids=list(session.span_ids),
         usage=session.usage,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.traces import Call, Step, read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, inside, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +21,11 @@ _READ: Final = frozenset(
     {
         *("id", "op_name", "trace_id", "parent_id", "started_at", "ended_at", "inputs", "output", "summary"),
         *("attributes", "thread_id", "turn_id", "wb_user_id", "display_name", "exception", "project_id"),
+        *("is_eval", "otel_dump", "storage_size_bytes", "total_storage_size_bytes", "expire_at"),
     }
 )
+# What Weave says of itself and of the library that it watches.
+_OWN: Final = ("weave", "integration")
 _COSTS: Final = ("prompt_tokens_total_cost", "completion_tokens_total_cost")
 
 
@@ -53,6 +56,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
             return None
     else:
         collector.drop_unknown(record, _READ)
+        drop_parameters(inputs, collector, "inputs")
     history, answer = chat_messages(inputs, "user"), chat_messages(output, "assistant")
     if not is_model:
         history, answer = whole_run(history, answer)
@@ -70,20 +74,26 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         next(iter(usage), inputs.get("model")) if is_model and isinstance(inputs, dict) else None,
         _sum(sums, "completion_tokens", "output_tokens"),
         {
-            **{name: value for name, value in attributes.items() if name != "weave"},
+            **{name: value for name, value in attributes.items() if name not in _OWN},
             **{name: value for name, value in own.items() if is_something(value)},
         },
         started=collector.time(record.get("started_at"), "started_at"),
         trace=trace,
+        span=record.get("id"),
         input_tokens=_sum(sums, "prompt_tokens", "input_tokens"),
         cost=_cost(summary),
-        title=record.get("display_name") if not is_model else None,
+        title=None if is_model else record.get("display_name") or _function(record.get("op_name")),
         whole=not is_model,
     )
 
 
-def _sum(sums: list[dict[str, Any]], *names: str) -> float | None:
-    found = [amount(one[name]) or 0 for one in sums for name in names if one.get(name) is not None]
+def _function(name: Any) -> str | None:
+    """Return the name of a function out of a reference to it: ``weave:///team/project/op/name:version``."""
+    return name.rpartition("/")[2].partition(":")[0] or None if isinstance(name, str) else None
+
+
+def _sum(sums: list[dict[str, Any]], *names: str) -> int | None:
+    found = [int(amount(one[name]) or 0) for one in sums for name in names if one.get(name) is not None]
     return sum(found) if found else None
 
 

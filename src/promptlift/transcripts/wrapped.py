@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.payloads import item_messages, parts_messages
 
-__all__ = ["chat_messages", "decoded", "inside", "whole_run"]
+if TYPE_CHECKING:
+    from promptlift.transcripts.collector import Collector
+
+__all__ = ["chat_messages", "decoded", "drop_parameters", "inside", "system_messages", "whole_run"]
 
 _LANGCHAIN_ROLES: Final = {
     "human": "user",
@@ -19,7 +23,7 @@ _LANGCHAIN_ROLES: Final = {
 _LANGCHAIN_FIELDS: Final = ("content", "tool_calls", "name", "tool_call_id")
 # Where an input or output keeps its messages or its text; the first that holds something is taken.
 _WRAPPERS: Final = (
-    *("messages", "message", "choices", "generations"),
+    *("messages", "message", "choices", "generations", "contents", "candidates"),
     *(
         "input",
         "inputs",
@@ -34,8 +38,11 @@ _WRAPPERS: Final = (
     ),
     *("response", "result", "completion", "text", "output_text", "chat_history"),
 )
-# Where the APIs of Anthropic and OpenAI (responses) take the system prompt, beside the messages.
-_SYSTEM: Final = ("system", "instructions")
+# Several answers to choose from.
+_ALTERNATIVES: Final = ("choices", "candidates", "generations")
+# Where the APIs of Anthropic, OpenAI (Responses) and Gemini take the system prompt, beside the messages.
+_SYSTEM: Final = ("system", "instructions", "systemInstruction", "system_instruction")
+_KNOWN: Final = frozenset({*_WRAPPERS, *_SYSTEM, "model", "role", "type", "id", "config", "self"})
 
 
 def decoded(value: Any) -> Any:
@@ -70,17 +77,42 @@ def chat_messages(value: Any, role: str) -> list[Any]:
     if isinstance(value, list):
         # LangChain batches: a list of one list of messages.
         inner = value[0] if value and isinstance(value[0], list) else value
-        return [_message(item, role) for item in inner]
+        return [message for item in inner for message in _messages(item, role)]
     if not isinstance(value, dict):
         return []
-    if "role" in value or "kwargs" in value or _langchain_role(value) is not None:
-        return [_message(value, role)]
-    inside = next((value[name] for name in _WRAPPERS if is_something(value.get(name))), None)
-    messages = chat_messages(inside, role)
-    system = next((value[name] for name in _SYSTEM if is_something(value.get(name))), None)
-    if messages and isinstance(system, str | list):
-        messages = [{"role": "system", "content": system}, *messages]
-    return messages
+    if "role" in value or "kwargs" in value or "parts" in value or _langchain_role(value) is not None:
+        return _messages(value, role)
+    name = next((name for name in _WRAPPERS if is_something(value.get(name))), None)
+    found = decoded(value.get(name))
+    messages = chat_messages(_first_of(found) if name in _ALTERNATIVES else found, role)
+    # An answer of the Responses API repeats the instructions of its request.
+    system = system_messages(value) if role == "user" else []
+    return [*system, *messages] if messages else []
+
+
+def drop_parameters(request: Any, collector: Collector, path: str) -> None:
+    """Count what a request says besides messages, model and instructions, such as its temperature and its tools."""
+    if isinstance(request, dict):
+        collector.drop_unknown(request, _KNOWN, prefix=f"{path}.")
+        collector.drop_unknown(inside(request, "config"), _KNOWN, prefix=f"{path}.config.")
+
+
+def system_messages(request: Any) -> list[Any]:
+    """Return the system prompt that a request keeps beside its messages."""
+    places = (request if isinstance(request, dict) else {}, inside(request, "config"))
+    found = next((place[name] for place in places for name in _SYSTEM if is_something(place.get(name))), None)
+    if isinstance(found, dict) and "parts" in found:
+        return parts_messages({**found, "role": "system"}, "system")
+    if isinstance(found, list) and any(isinstance(one, dict) and "role" in one for one in found):
+        return chat_messages(found, "system")
+    return [{"role": "system", "content": found}] if isinstance(found, str | list) else []
+
+
+def _first_of(answers: Any) -> Any:
+    """Return the first of several answers to one request; LangChain keeps them in a list for each of several requests."""
+    if not isinstance(answers, list) or not answers:
+        return answers
+    return _first_of(answers[0]) if isinstance(answers[0], list) else answers[:1]
 
 
 def whole_run(history: list[Any], answer: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -96,15 +128,26 @@ def _is_users(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") in ("user", "human")
 
 
-def _message(item: Any, role: str) -> Any:
-    """Return a chat message with role and content of what LangChain or a choice of an answer wraps."""
-    if isinstance(item, str):
-        return {"role": role, "content": item}
+def _messages(item: Any, role: str) -> list[Any]:
+    """Return the chat messages of one item of an input or output; mostly it is one."""
     if not isinstance(item, dict):
-        return item
-    if isinstance(item.get("message"), dict):
-        return _message(item["message"], role)
+        return [{"role": role, "content": item} if isinstance(item, str) else item]
+    # A choice of an answer, or a candidate of Gemini.
+    for name in ("message", "content"):
+        inner = item.get(name)
+        if "role" not in item and isinstance(inner, dict):
+            return _messages(inner, role if name == "message" else "model")
+    if "parts" in item and "content" not in item:
+        return parts_messages(item, role)
+    of_item = item_messages(item)
+    return [_message(item, role)] if of_item is None else of_item
+
+
+def _message(item: dict[str, Any], role: str) -> dict[str, Any]:
+    """Return a chat message with role and content of what LangChain wraps."""
     item = _unpacked(item)
+    if item.get("type") == "message" and "role" in item:
+        return {name: item[name] for name in ("role", "content") if name in item}
     if "role" not in item and _langchain_role(item) is not None:
         return {"role": _langchain_role(item), **{k: item[k] for k in _LANGCHAIN_FIELDS if k in item}}
     if "role" not in item and isinstance(item.get("text"), str):

@@ -302,7 +302,7 @@ class Benchmarking(Session):
         Returns
         -------
         DataFrame
-            arm, name, llm_model, n, n_dropped, task_completion (a fraction) with task_completion_low and
+            arm, name, prompt (as in ``lift.messages``), llm_model, n, n_dropped, task_completion (a fraction) with task_completion_low and
             task_completion_high, sentiment, quality, turns, input_tokens, output_tokens, tokens_estimated,
             cost_per_conversation, cost_per_completed, reference, n_pairs, n11, n10, n01, n00, difference with
             difference_low and difference_high (percentage points), p, p_holm, verdict, not_worse, not_worse_p,
@@ -312,7 +312,7 @@ class Benchmarking(Session):
         found = self.client.benchmarks.get(identifier, reference=reference, margin=margin, level=level)
         table: pd.DataFrame = importlib.import_module("promptlift.analysis").benchmark(found, prices=prices)
         table.attrs["promptlift"]["table"] = "benchmark_arms"
-        return table
+        return self._named(table)
 
     def benchmark_conversations(
         self, benchmark_id: str | Benchmark, *, arm: int | None = None, content: bool = False

@@ -213,7 +213,8 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, turn (from 0), role, content, sent_at, model, tokens.
+            conversation_id, prompt (the name where it is known without a request, as after :meth:`prompts`, else the id), turn
+            (from 0), role, content, sent_at, model, tokens.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
         return self._table(
@@ -234,7 +235,7 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
+            conversation_id, prompt (as in :meth:`messages`), sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
             insights_at, analyser.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}

@@ -28,6 +28,8 @@ SECONDS: Final = 3.0
 _SHOWN: Final = 10
 # Prompts of a service whose list has no completion: each of them costs a request.
 _VIEWED: Final = 5
+# A person types the id of a prompt with a longer name.
+_TYPED: Final = 80
 _ACTIVE: Final = ("running", "queued")
 _WEEK: Final = timedelta(days=7)
 
@@ -41,7 +43,7 @@ class PromptGlance:
     label
         Its name, told apart from prompts of the same name.
     reference
-        What the methods of a workspace take: its name, or its id where another prompt has the name.
+        What the methods of a workspace take: its name, or its id where another prompt has the name or nobody can type it.
     place
         Its place in the list of prompts, which is newest first.
     without_insights
@@ -212,7 +214,8 @@ def _named(row: Row, labels: dict[str, str]) -> tuple[str, str]:
     """Return label and reference of a prompt."""
     prompt_id: str = row["id"]
     label = labels.get(prompt_id, prompt_id)
-    return label, label if label == row.get("name") else prompt_id
+    can_be_typed = label == row.get("name") and label.isprintable() and len(label) <= _TYPED
+    return label, label if can_be_typed else prompt_id
 
 
 def _judge(answer: Any) -> str | None:

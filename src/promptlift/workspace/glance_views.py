@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.inert import one_line
+from promptlift.schema.inert import one_line, shorten
+from promptlift.schema.sparkline import bars, bars_html
 from promptlift.schema.static_html import element, paragraph, root, table
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ __all__ = ["as_html", "as_text", "next_calls"]
 
 _CALLS: Final = 3
 _NAME_WIDTH: Final = 48
+# Longer than any call with ids that a person could type.
+_CALL_WIDTH: Final = 400
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _NO_BAR: Final = "·"
 _LEXICON: Final = "lexicon"
@@ -54,7 +57,7 @@ def as_html(glance: Glance) -> str:
 
 def next_calls(glance: Glance) -> list[str]:
     """Return the three calls that come next for an account like this."""
-    return list(dict.fromkeys(_calls(glance)))[:_CALLS]
+    return [shorten(call, _CALL_WIDTH)[0] for call in _calls(glance)][:_CALLS]
 
 
 def _calls(glance: Glance) -> Iterator[str]:
@@ -138,8 +141,8 @@ def _sparkline(one: PromptGlance, end: date | None) -> object:
         f"{_day(begin)}: {f'{completed:,} of {judged:,} completed' if judged else 'none judged'}"
         for begin, (judged, completed) in zip(begins, one.weeks, strict=True)
     ]
-    style = "font-family:monospace;letter-spacing:1px;white-space:nowrap"
-    return element("span", "".join(map(_bar, one.weeks)), style=style, title="Weeks from " + "; ".join(words))
+    rates = [completed / judged if judged else None for judged, completed in one.weeks]
+    return bars_html(bars(rates, low=0.0, high=1.0), label="Weeks from " + "; ".join(words))
 
 
 def _said(glance: Glance) -> Iterator[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _IDS_SHOWN: Final = 10
+# Metadata of an imported conversation that name what other tools rate.
+_RATED: Final = ("traceIds", "spanIds")
 _RECORDS_HINT: Final = (
     "Give a list of dicts with content or messages, a DataFrame, or the result of transcripts.read."
 )
@@ -91,7 +93,7 @@ class Logging(Session):
         """Read labels that other tools gave to conversations of a prompt, for ``analysis.judge_agreement``.
 
         A label is matched with a conversation by the session or thread that it rates, which is the ``source_id``, else by
-        the trace. Of several labels of one conversation the last one of the file counts.
+        the trace or the span. Of several labels of one conversation the last one of the file counts.
 
         Parameters
         ----------
@@ -138,15 +140,15 @@ class Logging(Session):
         return frame.astype({column: types[column] for column in frame.columns})
 
     def _ids_by_source(self, prompt_id: str) -> dict[str, str]:
-        """Return the ids of the conversations of a prompt by what the source calls them and their traces."""
+        """Return the ids of the conversations of a prompt by what the source calls them, their traces and their spans."""
         table = self.conversations(prompt_id, content=True)  # type: ignore[attr-defined]
         known: dict[str, str] = {}
         for row in table[["conversation_id", "source_id", "content"]].itertuples(index=False):
-            if isinstance(row.content, str) and '"traceIds"' in row.content:
-                traces = (json.loads(row.content).get("metadata") or {}).get("traceIds")
-                known |= {
-                    str(trace): row.conversation_id for trace in (traces if isinstance(traces, list) else [])
-                }
+            if isinstance(row.content, str) and any(f'"{name}"' in row.content for name in _RATED):
+                metadata = json.loads(row.content).get("metadata") or {}
+                for name in _RATED:
+                    ids = metadata.get(name)
+                    known |= {str(one): row.conversation_id for one in (ids if isinstance(ids, list) else [])}
             if isinstance(row.source_id, str):
                 known[row.source_id] = row.conversation_id
         return known

@@ -224,6 +224,10 @@ class PromptNames:
         labels = labels_of_rows(self._rows)
         return {one: labels[one] for one in wanted & labels.keys()}
 
+    def known(self) -> dict[str, str]:
+        """Return the labels of the prompts that were listed before, without a request."""
+        return {} if self._read_at is None else labels_of_rows(self._rows)
+
     def unknown(self, given: str) -> NotFound:
         """Return the error that there is no such prompt, with those that there are."""
         near = self.near(given)

@@ -20,6 +20,7 @@ import orjson
 
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
 from promptlift.schema.spans.messages import SpanTurn, decoded, fold, split_system, text_of, unflatten
+from promptlift.schema.spans.span import EVENT_BODY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -204,7 +205,9 @@ def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
         if event.name == _CHOICE_EVENT:
             message = decoded(body.get("message", body))
             message = message if isinstance(message, dict) else {"content": message}
-            answers.append(fold({**message, "role": "assistant"}))
+            # OpenLLMetry has the calls of tools beside the message.
+            calls = {"tool_calls": body["tool_calls"]} if body.get("tool_calls") else {}
+            answers.append(fold({**calls, **message, "role": "assistant"}))
         elif event.name in _MESSAGE_EVENTS:
             asked += fold({**body, "role": _MESSAGE_EVENTS[event.name]})
     return asked, next(iter(answers), [])
@@ -212,7 +215,7 @@ def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
 
 def _body(event: SpanEvent) -> Mapping[str, Any]:
     """Return what an event says: in its attributes, or as JSON in one of them."""
-    body = decoded(event.attributes.get("gen_ai.event.content"))
+    body = decoded(event.attributes.get(EVENT_BODY))
     return body if isinstance(body, dict) else event.attributes
 
 

@@ -1,4 +1,4 @@
-"""Spans in the JSON of OTLP."""
+"""Spans and log records in the JSON of OTLP."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.schema.spans.span import ERROR, Span, SpanEvent
+from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["spans_of"]
+__all__ = ["log_records_of", "spans_of"]
 
 _NANOSECONDS: Final = 1_000_000
 
@@ -40,6 +40,35 @@ def spans_of(document: Any) -> Iterator[Span]:
                         for event in span.get("events") or ()
                     ),
                     failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
+                )
+
+
+def log_records_of(document: Any) -> Iterator[LogRecord]:
+    """Yield the log records of an ``ExportLogsServiceRequest`` that belong to a span and name an event.
+
+    Raises
+    ------
+    AttributeError, TypeError, ValueError, KeyError, OverflowError
+        When it is something else.
+    """
+    for group in document.get("resourceLogs") or ():
+        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
+        for scope in group.get("scopeLogs") or ():
+            for record in scope.get("logRecords") or ():
+                attributes = _json_attributes(record.get("attributes"))
+                name = record.get("eventName") or attributes.get("event.name")
+                if not name or not record.get("traceId") or not record.get("spanId"):
+                    continue
+                body = _json_value(record.get("body"))
+                yield LogRecord(
+                    trace_id=_hexadecimal(record["traceId"], 16),
+                    span_id=_hexadecimal(record["spanId"], 8),
+                    at=int(record.get("timeUnixNano") or record.get("observedTimeUnixNano") or 0)
+                    // _NANOSECONDS,
+                    event=SpanEvent(
+                        str(name), attributes if body is None else {**attributes, EVENT_BODY: body}
+                    ),
+                    resource=resource,
                 )
 
 

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ERROR", "Span", "SpanEvent"]
+__all__ = ["ERROR", "EVENT_BODY", "LogRecord", "Span", "SpanEvent"]
 
 # Status code of a span that failed.
 ERROR: Final = 2
+
+
+# The attribute that holds what an event says, where its attributes do not.
+EVENT_BODY: Final = "gen_ai.event.content"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +50,26 @@ class Span:
     resource: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[SpanEvent, ...] = ()
     failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """An event of a span that was logged instead of being kept on the span.
+
+    Attributes
+    ----------
+    trace_id, span_id
+        The span, in lowercase hexadecimal.
+    at
+        Milliseconds since 1970, UTC; 0 where it is not known.
+    event
+        What happened.
+    resource
+        What is known about the application.
+    """
+
+    trace_id: str
+    span_id: str
+    at: int
+    event: SpanEvent
+    resource: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,79 @@
+"""The other files of an import, for formats that keep what belongs together in several files."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.pages import unpaged
+from promptlift.transcripts.sources import encoding_of, open_text, read_head
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["OtherFiles"]
+
+_Index = TypeVar("_Index")
+# What is wrong with a file is reported when the file itself is read.
+_FAULTS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error)
+
+
+class OtherFiles:
+    """Files that are imported together. What was found in them for one is kept for the next.
+
+    Parameters
+    ----------
+    files
+        All files of the import.
+    """
+
+    def __init__(self, files: Iterable[str | os.PathLike[str]] = ()) -> None:
+        self._files = [Path(file) for file in files]
+        self._found: dict[str, Any] = {}
+
+    def index(
+        self,
+        name: str,
+        wanted: Callable[[dict[str, Any]], bool],
+        build: Callable[[Iterable[dict[str, Any]]], _Index],
+    ) -> _Index:
+        """Return what is built from the records of all files that begin with a wanted one, once for all.
+
+        Parameters
+        ----------
+        name
+            Under which name it is kept.
+        wanted
+            Whether the first record of a file is of the format.
+        build
+            Makes the index.
+        """
+        if name not in self._found:
+            self._found[name] = build(self._records(wanted))
+        index: _Index = self._found[name]
+        return index
+
+    def _records(self, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+        for file in self._files if len(self._files) > 1 else ():
+            try:
+                yield from _records_of(file, wanted)
+            except _FAULTS:
+                continue
+
+
+def _records_of(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+    head = read_head(file)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
+        return
+    with open_text(file, encoding_of(head)) as stream:
+        begun = False
+        for record in unpaged(json_records(stream)):
+            if not isinstance(record.value, dict):
+                continue
+            if not begun and not wanted(record.value):
+                return
+            begun = True
+            yield record.value

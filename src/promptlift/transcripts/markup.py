@@ -1,0 +1,19 @@
+"""Texts that help desks keep as HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any, Final
+
+__all__ = ["plain"]
+
+_TAG: Final = re.compile(r"<(?:br|/p|/div|/li)[^>]*>", re.IGNORECASE)
+_ANY_TAG: Final = re.compile(r"<[a-zA-Z/][^>]*>")
+
+
+def plain(text: Any) -> str:
+    """Return the text of HTML."""
+    if not isinstance(text, str):
+        return ""
+    return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text))).strip()

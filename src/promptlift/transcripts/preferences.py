@@ -1,0 +1,75 @@
+"""Preference pairs (DPO): of OpenAI, of TRL and of the data sets that are written like its own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.chat import fold, kind_of
+from promptlift.transcripts.collector import ParsedConversation, is_something
+from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.wrapped import chat_messages, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from promptlift.transcripts.collector import Collector
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["is_dpo", "read_dpo"]
+
+_PREFERRED: Final = ("preferred_output", "chosen")
+_OTHERS: Final = ("non_preferred_output", "rejected")
+_ASKED: Final = ("input", "conversations", "prompt")
+_READ: Final = frozenset({*_PREFERRED, *_ASKED, "system", "id", "prompt_id"})
+# A transcript in one text, as in Anthropic's data of harmless and helpful answers.
+_LABEL: Final = re.compile(r"(?:^|\n\n)(Human|Assistant): ?")
+
+
+def is_dpo(value: dict[str, Any]) -> bool:
+    """Whether a record is a preference pair."""
+    pair = [name for names in (_PREFERRED, _OTHERS) for name in names if name in value]
+    return len(pair) == 2 or ("input" in value and bool(pair))
+
+
+def read_dpo(records: Iterable[Record], collector: Collector) -> None:
+    """Read preference pairs: the conversation with the preferred answer."""
+    collector.add_each(records, _preferred)
+
+
+def _preferred(record: Record, collector: Collector) -> ParsedConversation:
+    value = record.value if isinstance(record.value, dict) else {}
+    answer = next((value[name] for name in _PREFERRED if is_something(value.get(name))), None)
+    if answer is None:
+        raise Unreadable("the pair has no preferred_output, and nothing chosen")
+    collector.drop_unknown(value, _READ)
+    asked = next((value[name] for name in _ASKED if is_something(value.get(name))), None)
+    history, said = chat_messages(asked, "user"), _messages(decoded(answer), "assistant")
+    if any(_role(message) == "user" for message in said):
+        history = []  # the whole conversation is there
+    if is_something(value.get("system")) and isinstance(value["system"], str):
+        history = [{"role": "system", "content": value["system"]}, *history]
+    messages = [*history, *said]
+    name = value.get("id") if is_something(value.get("id")) else value.get("prompt_id")
+    return ParsedConversation(fold(messages, collector), record.line, source_id=name)
+
+
+def _messages(value: Any, role: str) -> list[Any]:
+    if isinstance(value, str) and (labels := list(_LABEL.finditer(value))):
+        ends = [*(label.start() for label in labels[1:]), len(value)]
+        return [
+            {"role": label[1].lower(), "content": value[label.end() : end]}
+            for label, end in zip(labels, ends, strict=True)
+        ]
+    if isinstance(value, dict) and "from" in value:
+        return [value]
+    return chat_messages(value, role)
+
+
+def _role(message: Any) -> str | None:
+    role = (
+        next((message[name] for name in ("role", "from") if name in message), None)
+        if isinstance(message, dict)
+        else None
+    )
+    return kind_of(role, "a message") if role is not None else None
