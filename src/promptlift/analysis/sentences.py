@@ -44,6 +44,12 @@ Strength = Literal[
 ]
 
 _NAME_WIDTH: Final = 48
+# Columns whose names hold a unit.
+_MEASURES: Final = {
+    "duration_s": "duration in seconds",
+    "latency_ms": "latency in milliseconds",
+    "n_turns": "number of turns",
+}
 
 
 def name_in_words(name: Any) -> str:
@@ -142,7 +148,8 @@ def score_sentence(
     name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None
 ) -> str:
     """Return in words how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
-    one, other, what = name_in_words(name), name_in_words(control), one_line(score, 40).replace("_", " ")
+    one, other = name_in_words(name), name_in_words(control)
+    what = _MEASURES.get(score) or one_line(score, 40).replace("_", " ")
     strength = strength_of(difference, low, high, decided=decided)
     if strength == "not known":
         return f"{one} and {other} cannot be compared in {what} yet: too few known values."

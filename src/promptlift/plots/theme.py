@@ -54,6 +54,7 @@ __all__ = [
     "inches_wide",
     "is_dark",
     "legend",
+    "legend_rows",
     "lines_of",
     "mark_rehearsal",
     "name_row",
@@ -103,6 +104,8 @@ FEW = 5
 # Of every figure, in inches.
 WIDTH = 8.5
 _SHORTEST_NAME = 12
+# Points that a marker takes in the legend, with the space around it.
+_LEGEND_MARKER = 26
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -321,18 +324,33 @@ def frame_rows(ax: Axes, label: str) -> None:
 
 
 def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
-    """Add a legend with the groups and their sizes above the data."""
+    """Add a legend with the groups and their sizes above the data, in two columns where they fit side by side."""
     handles = [
         Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
         for group in groups
     ]
+    labels = _legend_labels(groups, counts, unit)
     box = ax.legend(
-        handles=handles, loc="upper left", ncols=2, frameon=False, fontsize="small", borderaxespad=0.1,
-        handletextpad=0.1, columnspacing=1.0,
+        handles=handles, loc="upper left", ncols=_legend_columns(ax, labels), frameon=False, fontsize="small",
+        borderaxespad=0.1, handletextpad=0.1, columnspacing=1.0,
     )  # fmt: skip
-    for text, group, count in zip(box.get_texts(), groups, counts, strict=True):
+    for text, label in zip(box.get_texts(), labels, strict=True):
         # Set afterwards: matplotlib omits labels that start with an underscore.
-        text.set_text(f"{group.name} ({unit} = {count:,})")
+        text.set_text(label)
+
+
+def legend_rows(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> int:
+    """Return how many rows the legend of the groups takes."""
+    return -(-len(groups) // _legend_columns(ax, _legend_labels(groups, counts, unit)))
+
+
+def _legend_labels(groups: Sequence[Group], counts: Sequence[int], unit: str) -> list[str]:
+    return [f"{group.name} ({unit} = {count:,})" for group, count in zip(groups, counts, strict=True)]
+
+
+def _legend_columns(ax: Axes, labels: Sequence[str]) -> int:
+    widest = max((points_wide(label, "small") for label in labels), default=0.0)
+    return 2 if 2 * (widest + _LEGEND_MARKER) <= 72 * inches_wide(ax) else 1
 
 
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:

@@ -32,6 +32,7 @@ __all__ = [
     "Section",
     "Table",
     "Transcript",
+    "Width",
 ]
 
 Kind = Literal[
@@ -43,6 +44,9 @@ Kind = Literal[
 difference in percentage points, ``confidence`` a probability that must not be
 rounded up, ``part`` a count out of a total, ``number`` any number, ``day`` and ``time`` times in UTC.
 """
+
+
+Width = Literal["wide", "narrow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +167,13 @@ class Figure:
     alt
         The figure in a sentence, for those who cannot see it.
     paint
-        Returns an ``<svg>`` element without external references. Formats without figures never call it.
+        Returns an ``<svg>`` element without external references, for a wide or a narrow page. Formats without figures
+        never call it.
     """
 
     name: str
     alt: str
-    paint: Callable[[], str]
+    paint: Callable[[Width], str]
     caption: str = ""
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift import analysis
 from promptlift.analysis.mentions import SEVERITIES
 from promptlift.analysis.reading import is_missing
-from promptlift.analysis.wording import names_in_title
 from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP
+from promptlift.report.sections.headlines import CARDS
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import shorten, visible
 
@@ -29,7 +29,6 @@ _TOP: Final = 8
 _QUOTE_CHARS: Final = 180
 _MOST_COLUMNS: Final = 6
 """Most prompts that have a column each."""
-_HEADING_WIDTH: Final = 40
 
 
 def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section | None:
@@ -59,7 +58,8 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
     side_by_side = material.compared and len(material.names) <= _MOST_COLUMNS
     tables = [_issue_table(found, material, quotes, folded=side_by_side)]
     if side_by_side:
-        tables.insert(0, _by_prompt(found, quotes))
+        # With more columns than that, a page has no room for the words beside the numbers.
+        tables.insert(0, _by_prompt(found, quotes if len(material.names) <= CARDS else None))
     return Section("issues", "Issues", figures=(figure,), tables=tuple(tables))
 
 
@@ -95,11 +95,10 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None,
 def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
     """Return the shares with a column for each prompt."""
     prompts = list(dict.fromkeys(found[GROUP]))
-    labels = names_in_title(prompts, _HEADING_WIDTH)
     columns = (
         Column("issue", "Issue"),
         Column("severity", "Severity"),
-        *(Column(f"share_{place}", label, "share", 95) for place, label in enumerate(labels, 1)),
+        *(Column(f"share_{place}", label, "share", 95) for place, label in enumerate(prompts, 1)),
         *_evidence_column(quotes),
     )
     cells: list[tuple[Cell, ...]] = []

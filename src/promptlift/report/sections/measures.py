@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.report.document import Cell, Kind
+    from promptlift.report.document import Cell, Kind, Width
     from promptlift.report.gather import Material
 
     Rows = list[tuple[str, dict[str, Any] | None]]
@@ -121,13 +121,13 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | 
     return Section("sentiment", "Sentiment", figures=(figure,), tables=(shares,))
 
 
-def painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
+def painter(name: str, table: pd.DataFrame) -> Callable[[Width], str]:
     """Return what draws a table by a function of `drawings`, once a format asks for figures."""
 
-    def paint() -> str:
+    def paint(width: Width) -> str:
         from promptlift.report import drawings  # noqa: PLC0415  formats without figures load no matplotlib
 
-        svg: str = getattr(drawings, name)(table)
+        svg: str = getattr(drawings, name)(table, width)
         return svg
 
     return paint
