@@ -12,7 +12,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from promptlift.plots.theme import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
+from promptlift.plots.palette import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift import analysis
 from promptlift.analysis.mentions import SEVERITIES
 from promptlift.analysis.reading import is_missing
-from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
+from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
-from promptlift.report.sections.measures import painter
+from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
         painter("paint_issues", found),
         "A conversation counts once for each issue. Tasks that fail more often with an issue do not show "
         "that the issue is the cause.",
+        _chart(found, material),
     )
     quotes = _quotes(table) if quoted else None
     side_by_side = material.compared and len(material.names) <= _MOST_COLUMNS
@@ -61,6 +62,17 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
         # With more columns than that, a page has no room for the words beside the numbers.
         tables.insert(0, _by_prompt(found, quotes if len(material.names) <= CARDS else None))
     return Section("issues", "Issues", figures=(figure,), tables=tuple(tables))
+
+
+def _chart(found: pd.DataFrame, material: Material) -> Chart:
+    groups = (
+        [(name, found[found[GROUP] == name]) for name in dict.fromkeys(found[GROUP])]
+        if material.compared
+        else [(material.names[0], found)]
+    )
+    series = tuple((name, estimates(rows, "share")) for name, rows in groups)
+    titles = tuple(dict.fromkeys(found["issue"]))
+    return Chart("bar", "Share of conversations with each issue", "Issue", titles, series)
 
 
 def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None, *, folded: bool) -> Table:
@@ -106,12 +118,11 @@ def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
         of_prompt = rows.set_index(GROUP).loc[prompts]
         worst = rows["severity"].max()
         severe = rows.loc[rows["severity"] == worst, "n_worst"].sum()
-        shares = zip(of_prompt["share"], of_prompt["share_low"], of_prompt["share_high"], strict=True)
         cells.append(
             (
                 str(title),
                 _severity(worst, severe, rows["n"].sum()),
-                *(Estimate(*ends) for ends in shares),
+                *estimates(of_prompt, "share"),
                 *_evidence(quotes, None, str(title)),
             )
         )
