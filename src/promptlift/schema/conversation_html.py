@@ -1,11 +1,11 @@
-"""A conversation as a cell shows it: its verdict, what went wrong, and what was said."""
+"""A conversation as a cell shows it, as text and as HTML: its verdict, what went wrong, and what was said."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.inert import one_line
+from promptlift.schema.inert import one_line, visible
 from promptlift.schema.insights import issue_record
 from promptlift.schema.static_html import badge, badges, element, facts, paragraph, root, transcript
 from promptlift.schema.transcript import parse_content
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from promptlift.schema.conversations import Conversation
     from promptlift.schema.insights import Insights
     from promptlift.schema.static_html import Tone
+    from promptlift.schema.transcript import Message
 
-__all__ = ["conversation_html"]
+__all__ = ["conversation_html", "conversation_text"]
 
 _TURN_CHARS: Final = 4_000
 _TURNS: Final = 200
@@ -48,6 +49,13 @@ def conversation_html(conversation: Conversation) -> str:
     return str(root(*parts, _said(conversation.content)))
 
 
+def conversation_text(conversation: Conversation) -> str:
+    """Return what was said as text, a message a line."""
+    messages, problem = _messages(conversation.content)
+    shown = [f"{one.role}: {visible(one.content)}" for one in messages[:_TURNS]]
+    return "\n".join([*shown, *([problem] if problem else [])])
+
+
 def _insights(insights: Insights) -> list[Markup]:
     verdict, tone = _VERDICTS.get(insights.task_completed, ("task unknown", "plain"))
     shown = [paragraph(badges([(verdict, tone), (insights.sentiment or "no sentiment", "plain")]))]
@@ -63,18 +71,19 @@ def _insights(insights: Insights) -> list[Markup]:
 
 
 def _said(content: str | None) -> Markup:
+    messages, problem = _messages(content)
+    turns = (Turn.shown(one.role, one.content, _TURN_CHARS) for one in messages[:_TURNS])
+    shown = transcript(turns, limit=_TURN_CHARS)
+    return shown + paragraph(problem, soft=True) if problem else shown
+
+
+def _messages(content: str | None) -> tuple[list[Message], str]:
+    """Return the messages, and why not all of them can be shown."""
     if not content:
-        return paragraph("The service sent no transcript.", soft=True)
+        return [], "The service sent no transcript."
     try:
         messages = parse_content(content).messages
     except TranscriptError as error:
-        return paragraph(f"The transcript cannot be read: {one_line(error, 300)}", soft=True)
-    shown = transcript(
-        (Turn.shown(one.role, one.content, _TURN_CHARS) for one in messages[:_TURNS]), limit=_TURN_CHARS
-    )
+        return [], f"The transcript cannot be read: {one_line(error, 300)}"
     more = len(messages) - _TURNS
-    return (
-        shown + paragraph(f"{more:,} more messages: lift.messages() has all.", soft=True)
-        if more > 0
-        else shown
-    )
+    return messages, f"{more:,} more messages: lift.messages() has all." if more > 0 else ""
