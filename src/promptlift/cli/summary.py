@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _HEAD = ("prompt", "conversations", "task completion", "mean sentiment", "negative")
 _NOTES = {
-    "lexicon": 'Judged by the built-in analyser, which is rough: see README, "How good the built-in analyser is".',
+    "lexicon": 'Judged by the built-in analyser, which is rough: see "Honest limits" in the README.',
     "mixed": "Judged partly by the built-in analyser, which is rough.",
 }
 
