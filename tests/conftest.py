@@ -8,6 +8,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 from support.postgres_cluster import cluster, new_postgres_database, reason_to_skip
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 # A shell that runs the tests in the background has them, and the programs they start, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine takes its time; tests say nothing about speed.
+hypothesis.settings.register_profile("promptlift", deadline=None)
+hypothesis.settings.load_profile("promptlift")
 
 
 # Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
