@@ -13,9 +13,7 @@ from promptlift import plots
 from promptlift.plots.theme import MAX_GROUPS, PALETTE
 
 NAMES = ["Support", "Sales", "Billing", "Returns", "Onboarding", "Search"]
-DRAW = (
-    "from promptlift.plots.theme import _slots; print(_slots(['Support', 'Sales', 'Billing', 'Returns'], 6))"
-)
+DRAW = "from promptlift.plots.palette import slots_of; print(slots_of(['Support', 'Sales', 'Billing', 'Returns'], 6))"
 
 
 def table(names):

@@ -239,7 +239,7 @@ def test_what_else_differs_is_said_below_the_differences():
         counted("v2", 100, 200).assign(latency_ms=np.arange(200.0) + 500.0),
     ]
     section = document(parts, ["v1", "v2"]).sections[0]
-    assert any("mean latency ms of v2 is 500 higher" in point for point in section.points)
+    assert any("mean latency in milliseconds of v2 is 500 higher" in point for point in section.points)
 
 
 def test_a_redacted_report_names_no_topic_and_no_metadata():

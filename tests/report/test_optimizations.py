@@ -194,7 +194,7 @@ def test_the_newest_come_first_and_the_picture_is_of_the_newest():
     assert [row["created_at"] for row in texts(tried)] == ["2 Mar 2026, 10:00", "1 Mar 2026, 10:00"]
     assert [row["optimization"] for row in texts(each)] == ["1"] * 3 + ["2"] * 3
     (figure,) = section.figures
-    svg = figure.paint()
+    svg = figure.paint("wide")
     assert "Shorter" in svg
     assert "opt_1" not in svg
 
@@ -213,7 +213,7 @@ def test_names_are_redacted():
         "for [e-mail]",
         "call [number]",
     ]
-    assert "example.org" not in section.figures[0].paint()
+    assert "example.org" not in section.figures[0].paint("wide")
 
 
 def test_where_nothing_was_tried_there_is_no_section_and_only_a_service_says_so():

@@ -13,7 +13,7 @@ from promptlift.report import renderers
 from promptlift.report.formatting import interval, percent, plural, share_and_interval, signed
 from promptlift.report.period import window_of
 from promptlift.report.redaction import redact
-from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.inert import one_line, shorten, shorten_around, shorten_middle, visible
 from support.report_page import NOW, clock, conversations
 
 
@@ -46,6 +46,25 @@ def test_shortening_counts_what_is_gone():
     assert cut == len(" seven")
     assert len(shorten("x" * 999, 100)[0]) == 100
     assert one_line("a\n\n b\tc", 80) == "a b c"
+
+
+@pytest.mark.parametrize("limit", range(24, 80, 5))
+def test_a_text_that_is_cut_keeps_its_words_whole(limit):
+    text = " ".join(f"word{number}" for number in range(40))
+    words = set(text.split())
+    assert set(shorten_middle(text, limit).split()) <= words | {"…"}
+    for place in (0, 90, 150, len(text) - 6):
+        start = text.index("word", place)
+        shown = shorten_around(text, start, start + 5, limit)
+        assert len(shown) <= limit
+        assert text[start : start + 5] in shown
+        assert set(shown.split()) <= words | {"…"}
+
+
+def test_a_text_without_spaces_is_cut_all_the_same():
+    assert len(shorten_middle("x" * 999, 100)) <= 100
+    assert len(shorten_around("x" * 999, 500, 510, 100)) <= 100
+    assert shorten_around("short", 1, 2, 100) == "short"
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,13 @@ def test_the_shares_of_issues_have_a_column_for_each_prompt(written):
         assert "issues_by_prompt" not in tables
         return
     (head, *rows), exact = tables["issues_by_prompt"], exact_tables(paths["parquet.zip"])["issues"]
-    assert head[2:-1] == [f"{name} (95% interval)" for name in ids]
+    # Beside many prompts there is no room for a quotation.
+    last = [] if len(ids) > 4 else ["For example"]
+    assert head[2:] == [*(f"{name} (95% interval)" for name in ids), *last]
     assert [row[0] for row in rows] == list(dict.fromkeys(exact["issue"]))
     for row in rows:
         of_issue = exact[exact["issue"] == row[0]].set_index("prompt").loc[ids]
-        for cell, (_, mine) in zip(row[2:-1], of_issue.iterrows(), strict=True):
+        for cell, (_, mine) in zip(row[2 : 2 + len(ids)], of_issue.iterrows(), strict=True):
             found = numbers_in(cell)
             assert len(found) == 3
             for (shown, half), name in zip(found, ("share", "share_low", "share_high"), strict=True):

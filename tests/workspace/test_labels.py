@@ -14,6 +14,7 @@ from promptlift.local import wait_for_insights
 def call(session, trace, asked):
     return {
         "type": "GENERATION",
+        "id": f"o-{trace[-1]}",
         "session_id": session,
         "trace_id": trace,
         "start_time": f"2026-01-05 10:00:0{trace[-1]}.000000",
@@ -55,6 +56,61 @@ LABELS = {
         {"run_id": "y", "trace_id": "t-3", "key": "done", "score": False},
     ],
 }
+
+
+# Ratings of single steps, as the tools' APIs and data frames give them.
+STEPS = {
+    "phoenix-page.json": json.dumps(
+        {
+            "data": [
+                {
+                    "id": "a",
+                    "span_id": "o-2",
+                    "name": "done",
+                    "annotator_kind": "LLM",
+                    "result": {"label": "correct", "score": 1.0, "explanation": "…"},
+                },
+                {
+                    "id": "b",
+                    "span_id": "o-3",
+                    "name": "done",
+                    "annotator_kind": "HUMAN",
+                    "result": {"score": 0},
+                },
+            ],
+            "next_cursor": None,
+        }
+    ),
+    "phoenix-frame.csv": "span_id,annotation_name,annotator_kind,result.label,result.score,result.explanation\n"
+    "o-1,done,HUMAN,thumbs-up,,\no-3,done,HUMAN,thumbs-down,,\n",
+    "langfuse-page.json": json.dumps(
+        {
+            "data": [
+                {"id": "a", "traceId": "t-1", "observationId": "o-1", "name": "done", "value": 1},
+                {"id": "b", "observationId": "o-3", "name": "done", "value": 0, "stringValue": "False"},
+            ],
+            "meta": {"page": 1, "totalItems": 2},
+        }
+    ),
+    "langsmith.jsonl": "".join(
+        json.dumps({"run_id": run, "trace_id": None, "session_id": "project", "key": "done", "score": score})
+        + "\n"
+        for run, score in (("o-2", 1.0), ("o-3", 0.0))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(STEPS))
+def test_labels_of_a_step_are_of_the_conversation_that_it_is_part_of(lift, prompt, tmp_path, name):
+    file = tmp_path / name
+    file.write_text(STEPS[name], encoding="utf-8")
+    labels = lift.labels(file, prompt).set_index("conversation_id")["task_completed"]
+    table = lift.conversations(prompt).set_index("source_id")
+    assert {**labels} == {
+        table.loc["s-1", "conversation_id"]: True,
+        table.loc["s-2", "conversation_id"]: False,
+    }
+    assert not [column for column in table.columns if "spanIds" in column]
 
 
 @pytest.mark.parametrize("tool", list(LABELS))

@@ -133,7 +133,8 @@ def draw_mentions(
         text = f"No {label}s" if facts["n_judged"] else "No conversations with insights"
         theme.show_empty(ax, text, ticks=False)
         return theme.notes_of(table)
-    headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
+    totals = [int(group.rows["total"].max()) for group in groups]
+    headroom = 0.4 * theme.legend_rows(ax, groups, totals) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
     most = min(1.015, 1.08 * float(table["share_high"].max()))
     # Room for half a marker at 0.
@@ -149,7 +150,6 @@ def draw_mentions(
         )
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
-        totals = [int(group.rows["total"].max()) for group in groups]
         theme.legend(ax, groups, totals)
     return theme.notes_of(table, omitted)
 

@@ -12,12 +12,12 @@ import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from promptlift.plots.theme import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
+from promptlift.plots.palette import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["follow_notebook_theme", "themed_pictures", "themed_svg"]
+__all__ = ["follow_notebook_theme", "on_dark", "themed_pictures", "themed_svg"]
 
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 # What only a file needs; its style would hold for the whole page.
@@ -79,7 +79,7 @@ def themed_pictures(figure: Figure) -> tuple[str, str] | None:
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True)
     light = out.getvalue()
-    dark = _COLOR.sub(lambda found: _on_dark(found.group().lower()), light)
+    dark = _COLOR.sub(lambda found: on_dark(found.group().lower()), light)
     # Black letters have no colour of their own in the drawing.
     return light, dark.replace("<svg ", '<svg fill="#ffffff" ', 1)
 
@@ -95,7 +95,7 @@ def themed_svg(figure: Figure) -> str | None:
     used = sorted({_BLACK, *(found.lower() for found in _COLOR.findall(svg))})
     # A name of its own for every colour; figures with the same colours may share a page.
     svg = _COLOR.sub(lambda found: f"var(--promptlift-{found.group().lower()[1:]})", svg)
-    light, dark = (_variables(used, choose) for choose in (str, _on_dark))
+    light, dark = (_variables(used, choose) for choose in (str, on_dark))
     name = "promptlift-figure"
     chosen = ", ".join(f"{page} .{name}" for page in _DARK)
     drawing = "fill: var(--promptlift-000000); stroke-linejoin: round; max-width: 100%; height: auto"
@@ -111,7 +111,7 @@ def _variables(colors: list[str], choose: Callable[[str], str]) -> str:
     return " ".join(f"--promptlift-{color[1:]}: {choose(color)};" for color in colors)
 
 
-def _on_dark(color: str) -> str:
+def on_dark(color: str) -> str:
     """Return the colour on a dark page: groups and sentiments have theirs, greys are turned round."""
     kept = {to_hex(one) for one in SENTIMENT_COLORS.values()}
     if color in kept:

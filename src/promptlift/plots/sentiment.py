@@ -205,7 +205,9 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")
-    ax.set_ylim(-0.6, 2.6 + (0.35 * ((len(groups) + 1) // 2) if by is not None else 0))
+    sizes = [int(group.rows["n"].sum()) for group in groups]
+    headroom = 0.35 * theme.legend_rows(ax, groups, sizes) if by is not None else 0
+    ax.set_ylim(-0.6, 2.6 + headroom)
     ax.set_yticks(range(3), labels)
     if total == 0:
         theme.show_empty(
@@ -224,7 +226,7 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
             theme.draw_estimates(
                 ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
-        theme.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
+        theme.legend(ax, groups, sizes)
     missing = int(table.loc[shown, "n_missing"].sum() / 3)
     return theme.notes_of(
         table, omitted, f"{missing:,} without a sentiment are not counted." if missing else None

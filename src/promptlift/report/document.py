@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cell",
+    "Chart",
     "Column",
     "Document",
     "Estimate",
@@ -32,6 +33,7 @@ __all__ = [
     "Section",
     "Table",
     "Transcript",
+    "Width",
 ]
 
 Kind = Literal[
@@ -43,6 +45,9 @@ Kind = Literal[
 difference in percentage points, ``confidence`` a probability that must not be
 rounded up, ``part`` a count out of a total, ``number`` any number, ``day`` and ``time`` times in UTC.
 """
+
+
+Width = Literal["wide", "narrow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +158,31 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """The numbers of a figure, for programs that draw charts of their own.
+
+    Attributes
+    ----------
+    kind
+        ``line`` over time, or ``bar`` with a bar for each category and group.
+    title
+        Title of the chart.
+    label
+        What the categories are.
+    categories
+        Times in UTC, or texts.
+    series
+        Name and shares of each group, one for each category.
+    """
+
+    kind: Literal["line", "bar"]
+    title: str
+    label: str
+    categories: tuple[datetime | str, ...]
+    series: tuple[tuple[str, tuple[Estimate, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A figure.
 
@@ -163,13 +193,19 @@ class Figure:
     alt
         The figure in a sentence, for those who cannot see it.
     paint
-        Returns an ``<svg>`` element without external references. Formats without figures never call it.
+        Returns an ``<svg>`` element without external references, for a wide or a narrow page. Formats without figures
+        never call it.
+    caption
+        What a reader must know to read it.
+    chart
+        Its numbers, where a workbook shows them as a chart.
     """
 
     name: str
     alt: str
-    paint: Callable[[], str]
+    paint: Callable[[Width], str]
     caption: str = ""
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True, slots=True)

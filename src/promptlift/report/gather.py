@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.analysis.distinct import distinct_lines
 from promptlift.analysis.reading import check_prompts, facts_of
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.inert import one_line
@@ -22,7 +23,9 @@ __all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "re
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
 _HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
-_NAME_CHARS: Final = 80
+_NAME_CHARS: Final = 400
+# As long as a sentence can hold.
+_NAME_WIDTH: Final = 48
 MAX_OPTIMIZATIONS: Final = 20
 """Most optimizations whose variants are read."""
 
@@ -227,17 +230,21 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
 
 
 def _names(ids: list[str | None], known: dict[str, dict[str, Any]]) -> list[str]:
-    names = [
+    """Return the names to show: long ones are cut by what tells them apart, equal ones have their id."""
+    given = [
         "All conversations"
         if one is None
         else one_line(known.get(one, {}).get("name") or one, _NAME_CHARS) or one
         for one in ids
     ]
-    often = Counter(names)
-    return [
-        name if often[name] == 1 else f"{name} ({one_line(one, 24)})"
-        for name, one in zip(names, ids, strict=True)
-    ]
+    often = Counter(given)
+    return distinct_lines(
+        [
+            name if often[name] == 1 else f"{name} ({one_line(one, 24)})"
+            for name, one in zip(given, ids, strict=True)
+        ],
+        _NAME_WIDTH,
+    )
 
 
 def _of_period(table: pd.DataFrame, window: Window) -> pd.DataFrame:

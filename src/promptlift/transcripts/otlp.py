@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.spans.model_call import is_model_call, read_call
 from promptlift.schema.spans.otlp_json import log_records_of, spans_of
 from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
+from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.times import read_time
-from promptlift.transcripts.traces import Call, Step, read_calls
+from promptlift.transcripts.traces import read_calls
 from promptlift.transcripts.usage import amount
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ _NO_CONTENT: Final = (
     "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only) and export again, or import the log records together "
     "with the spans."
 )
-_BESIDE: Final = "The content of log records is in the conversations of the file with their spans."
+_BESIDE: Final = "What these log records say is in the conversations of the file with their spans."
 
 
 def is_spans(value: dict[str, Any]) -> bool:

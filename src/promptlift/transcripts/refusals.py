@@ -29,7 +29,7 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
         lambda value: {"traceId", "startTime", "type"} <= value.keys(),
         (
             "observations of Langfuse without what was said. Ask its API for the field group io too: "
-            "GET /api/public/v2/observations?fields=core,basic,io,model,usage,metadata,trace"
+            "GET /api/public/v2/observations?fields=basic,io,model,usage,prompt,metadata,trace_context"
         ),
     ),
     (

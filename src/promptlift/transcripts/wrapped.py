@@ -94,6 +94,7 @@ def drop_parameters(request: Any, collector: Collector, path: str) -> None:
     """Count what a request says besides messages, model and instructions, such as its temperature and its tools."""
     if isinstance(request, dict):
         collector.drop_unknown(request, _KNOWN, prefix=f"{path}.")
+        collector.drop_unknown(inside(request, "config"), _KNOWN, prefix=f"{path}.config.")
 
 
 def system_messages(request: Any) -> list[Any]:

@@ -395,6 +395,6 @@ def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
 
 
 def _long(table: pd.DataFrame, read: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Say on a long table how the conversations were read that it comes from."""
+    """Record on a long table how the conversations were read that it comes from."""
     table.attrs["promptlift"] = {**read.attrs["promptlift"], "table": name, "rows": len(table)}
     return table

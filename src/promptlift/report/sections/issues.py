@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift import analysis
 from promptlift.analysis.mentions import SEVERITIES
 from promptlift.analysis.reading import is_missing
-from promptlift.analysis.wording import names_in_title
-from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
+from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP
-from promptlift.report.sections.measures import painter
+from promptlift.report.sections.headlines import CARDS
+from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _TOP: Final = 8
 _QUOTE_CHARS: Final = 180
 _MOST_COLUMNS: Final = 6
 """Most prompts that have a column each."""
-_HEADING_WIDTH: Final = 40
 
 
 def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section | None:
@@ -54,13 +53,26 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
         painter("paint_issues", found),
         "A conversation counts once for each issue. Tasks that fail more often with an issue do not show "
         "that the issue is the cause.",
+        _chart(found, material),
     )
     quotes = _quotes(table) if quoted else None
     side_by_side = material.compared and len(material.names) <= _MOST_COLUMNS
     tables = [_issue_table(found, material, quotes, folded=side_by_side)]
     if side_by_side:
-        tables.insert(0, _by_prompt(found, quotes))
+        # With more columns than that, a page has no room for the words beside the numbers.
+        tables.insert(0, _by_prompt(found, quotes if len(material.names) <= CARDS else None))
     return Section("issues", "Issues", figures=(figure,), tables=tuple(tables))
+
+
+def _chart(found: pd.DataFrame, material: Material) -> Chart:
+    groups = (
+        [(name, found[found[GROUP] == name]) for name in dict.fromkeys(found[GROUP])]
+        if material.compared
+        else [(material.names[0], found)]
+    )
+    series = tuple((name, estimates(rows, "share")) for name, rows in groups)
+    titles = tuple(dict.fromkeys(found["issue"]))
+    return Chart("bar", "Share of conversations with each issue", "Issue", titles, series)
 
 
 def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None, *, folded: bool) -> Table:
@@ -95,11 +107,10 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None,
 def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
     """Return the shares with a column for each prompt."""
     prompts = list(dict.fromkeys(found[GROUP]))
-    labels = names_in_title(prompts, _HEADING_WIDTH)
     columns = (
         Column("issue", "Issue"),
         Column("severity", "Severity"),
-        *(Column(f"share_{place}", label, "share", 95) for place, label in enumerate(labels, 1)),
+        *(Column(f"share_{place}", label, "share", 95) for place, label in enumerate(prompts, 1)),
         *_evidence_column(quotes),
     )
     cells: list[tuple[Cell, ...]] = []
@@ -107,12 +118,11 @@ def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
         of_prompt = rows.set_index(GROUP).loc[prompts]
         worst = rows["severity"].max()
         severe = rows.loc[rows["severity"] == worst, "n_worst"].sum()
-        shares = zip(of_prompt["share"], of_prompt["share_low"], of_prompt["share_high"], strict=True)
         cells.append(
             (
                 str(title),
                 _severity(worst, severe, rows["n"].sum()),
-                *(Estimate(*ends) for ends in shares),
+                *estimates(of_prompt, "share"),
                 *_evidence(quotes, None, str(title)),
             )
         )

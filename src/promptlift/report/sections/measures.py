@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
-from promptlift.report.document import Column, Estimate, Figure, Part, Section, Table
+from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count, percent
 from promptlift.report.gather import GROUP
 
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.report.document import Cell, Kind
+    from promptlift.report.document import Cell, Kind, Width
     from promptlift.report.gather import Material
 
     Rows = list[tuple[str, dict[str, Any] | None]]
 
-__all__ = ["completion", "painter", "sentiment"]
+__all__ = ["completion", "estimates", "painter", "sentiment"]
 
 _UNITS: Final = {"h": "hour", "D": "day", "W": "week", "MS": "month"}
 
@@ -49,6 +50,7 @@ def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section |
         painter("paint_trend", trend),
         f"Each point is a {unit}, its whisker the 95% interval; the bars below count conversations. "
         f"Hollow points have fewer than 5 conversations. A gap is a {unit} without conversations.",
+        _trend_chart(trend, material, unit),
     )
     return Section(
         "completion",
@@ -56,6 +58,18 @@ def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section |
         figures=(figure,),
         tables=(_trend_table(trend, material, freq),),
     )
+
+
+def _trend_chart(trend: pd.DataFrame, material: Material, unit: str) -> Chart:
+    groups = (
+        [(name, trend[trend[GROUP] == name]) for name in dict.fromkeys(trend[GROUP])]
+        if material.compared
+        else [(material.names[0], trend)]
+    )
+    # Every group has a row for every period, in the same order.
+    starts = tuple(start.to_pydatetime() for start in groups[0][1]["period_start"])
+    series = tuple((name, estimates(rows, "rate")) for name, rows in groups)
+    return Chart("line", f"Task completion by {unit}", unit.capitalize(), starts, series)
 
 
 def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
@@ -121,13 +135,20 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | 
     return Section("sentiment", "Sentiment", figures=(figure,), tables=(shares,))
 
 
-def painter(name: str, table: pd.DataFrame) -> Callable[[], str]:
+def estimates(table: pd.DataFrame, name: str) -> tuple[Estimate, ...]:
+    """Return a column with its interval."""
+    return tuple(
+        starmap(Estimate, zip(*(table[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True))
+    )
+
+
+def painter(name: str, table: pd.DataFrame) -> Callable[[Width], str]:
     """Return what draws a table by a function of `drawings`, once a format asks for figures."""
 
-    def paint() -> str:
+    def paint(width: Width) -> str:
         from promptlift.report import drawings  # noqa: PLC0415  formats without figures load no matplotlib
 
-        svg: str = getattr(drawings, name)(table)
+        svg: str = getattr(drawings, name)(table, width)
         return svg
 
     return paint
