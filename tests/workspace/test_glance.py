@@ -101,8 +101,9 @@ def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
             exec(call, {"lift": lift, "promptlift": promptlift})
         assert lift.prompts()["name"].tolist()[-1] == "Support assistant"
         assert len(lift.conversations("Support assistant")) == 60
+        # Other calls now, whether insights are derived already or not.
         again = named_calls(shown(lift)[0])
-        assert again[0].startswith("promptlift.local.wait_for_insights(lift, ['Support assistant v1'])")
+        assert set(again).isdisjoint(first)
         for call in again:
             exec(call, {"lift": lift, "promptlift": promptlift})
 
@@ -291,6 +292,16 @@ ODD = [
     "completed": 9, "rate": 180, "rateLow": null, "rateHigh": 1e300, "weeks": [{"from": "0001-01-01T00:00:00Z",
     "judged": 2, "completed": 7}]}}], "pagination": {"total": 1}}""",
 ]
+
+
+ODD_WEEK = b'{"from": "0001-01-01T00:00:00Z", "judged": 1, "completed": -99}'
+# Weeks before the first year that there is, with negative counts.
+ODD.append(
+    ODD[-1].partition(b'"weeks": [')[0]
+    + b'"weeks": ['
+    + b", ".join([ODD_WEEK] * 8)
+    + b']}}], "pagination": {"total": 1}}'
+)
 
 
 @pytest.mark.parametrize("body", ODD, ids=range(len(ODD)))

@@ -119,24 +119,19 @@ class Glance:
 def take_glance(transport: Transport, place: str, *, seconds: float = SECONDS) -> Glance:
     """Look at an account: three requests, and up to five more where the list of prompts has no completion.
 
-    This never raises and never hangs, because a notebook calls it to show a workspace.
-
     Parameters
     ----------
     place
         Where the data are, in words.
     seconds
         How long to wait for the service at most.
+
+    Raises
+    ------
+    ApiError
+        When the prompts cannot be read. An answer of a wrong shape raises whatever it leads to.
     """
-    try:
-        return _look(transport, place, time_limit(seconds))
-    except ApiError as error:
-        return Glance(place, problem=f"{error.message.rstrip('.')}.")
-    except Exception as error:  # noqa: BLE001 - an answer of any shape must not break the cell that shows a workspace
-        return Glance(place, problem=f"The answer of the service cannot be read ({type(error).__name__}).")
-
-
-def _look(transport: Transport, place: str, until: float) -> Glance:
+    until = time_limit(seconds)
     scheme = transport.config.scheme
     calls = [
         Call.to(endpoints.PROMPTS_LIST, scheme, query={"limit": 100, "include_completion": True}),
@@ -221,7 +216,8 @@ def _named(row: Row, labels: dict[str, str]) -> tuple[str, str]:
 def _judge(answer: Any) -> str | None:
     """Return who derived the newest insights."""
     rows = answer.get("data") if isinstance(answer, dict) else None
-    insights = rows[0].get("insights") if rows else None
+    newest = rows[0] if isinstance(rows, list) and rows else None
+    insights = newest.get("insights") if isinstance(newest, dict) else None
     judge = insights.get("analyser") if isinstance(insights, dict) else None
     return judge if isinstance(judge, str) else None
 

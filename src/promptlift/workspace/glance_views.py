@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptlift.errors import ApiError
 from promptlift.schema.inert import one_line, shorten
 from promptlift.schema.sparkline import bars, bars_html
 from promptlift.schema.static_html import element, paragraph, root, table
+from promptlift.workspace.glance import Glance, take_glance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptlift.workspace.glance import Glance, PromptGlance
+    from promptlift.client.transport import Transport
+    from promptlift.workspace.glance import PromptGlance
 
-__all__ = ["as_html", "as_text", "next_calls"]
+__all__ = ["Shown", "as_html", "as_text", "next_calls", "show"]
 
 _CALLS: Final = 3
 _NAME_WIDTH: Final = 48
@@ -27,6 +30,32 @@ _LEXICON: Final = "lexicon"
 _MODEL: Final = "llm:"
 # A week before this the data end in the past: "this week" would be empty.
 _RECENT: Final = timedelta(days=6)
+
+
+class Shown(NamedTuple):
+    """What a cell shows of an account."""
+
+    text: str
+    html: str
+
+
+def show(transport: Transport, place: str) -> Shown:
+    """Look at an account and show it; this never raises and never hangs, because a notebook calls it for a cell.
+
+    Parameters
+    ----------
+    place
+        Where the data are, in words.
+    """
+    try:
+        glance = take_glance(transport, place)
+        return Shown(as_text(glance), as_html(glance))
+    except ApiError as error:
+        problem = f"{error.message.rstrip('.')}."
+    except Exception as error:  # noqa: BLE001 - an answer of any shape must not break the cell that shows a workspace
+        problem = f"The answer of the service cannot be read ({type(error).__name__})."
+    glance = Glance(place, problem=problem)
+    return Shown(as_text(glance), as_html(glance))
 
 
 def as_text(glance: Glance) -> str:

@@ -9,8 +9,7 @@ from promptlift.workspace.benchmarking import Benchmarking
 from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
-from promptlift.workspace.glance import Glance, take_glance
-from promptlift.workspace.glance_views import as_html, as_text
+from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
@@ -91,26 +90,26 @@ class Workspace(
         Every endpoint of the API, typed.
     """
 
-    _glanced: tuple[float, Glance] | None = None
+    _last_shown: tuple[float, Shown] | None = None
 
     def __repr__(self) -> str:
-        return as_text(self._glance(at_most_old=_REUSED_SECONDS))
+        return self._shown(at_most_old=_REUSED_SECONDS).text
 
     def _repr_html_(self) -> str:
-        return as_html(self._glance())
+        return self._shown().html
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Return both views of one glance; without this a notebook would ask for each by itself."""
+        """Return both views of one look; without this a notebook would ask for each by itself."""
         del include, exclude
-        glance = self._glance()
-        return {"text/plain": as_text(glance), "text/html": as_html(glance)}
+        text, html = self._shown()
+        return {"text/plain": text, "text/html": html}
 
-    def _glance(self, *, at_most_old: float = 0.0) -> Glance:
-        """Return what the account holds; never raises, and waits a few seconds at most."""
+    def _shown(self, *, at_most_old: float = 0.0) -> Shown:
+        """Return what a cell shows; this never raises, and waits a few seconds at most."""
         now = self.client.transport.clock.now()
-        if self._glanced is None or now - self._glanced[0] > at_most_old:
-            self._glanced = now, take_glance(self.client.transport, self._place())
-        return self._glanced[1]
+        if self._last_shown is None or now - self._last_shown[0] > at_most_old:
+            self._last_shown = now, show(self.client.transport, self._place())
+        return self._last_shown[1]
 
     def _place(self) -> str:
         """Return where the data are, in words."""
