@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from promptlift.atomic_write import atomic_write
+from promptlift.atomic_write import atomic_write, create_private
 
 
 def names_in(folder):
@@ -42,6 +42,15 @@ def test_the_temporary_file_is_never_more_open_than_the_file(tmp_path, monkeypat
     )
     atomic_write(path, b"new")
     assert seen == [0o600]
+
+
+def test_a_private_file_is_created_once_and_only_its_owner_reads_it(tmp_path):
+    path = tmp_path / "key"
+    create_private(path, b"first")
+    create_private(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert names_in(tmp_path) == ["key"]
 
 
 def test_a_link_is_followed(tmp_path):

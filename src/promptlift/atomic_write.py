@@ -7,8 +7,12 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["atomic_write"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["atomic_write", "create_private"]
 
 _BINARY = getattr(os, "O_BINARY", 0)  # only on Windows
 
@@ -32,22 +36,48 @@ def atomic_write(path: Path, data: bytes) -> None:
         When the file cannot be written: no space, no permission, no such folder. Nothing is left behind.
     """
     target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     mode = None
     with contextlib.suppress(FileNotFoundError):
         mode = stat.S_IMODE(target.stat().st_mode)
+    # Nobody may read the temporary file who may not read the file itself.
+    with _written(target, data, mode=0o666 if mode is None else 0o600) as part:
+        if mode is not None:
+            part.chmod(mode)
+        part.replace(target)
+
+
+def create_private(path: Path, data: bytes) -> None:
+    """Create a file that only its owner may read; one that is there already stays as it is.
+
+    Of several processes that do it at once, one creates it, and all find it whole afterwards.
+
+    Parameters
+    ----------
+    path
+        The file; its folder must exist.
+    data
+        All of its content.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be written. Nothing is left behind.
+    """
+    with _written(path, data, mode=0o600) as part, contextlib.suppress(FileExistsError):
+        os.link(part, path)
+
+
+@contextlib.contextmanager
+def _written(target: Path, data: bytes, *, mode: int) -> Iterator[Path]:
+    """Write a temporary file beside `target`, on the disk when the block begins, and remove it after the block."""
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        # Nobody may read the temporary file who may not read the file itself.
-        descriptor = os.open(
-            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666 if mode is None else 0o600
-        )
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            part.chmod(mode)
-        part.replace(target)
+        yield part
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

@@ -99,6 +99,33 @@ def test_list_prompts(wire, client, root):
     assert same(client.prompts.list(tags=["t0"], limit=1, offset=1, status="active"), tagged)
 
 
+@covers(*both("GET", ""))
+def test_list_prompts_with_their_completion(wire, client, root, judged):
+    """Beyond the specification; over all time and by week, the same weeks for all prompts of a page."""
+    prompt_id, _ = judged
+    empty = wire.add_prompt()
+    body = wire.get(f"{root}?includeCompletion=true")
+    assert [item["id"] for item in body["data"]] == [empty, prompt_id]
+    for item in body["data"]:
+        assert differences(item, {**shapes.PROMPT_LISTED, "completion": shapes.COMPLETION}) == []
+    assert same(client.prompts.list(include_completion=True), body)
+    nothing, some = (item["completion"] for item in body["data"])
+    status = wire.get(f"{root}/{prompt_id}/status") if wire.scheme.name == "prompt" else None
+    assert (some["conversations"], some["withInsights"], some["judged"]) == (3, 3, 3)
+    assert some["rate"] == pytest.approx(100 * some["completed"] / 3)
+    assert status is None or some["rate"] == status["metrics"]["taskCompletionRate"]
+    assert some["rateLow"] < some["rate"] < some["rateHigh"]
+    assert [week["from"] for week in some["weeks"]] == [week["from"] for week in nothing["weeks"]]
+    assert len(some["weeks"]) == 8
+    assert [week["judged"] for week in some["weeks"]] == [0] * 7 + [3]
+    assert some["weeks"][-1]["completed"] == some["completed"]
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    ends = datetime.fromisoformat(some["weeks"][-1]["from"]) + timedelta(days=7)
+    assert ends - today in (timedelta(days=1), timedelta(0))  # the day may have changed meanwhile
+    assert (nothing["rate"], nothing["judged"], nothing["rateLow"]) == (None, 0, None)
+    assert all("completion" not in item for item in wire.get(root)["data"])
+
+
 @covers(*both("GET", "/{id}"))
 def test_get_prompt(wire, client, root):
     for fields in (

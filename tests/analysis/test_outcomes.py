@@ -75,7 +75,7 @@ def test_missing_columns_are_named_with_the_way_out():
     [
         ({"by": "model"}, FrameError, "no column model"),
         ({"by": "n"}, FrameError, "no column n"),
-        ({"by": ["prompt_id"]}, ValueError, "name of one column"),
+        ({"by": ["prompt_id", "model"]}, FrameError, "no column model"),
         ({"by": "issues"}, ValueError, "cannot name a group"),
         ({"level": 95}, ValueError, "between 0 and 1"),
     ],

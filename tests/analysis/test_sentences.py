@@ -6,33 +6,22 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
 from promptlift.analysis.sentences import (
     comparison_sentence,
     completion_sentence,
     difference_sentence,
-    figures,
-    signed_figures,
     strength_of,
     trend_sentence,
 )
+from promptlift.analysis.wording import figures, signed_figures
+from support.true_sentences import NUMBER, agrees, check, value
 
-NUMBER = r"[+−]?[\d,]+(?:\.\d+)?"
 COUNTS = st.tuples(*[st.integers(0, 400)] * 2)
-
-
-def value(text):
-    return float(text.replace("−", "-").replace(",", ""))
-
-
-def agrees(text, number):
-    """Whether a printed number is the number, rounded to the decimals that it shows."""
-    _, _, decimals = text.partition(".")
-    assert abs(value(text) - number) <= 0.5 * 10 ** -len(decimals) + 1e-9, (text, number)
 
 
 def table_of(**counts):
@@ -41,41 +30,6 @@ def table_of(**counts):
         [(name, done) for name, (yes, no) in counts.items() for done in [True] * yes + [False] * no],
         columns=["run", "task_completed"],
     )
-
-
-def check(sentence, row):
-    """Compare a sentence on completion with the row of the table that it is about."""
-    difference, low, high = (row[f"difference_points{end}"] for end in ("", "_low", "_high"))
-    if pd.isna(difference):
-        assert "cannot be compared" in sentence
-        return
-    if low <= 0 <= high:
-        assert not re.search(r"higher|lower|completes", sentence)
-        assert row["verdict"] == "no winner"
-        found = re.search(rf"({NUMBER}) points? measured \(({NUMBER}) to ({NUMBER})\); unclear\.", sentence)
-        for text, number in zip(found.groups(), (difference, low, high), strict=True):
-            agrees(text, number)
-        few, many, base = re.search(
-            rf"From ({NUMBER}) fewer to ({NUMBER}) more of ({NUMBER})", sentence
-        ).groups()
-        for text, number in ((few, -low), (many, high)):
-            assert abs(value(text) - number * value(base) / 100) <= 0.5 + 1e-6
-        return
-    up = difference > 0
-    word, other = ("more", "higher") if up else ("less", "lower")
-    assert {"winner": True, "worse": False}.get(row["verdict"], up) == up
-    assert ("lower" if up else "higher") not in sentence
-    assert (f"clearly {other}." in sentence) == (row["verdict"] != "no winner")
-    assert (f"perhaps {other}" in sentence) == (row["verdict"] == "no winner")
-    found = re.search(rf"({NUMBER}) points? {word} than .* \(({NUMBER}) to ({NUMBER})\)", sentence)
-    assert all(value(text) > 0 for text in found.groups())
-    agrees(found[1], abs(difference))
-    agrees(found[2], min(abs(low), abs(high)))
-    agrees(found[3], max(abs(low), abs(high)))
-    users = re.search(rf"({NUMBER}) {'more' if up else 'fewer'} of ({NUMBER}) users", sentence)
-    assert bool(users) == (row["verdict"] != "no winner")
-    if users:
-        assert value(users[1]) / value(users[2]) == pytest.approx(value(found[1]) / 100)
 
 
 @settings(max_examples=150, deadline=None)
@@ -87,6 +41,24 @@ def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
     result = analysis.compare(table, by="run", level=level)
     for row, sentence in zip(result.to_dict("records"), result.attrs["promptlift"]["sentences"], strict=True):
         check(sentence, row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(COUNTS.filter(any), COUNTS.filter(any))
+def test_the_title_of_a_plot_and_the_sentence_have_the_same_numbers(first, second):
+    result = analysis.compare(table_of(v1=first, v2=second), by="run", control="v1")
+    (sentence,), said = result.attrs["promptlift"]["sentences"], finding(result)
+    if result["verdict"].iloc[0] == "no winner":
+        shown = [text.lstrip("+−") for text in re.findall(NUMBER, said.replace("v1", "").replace("v2", ""))]
+        assert all(text in sentence for text in shown)
+    else:
+        assert sentence.startswith(said)
+
+
+def test_one_point_is_one_point():
+    result = analysis.compare(table_of(v1=(50, 50), v2=(51, 49)), by="run", control="v1")
+    assert finding(result).startswith("No difference was found: v2 1 point higher than v1 (")
+    assert ": +1 point measured (" in result.attrs["promptlift"]["sentences"][0]
 
 
 @settings(max_examples=100, deadline=None)

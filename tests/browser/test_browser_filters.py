@@ -67,16 +67,7 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     expect(box.locator(".plw-row").first).to_contain_text("note")
     notebook.screenshot("browser-facets")
 
-    page.evaluate(
-        """async () => {
-            const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
-            await kernel.restart();
-            await kernel.info;
-        }"""
-    )
-    page.wait_for_function(
-        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session?.kernel?.status === 'idle'"
-    )
+    notebook.restart()
     notebook.run_all()
     box.locator(".plw-row").first.wait_for()
     expect(box.get_by_label("Sort", exact=True)).not_to_have_value("0")

@@ -103,3 +103,32 @@ def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, t
     readable(without_scripts, bare.as_uri())
     assert without_scripts.locator("table").first.locator("tbody tr").count() == 12
     without_scripts.screenshot(path=lab.screenshots / "fallback-bare.png")
+
+
+PLOT = """
+import sys
+sys.path.insert(0, TESTS)
+from support.synthetic_tables import conversations
+from promptlift import plots, widgets
+widgets.InteractivePlot(plots.issues(conversations(200)))
+"""
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["executed by a program", "saved by a person"])
+def test_of_an_interactive_plot_the_picture_stays(lab, without_scripts, saved):
+    code = PLOT.replace("TESTS", repr(str(TESTS)))
+    if saved:
+        notebook = lab.open([code], name="plot-saved.ipynb")
+        notebook.run_all()
+        notebook.page.locator(".plw-plot .plw-mark").first.click(force=True)
+        notebook.page.locator(".plw-plot .plw-browser .plw-row").first.wait_for()
+        notebook.page.locator(".jp-Cell").first.click()
+        notebook.save()
+        page = export(notebook.path)
+    else:
+        page = export(lab.write([code], "plot-program.ipynb"), "--execute")
+    without_scripts.goto(page.as_uri())
+    picture = without_scripts.locator(".jp-OutputArea-output img")
+    assert picture.count() == 1
+    assert picture.evaluate("one => one.naturalWidth") == 2 * int(picture.get_attribute("width"))
+    without_scripts.screenshot(path=lab.screenshots / f"fallback-plot-{'saved' if saved else 'executed'}.png")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import pandas as pd
 import pytest
@@ -98,6 +98,66 @@ def test_an_earlier_version_is_compared_with_the_live_one(folder, monkeypatch):
     assert (asked["first"], asked["second"], asked["since"]) == ("v1", "v2", None)
     with local(folder, progress=False) as lift:
         assert asked["prompt"] == lift.prompt_id(V2)
+
+
+GOOD = ("How do I reset my password?", "Click on Forgot password.", "Great, that worked, thank you!")
+BAD = ("Cancel my order.", "I cannot do that.", "That did not help, forget it.")
+
+
+def conversations(day, contents):
+    """Conversations that began on a day of September, an hour apart."""
+    for number, turns in enumerate(contents):
+        start = datetime(2026, 9, day, tzinfo=UTC) + timedelta(hours=number % 24, minutes=number // 24)
+        messages = [
+            {"role": role, "content": text, "timestamp": (start + timedelta(seconds=place)).isoformat()}
+            for place, (role, text) in enumerate(zip(("user", "assistant", "user"), turns, strict=True))
+        ]
+        yield {"messages": messages}
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """A data folder with a prompt of two versions that both have conversations: the second does worse."""
+    folder = tmp_path_factory.mktemp("versions")
+    with local(folder, progress=False) as lift:
+        begun = [datetime(2026, 9, day, tzinfo=UTC) for day in (1, 15)]
+        prompt = lift.client.prompts.create(
+            name="Bot", content="One.", llm_model="gpt-4o", live_from=begun[0].isoformat()
+        )
+        lift.client.prompts.update(prompt.id, content="Two.", live_from=begun[1].isoformat())
+        for day, contents in ((10, [GOOD] * 36 + [BAD] * 4), (20, [GOOD] * 12 + [BAD] * 28)):
+            assert not lift.log(list(conversations(day, contents)), prompt_id="Bot").failed
+        wait_for_insights(lift, ["Bot"], progress=False)
+    return folder
+
+
+def test_the_live_version_is_checked_against_an_earlier_one_end_to_end(versions):
+    code, line = check(versions, "Bot", "--against", 1)
+    assert code == FAILS
+    assert line == (
+        "FAILED Bot: v2 completes 60 points less than v1 (40 to 73); clearly lower. "
+        "60 fewer of 100 users get their task done.\n"
+    )
+    # The same by its name, as a command of its own; the rate is that of the live version alone.
+    done = promptlift_command("check", "Bot", "--against", "v1", "--fail-below", "0.25", "--data", versions)
+    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (FAILS, 1, "")
+    assert "30% of 40 conversations" in done.stdout
+    assert "not surely below 25%" in done.stdout
+    with local(versions, progress=False) as lift:
+        first, live = lift.versions("Bot").sort_values("number")["version_id"]
+        found = lift.compare("v1", "v2", prompt="Bot").conversations["compared"].value_counts()
+        assert found.to_dict() == {"v1": 40, "v2": 40}
+        lift.restore("Bot", first, if_version_id=live)
+    # The first text is live again, as version 3: nothing was said with it yet.
+    code, line = check(versions, "Bot", "--against", 2)
+    assert code == TOO_FEW
+    assert line.startswith("TOO FEW Bot: v3 and v2 cannot be compared: there are no conversations of v3")
+
+
+def test_the_period_of_a_check_holds_for_both_versions(versions):
+    code, line = check(versions, "Bot", "--against", 1, "--period", "2026-09-11..2026-09-30")
+    assert code == TOO_FEW
+    assert "there are no conversations of v" in line
 
 
 def test_the_live_version_is_the_one_that_is_live():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import pandas as pd
 import pytest
 
 from promptlift import frames
-from promptlift.frames.columns import read_table
-from promptlift.frames.layouts import TABLES
-from promptlift.schema.columns import Column, table_columns
+from promptlift.frames import columns as made_of
+from promptlift.frames.columns import InvalidCounts, read_table, series, values_of
+from promptlift.frames.layouts import CONVERSATIONS, INSIGHT_VALUES, TABLES
+from promptlift.schema.columns import Column, TableColumn, table_columns
 from promptlift.schema.model import ApiModel, UtcTime
 
 
@@ -65,3 +67,54 @@ def test_the_units_of_a_table_of_variants_are_those_of_its_columns():
     assert frames.variants_table([])[2]["units"] == {
         column.name: column.unit for column in frames.VARIANTS if column.unit
     }
+
+
+KINDS = ("text", "boolean", "time", "float", "integer", "texts", "records", "record")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "category"])
+def test_a_column_of_nothing_is_made_without_a_look_at_each_value(kind, monkeypatch):
+    column = TableColumn("one", kind, categories=("a",) if kind == "category" else ())
+    some = series(column, [None, {"no": "value of any kind but one"}], InvalidCounts())
+    monkeypatch.setattr(made_of, "_MAKERS", {})
+    monkeypatch.setattr(made_of, "_category", None)
+    counts = InvalidCounts()
+    nothing = series(column, [None] * 3, counts)
+    assert (nothing.isna().all(), len(nothing), counts.as_dict()) == (True, 3, {})
+    assert nothing.dtype == some.dtype
+    assert series(column, [], counts).dtype == some.dtype
+
+
+def test_whole_numbers_stay_exact_and_others_are_missing_and_counted():
+    column = TableColumn("one", "integer")
+    for values, kept in (
+        ([3, None, 0, -(2**53)], [3, None, 0, -(2**53)]),
+        ([2**53, 2**53 + 1], [2**53, None]),
+        ([2**70, 1], [None, 1]),
+        ([-(2**63), 1], [None, 1]),
+        ([2.0, 2.5, None, 7], [2, None, None, 7]),
+        ([True, 5, "6"], [None, 5, None]),
+    ):
+        counts = InvalidCounts()
+        made = series(column, values, counts)
+        assert [None if value is pd.NA else value for value in made] == kept
+        lost = sum(one is None and value is not None for one, value in zip(kept, values, strict=True))
+        assert counts.counts["one"] == lost
+
+
+def test_rows_that_lack_fields_that_others_have_are_read_like_them():
+    """Also where a row lacks the object that has the field, or has another value in its place."""
+    columns = (*CONVERSATIONS, *INSIGHT_VALUES)
+    full = {
+        **{column.path[0]: f"{column.name} of a full row" for column in columns if len(column.path) == 1},
+        "insights": {column.path[1]: column.name for column in INSIGHT_VALUES},
+    }
+    rows = [full] * 100 + [{"id": "c", "agentId": "a"}, {**full, "insights": "none"}] + [full] * 100
+    values = values_of(columns, rows)
+    for column in columns:
+        if column.path:
+            said, *lacking = (values[column.name][place] for place in (0, 100, 101))
+            assert said is not None
+            own = {"conversation_id": "c", "prompt_id": "a"}.get(column.name)
+            assert lacking == [own, None if column in INSIGHT_VALUES else said]
+            assert len(values[column.name]) == len(rows)

@@ -62,6 +62,7 @@ LAYOUT = {
     ],
     "insights": [
         "conversation_id: str",
+        "prompt: str",
         "sentiment: negative|neutral|positive",
         "sentiment_score: float64",
         "task_completed: boolean",
@@ -74,6 +75,7 @@ LAYOUT = {
     ],
     "messages": [
         "conversation_id: str",
+        "prompt: str",
         "turn: Int64",
         "role: user|assistant|system",
         "content: str",
@@ -106,6 +108,7 @@ LAYOUT = {
     "optimizations": [
         "optimization_id: str",
         "prompt_id: str",
+        "prompt: str",
         "status: queued|running|completed|failed|stopped",
         "mode: exploratory|validation",
         "variant_count: Int64",
@@ -164,6 +167,8 @@ LAYOUT = {
         "after: float64",
         "conversations_before: Int64",
         "conversations: Int64",
+        "p: float64",
+        "level: float64",
         "regressed: boolean",
     ],
     "versions": [
@@ -178,6 +183,7 @@ LAYOUT = {
     ],
     "variants": [
         "optimization_id: str",
+        "prompt: str",
         "variant_id: str",
         "name: str",
         "is_original: boolean",

@@ -71,7 +71,7 @@ def test_the_fields_of_the_specification_are_enough():
     assert (row["optimization_id"], row["prompt_id"], row["status"]) == ("o1", "p1", "completed")
     assert row["completed_at"] == pd.Timestamp("2026-01-31T10:30:00Z")
     assert (
-        row.drop(["optimization_id", "prompt_id", "status", "mode", "created_at", "completed_at"])
+        row.drop(["optimization_id", "prompt_id", "prompt", "status", "mode", "created_at", "completed_at"])
         .isna()
         .all()
     )

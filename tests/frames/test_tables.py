@@ -44,6 +44,7 @@ DTYPES = {
     },
     "messages": {
         "conversation_id": "str",
+        "prompt": "str",
         "turn": "Int64",
         "role": "category",
         "content": "str",
@@ -117,7 +118,7 @@ def test_the_dtypes_are_the_same_whatever_the_rows(rows):
     assert dtypes(frames.messages_table(rows)[0]) == DTYPES["messages"]
     assert dtypes(frames.prompts_table(rows)[0]) == DTYPES["prompts"]
     columns = [name for name in DTYPES["conversations"] if name != "content"]
-    insight_columns = ["conversation_id", *columns[columns.index("sentiment") :]]
+    insight_columns = ["conversation_id", "prompt", *columns[columns.index("sentiment") :]]
     assert list(frames.insights_table(rows)[0]) == insight_columns
 
 

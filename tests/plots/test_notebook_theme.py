@@ -7,11 +7,14 @@ import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
+import nbclient
+import nbformat
 import pytest
 from matplotlib.figure import Figure
 
 from promptlift import plots
-from promptlift.plots.notebook_theme import themed_svg
+from promptlift.plots.notebook_theme import themed_pictures, themed_svg
+from promptlift.plots.theme import PALETTE, SENTIMENT_COLORS
 from support.synthetic_tables import conversations
 
 
@@ -63,3 +66,45 @@ def test_outside_of_a_notebook_it_says_where_to_call_it(monkeypatch):
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
     with pytest.raises(RuntimeError, match="in a cell of JupyterLab"):
         plots.follow_notebook_theme()
+
+
+@pytest.mark.slow
+def test_it_holds_when_it_is_turned_on_before_the_first_figure():
+    """A notebook loads its backend at the first figure, and that resets how figures are shown."""
+    cells = [
+        "from promptlift import plots\nplots.follow_notebook_theme()",
+        "import matplotlib.pyplot as plt\nfigure = plt.figure()",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells])
+    nbclient.NotebookClient(book, kernel_name="python3").execute()
+    (shown,) = book.cells[1].outputs
+    assert "promptlift-figure" in shown["data"]["text/html"]
+
+
+def test_drawings_for_light_and_dark_pages_are_given_only_on_request(monkeypatch):
+    from IPython.core.formatters import DisplayFormatter
+
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    assert themed_pictures(drawn()) is None
+    plots.follow_notebook_theme()
+    light, dark = themed_pictures(drawn())
+    assert light != dark
+    assert '<svg fill="#ffffff"' in dark
+    assert "<script" not in light + dark
+
+
+def test_groups_of_different_colours_stay_different_on_a_dark_page(monkeypatch):
+    from IPython.core.formatters import DisplayFormatter
+
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    plots.follow_notebook_theme()
+    figure = Figure()
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_axis_off()
+    for place, color in enumerate({*PALETTE, *SENTIMENT_COLORS.values()}):
+        ax.plot([0, 1], [place, place], color=color)
+    light, dark = themed_pictures(figure)
+    colors = [set(re.findall(r"stroke: (#[0-9a-f]{6})", one.lower())) for one in (light, dark)]
+    assert len(colors[0]) == len(colors[1]) == 7

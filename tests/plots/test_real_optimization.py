@@ -53,6 +53,7 @@ def test_personas_and_scenarios_are_those_of_the_simulations(lift, prompt_id):
     simulations = lift.simulations(lift.optimizations(prompt_id)["optimization_id"].iloc[0])
     found = analysis.persona_scenario_heatmap(simulations)
     chosen = simulations["variant_id"].eq(found.attrs["promptlift"]["variant_id"])
+    chosen &= simulations["stage"].eq("confirm")
     assert found["n"].iloc[0] + found.attrs["promptlift"]["n_dropped"] == int(chosen.sum())
     assert "REHEARSAL" in words(plots.persona_scenario_heatmap(simulations))
 

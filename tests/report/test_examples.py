@@ -92,3 +92,51 @@ def test_content_that_cannot_be_read_is_passed_over(tmp_path):
 def test_a_table_without_content_has_no_examples_and_says_so(tmp_path):
     page = write(conversations(20, content=False), tmp_path / "r.html")
     assert REPORT["no transcripts"] in page.text
+
+
+def test_examples_come_after_all_numbers_and_are_folded_after_two_lines(tmp_path):
+    page = write(conversations(60), tmp_path / "r.html", examples=1)
+    sections = [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs]
+    assert sections[-1] == "examples"
+    # The first message is the title; the page needs no script to show the rest.
+    source = page.source[page.source.index('<section id="examples">') :]
+    summary = source[source.index("<summary>") : source.index("</summary>")]
+    assert summary.count('<span class="line"') == 2
+    assert "Answer" in summary
+    assert source.index("</summary>") < source.index('<div class="turns">') < source.index("</details>")
+    assert "<details open" not in source
+
+
+def test_a_workbook_and_markdown_have_the_examples_last_too(tmp_path):
+    table = conversations(60)
+    text = report.write(table, "p1", tmp_path / "r.md", clock=clock).read_text("utf-8")
+    assert [line for line in text.splitlines() if line.startswith("## ")][-1] == "## Examples"
+    assert text.count("<details><summary>") == text.count("</details>") == 6
+
+
+def tool_call(text, role="system"):
+    return {"role": role, "content": text}
+
+
+def test_the_output_of_tools_is_shortened_and_of_people_not(tmp_path):
+    rows = ", ".join(f'{{"id": {n},\n   "state": "sent"}}' for n in range(90))
+    said = "please " * 60
+    messages = [
+        {"role": "user", "content": said},
+        tool_call('[tool call] find_orders({"name": "x"})', "assistant"),
+        tool_call(f"[tool result] [{rows}]"),
+        {"role": "assistant", "content": "All of them were sent."},
+        {"role": "user", "content": "Good"},
+    ]
+    table = conversations(8).assign(content=json.dumps({"messages": messages}))
+    page = write(table, tmp_path / "r.html", examples=1)
+    turns = [
+        attrs["class"] for tag, attrs in page.tags if tag == "div" and "turn " in f"{attrs.get('class')} "
+    ]
+    assert turns == ["turn user", "turn tool", "turn tool", "turn assistant", "turn user"]
+    shown = next(text for _, text in page.pieces if text.startswith("[tool result]"))
+    assert len(shown) <= 160
+    assert "\n" not in shown
+    assert said.strip() in page.text
+    lines = [text for tag, text in page.pieces if tag == "span" and "All of them" in text]
+    assert lines == [" All of them were sent."]

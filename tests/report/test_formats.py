@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pypdf
 import pytest
 
-from promptlift import report
+from promptlift import analysis, report
 from promptlift.report.cells import formatted
 from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
 from promptlift.report.renderers import renderer_for
@@ -62,7 +62,7 @@ def document(cells, kind="text", level=None):
     table = Table(
         "things", "Things", (Column("thing", "Thing", kind, level),), tuple((cell,) for cell in cells)
     )
-    return Document("T", "S", (), (), (), (Section("s", "S", tables=(table,)),), "F", NOW)
+    return Document("T", "S", (), (), (), (), (Section("s", "S", tables=(table,)),), "F", NOW)
 
 
 def sheet_of(cells, kind="text", level=None):
@@ -107,6 +107,7 @@ def test_every_sheet_has_a_frozen_header_and_widths(tmp_path):
         "Issues",
         "The data",
         "Examples",
+        "Chart data",
     ]
     assert book.properties.created == NOW.replace(tzinfo=None)
     for sheet in book:
@@ -114,6 +115,40 @@ def test_every_sheet_has_a_frozen_header_and_widths(tmp_path):
         assert all(10 <= sheet.column_dimensions[name].width <= 62 for name in ("A", "B"))
     assert book["Issues"]["C2"].number_format == "0.0%"
     assert book["Task completion by week"].auto_filter.ref == "A1:H7"
+
+
+@pytest.mark.parametrize("prompts", [("p1",), ("p1", "p2", "p3"), tuple(f"p{n}" for n in range(8))])
+def test_a_workbook_draws_two_charts_of_the_exact_numbers(tmp_path, prompts):
+    table = pd.concat([conversations(60, prompt_id=name) for name in prompts], ignore_index=True)
+    path = report.write(table, [*prompts], tmp_path / "r.xlsx", clock=clock)
+    book = openpyxl.load_workbook(path)
+    trend, issues = book["Summary"]._charts
+    assert (type(trend).__name__, type(issues).__name__) == ("LineChart", "BarChart")
+    sheet = book["Chart data"]
+    by = "prompt_id" if len(prompts) > 1 else None
+    found = analysis.issues(table, by=by, top=8)
+    for place, (chart, made, name) in enumerate(
+        ((trend, analysis.completion_trend(table, freq="auto", by=by), "rate"), (issues, found, "share"))
+    ):
+        assert len(chart.series) == min(6, len(prompts))
+        for prompt, series in zip(prompts, chart.series, strict=False):
+            mine = made if by is None else made[made[by] == prompt]
+            assert cells(sheet, series.tx.strRef.f) == [prompt]
+            assert len(cells(sheet, series.cat.numRef.f if place == 0 else series.cat.strRef.f)) == len(mine)
+            assert cells(sheet, series.val.numRef.f) == pytest.approx(mine[name].tolist(), nan_ok=True)
+            bars = series.errBars
+            above = (mine[f"{name}_high"] - mine[name]).tolist()
+            below = (mine[name] - mine[f"{name}_low"]).tolist()
+            assert cells(sheet, bars.plus.numRef.f) == pytest.approx(above, nan_ok=True)
+            assert cells(sheet, bars.minus.numRef.f) == pytest.approx(below, nan_ok=True)
+
+
+def cells(sheet, reference):
+    name, _, area = reference.partition("!")
+    assert name == "'Chart data'"
+    found = sheet[area.replace("$", "")]
+    rows = found if isinstance(found, tuple) else ((found,),)
+    return [float("nan") if row[0].value is None else row[0].value for row in rows]
 
 
 def test_parquet_says_what_it_is_of(tmp_path):

@@ -11,11 +11,12 @@ from promptlift import report
 from promptlift.frames.optimizations import optimizations_table
 from promptlift.frames.variants import variants_table
 from promptlift.report.cells import formatted
+from promptlift.report.compose import compose
 from promptlift.report.gather import MAX_OPTIMIZATIONS, gather
 from promptlift.report.period import Window
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from support.report_numbers import exact_tables, html_tables, markdown_tables, sheets, squeezed
-from support.report_page import clock, conversations, read_page
+from support.report_page import NOW, clock, conversations, read_page
 from support.sentences import REPORT
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}
@@ -193,7 +194,7 @@ def test_the_newest_come_first_and_the_picture_is_of_the_newest():
     assert [row["created_at"] for row in texts(tried)] == ["2 Mar 2026, 10:00", "1 Mar 2026, 10:00"]
     assert [row["optimization"] for row in texts(each)] == ["1"] * 3 + ["2"] * 3
     (figure,) = section.figures
-    svg = figure.paint()
+    svg = figure.paint("wide")
     assert "Shorter" in svg
     assert "opt_1" not in svg
 
@@ -212,13 +213,20 @@ def test_names_are_redacted():
         "for [e-mail]",
         "call [number]",
     ]
-    assert "example.org" not in section.figures[0].paint()
+    assert "example.org" not in section.figures[0].paint("wide")
 
 
-def test_nothing_tried_is_said_and_a_table_says_nothing():
-    made = dataclasses.replace(gather(conversations(9), "p1", Window()), optimizations=pd.DataFrame())
-    assert optimizations(made, redacted=False).paragraphs == (REPORT["no optimization"],)
-    assert optimizations(gather(conversations(9), "p1", Window()), redacted=False) is None
+def test_where_nothing_was_tried_there_is_no_section_and_only_a_service_says_so():
+    options = {"window": Window(), "now": NOW, "title": None, "logo": None, "redacted": False, "examples": 0}
+    of_table = gather(conversations(9), "p1", Window())
+    for made, said in (
+        (dataclasses.replace(of_table, optimizations=optimizations_table([])[0]), True),
+        (of_table, False),
+    ):
+        assert optimizations(made, redacted=False) is None
+        document = compose(made, **options)
+        assert "optimizations" not in [section.name for section in document.sections]
+        assert (REPORT["no optimization"] in str(document.sections)) == said
 
 
 def test_many_are_said_to_be_many():

@@ -6,16 +6,14 @@ import sys
 import time
 from datetime import UTC, date, datetime
 
-import pandas as pd
 import pytest
 
 from promptlift import report
 from promptlift.report import renderers
-from promptlift.report.formatting import interval, percent, plural, signed
+from promptlift.report.formatting import interval, percent, plural, share_and_interval, signed
 from promptlift.report.period import window_of
 from promptlift.report.redaction import redact
-from promptlift.report.sections.measures import _labels
-from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.inert import one_line, shorten, shorten_around, shorten_middle, visible
 from support.report_page import NOW, clock, conversations
 
 
@@ -48,6 +46,25 @@ def test_shortening_counts_what_is_gone():
     assert cut == len(" seven")
     assert len(shorten("x" * 999, 100)[0]) == 100
     assert one_line("a\n\n b\tc", 80) == "a b c"
+
+
+@pytest.mark.parametrize("limit", range(24, 80, 5))
+def test_a_text_that_is_cut_keeps_its_words_whole(limit):
+    text = " ".join(f"word{number}" for number in range(40))
+    words = set(text.split())
+    assert set(shorten_middle(text, limit).split()) <= words | {"…"}
+    for place in (0, 90, 150, len(text) - 6):
+        start = text.index("word", place)
+        shown = shorten_around(text, start, start + 5, limit)
+        assert len(shown) <= limit
+        assert text[start : start + 5] in shown
+        assert set(shown.split()) <= words | {"…"}
+
+
+def test_a_text_without_spaces_is_cut_all_the_same():
+    assert len(shorten_middle("x" * 999, 100)) <= 100
+    assert len(shorten_around("x" * 999, 500, 510, 100)) <= 100
+    assert shorten_around("short", 1, 2, 100) == "short"
 
 
 @pytest.mark.parametrize(
@@ -88,6 +105,10 @@ def test_numbers_are_printed_alike_everywhere():
     ]
     assert [signed(x) for x in (0.123, -0.5, -0.001, float("nan"))] == ["+0.12", "−0.50", "0.00", "–"]
     assert interval(float("nan"), 1.0) == "no interval"
+    assert share_and_interval(0.996, 0.991, 1.0) == ("99.6%", "99.1% to 100.0%")
+    assert share_and_interval(0.7004, 0.6998, 0.701) == ("70.04%", "69.98% to 70.10%")
+    assert share_and_interval(0.5, float("nan"), float("nan")) == ("50%", "no interval")
+    assert share_and_interval(float("nan"), 0.1, 0.2) == ("–", "")
     assert plural(1, "message") == "1 message"
     assert plural(1234, "message") == "1,234 messages"
 
@@ -118,13 +139,3 @@ def test_a_format_is_one_module(tmp_path, monkeypatch):
     finally:
         sys.modules.pop("promptlift.report.renderers.plaintext", None)
         renderers._modules.cache_clear()
-
-
-def test_titles_in_a_picture_are_cut_by_their_width_and_stay_apart():
-    titles = pd.Series(["Short", "A" * 120, "A" * 119 + "B", "x" * 84, "文" * 60, "A" * 120])
-    labels = _labels(titles)
-    assert labels[0] == "Short"
-    assert labels[1] == labels[5] == "A" * 52 + "…"
-    assert labels[2] == "A" * 52 + "… (3)"
-    assert labels[3] == "x" * 84
-    assert labels[4] == "文" * 42 + "…"

@@ -189,7 +189,8 @@ def test_html_markdown_and_pdf_print_the_exact_numbers_alike(written):
     _, _, paths = written
     tables, _ = html_tables(paths["html"])
     exact = exact_tables(paths["parquet.zip"])
-    assert set(tables) - {"prompts"} == set(exact) - NOT_PRINTED
+    assert set(tables) - {"prompts", "issues_by_prompt"} == set(exact) - NOT_PRINTED
+    assert ("issues_by_prompt" in tables) == (len(written[1]) > 1)
     in_markdown = markdown_tables(paths["md"])
     text = pdf_text(paths["pdf"]) if "pdf" in paths else None
     for name, rows in tables.items():
@@ -202,6 +203,26 @@ def test_html_markdown_and_pdf_print_the_exact_numbers_alike(written):
             assert len(rows) - 1 == len(exact[name])
             for row, (_, mine) in zip(rows[1:], exact[name].iterrows(), strict=True):
                 same_as_printed(row, mine)
+
+
+def test_the_shares_of_issues_have_a_column_for_each_prompt(written):
+    _, ids, paths = written
+    tables, _ = html_tables(paths["html"])
+    if len(ids) == 1:
+        assert "issues_by_prompt" not in tables
+        return
+    (head, *rows), exact = tables["issues_by_prompt"], exact_tables(paths["parquet.zip"])["issues"]
+    # Beside many prompts there is no room for a quotation.
+    last = [] if len(ids) > 4 else ["For example"]
+    assert head[2:] == [*(f"{name} (95% interval)" for name in ids), *last]
+    assert [row[0] for row in rows] == list(dict.fromkeys(exact["issue"]))
+    for row in rows:
+        of_issue = exact[exact["issue"] == row[0]].set_index("prompt").loc[ids]
+        for cell, (_, mine) in zip(row[2 : 2 + len(ids)], of_issue.iterrows(), strict=True):
+            found = numbers_in(cell)
+            assert len(found) == 3
+            for (shown, half), name in zip(found, ("share", "share_low", "share_high"), strict=True):
+                assert abs(shown - mine[name]) <= half + 1e-12
 
 
 def same_as_printed(row, exact):

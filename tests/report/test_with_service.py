@@ -55,6 +55,12 @@ def test_prompts_are_compared_by_their_names(lift, prompt_ids, tmp_path):
     page = read_page(report.write(lift, prompt_ids, tmp_path / "two.html", clock=clock))
     assert "Support assistant v1 · Support assistant v2 · 60 conversations" in page.text
     assert "Support assistant v1 (n = 30)" in page.text
+    assert (
+        lift.compare(*prompt_ids)
+        .sentence.replace(prompt_ids[0], "Support assistant v1")
+        .replace(prompt_ids[1], "Support assistant v2")
+        in page.text
+    )
     assert not any(one in page.text for one in prompt_ids)
 
 

@@ -48,9 +48,26 @@ def test_the_issue_table_is_that_of_analysis(tmp_path):
 
 def test_the_pictures_are_there_as_text(tmp_path):
     page = read_page(write(conversations(60), tmp_path / "r.html"))
-    assert [tag for tag, _ in page.tags].count("svg") == 3
+    assert [tag for tag, _ in page.tags].count("svg") == 6
     assert "Task completion rate" in page.text
     assert "Share of conversations (n = 60)" in page.text
+
+
+def test_the_colours_of_figures_follow_the_page(tmp_path):
+    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    (style,) = (data for tag, data in page.pieces if tag == "style")
+    dark = style[style.index("@media screen and (prefers-color-scheme: dark)") :]
+    drawn = {
+        value
+        for tag, attrs in page.tags
+        for value in re.findall(r": (#\w+|var\([^)]*\))", attrs.get("style") or "")
+        if tag in {"path", "text", "use", "g", "rect"}
+    }
+    assert {"var(--ink)", "var(--page)"} < drawn
+    # Every colour follows: none is written as it is, and each has a value on a dark page.
+    assert not [value for value in drawn if value.startswith("#")]
+    for name in re.findall(r"var\((--drawn-\w+),", page.source):
+        assert f"{name}: #" in dark
 
 
 def test_every_id_is_there_once_and_every_reference_is_found(tmp_path):
@@ -122,6 +139,22 @@ def test_without_insights_the_report_says_so(tmp_path):
     page = read_page(write(table, tmp_path / "r.html"))
     assert REPORT["no insights yet"] in page.text
     assert "no conversations with insights yet" in page.text
+    assert "svg" not in page.names
+    assert "Left out, because there is nothing to show: task completion" in page.text
+
+
+def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
+    table = conversations(40, content=False)
+    table["issues"] = [[] for _ in range(len(table))]
+    page = read_page(write(table, tmp_path / "r.html"))
+    assert [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs] == [
+        "completion", "sentiment", "reading", "method", "data",
+    ]  # fmt: skip
+    assert (
+        "Left out, because there is nothing to show: issues (none was found), examples "
+        "(no transcript of an ended conversation)." in page.text
+    )
+    assert "Left out" not in read_page(write(conversations(40), tmp_path / "all.html")).text
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 29])

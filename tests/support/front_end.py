@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptlift.widgets.fallback import WidgetWithFallback
+    from promptlift.widgets.fallback import WidgetWithHtml
 
 
 class FrontEnd:
     """One view of a widget. Messages go through ``set_state``, which handles those of a real front end too."""
 
-    def __init__(self, widget: WidgetWithFallback, client: str = "view-1") -> None:
+    def __init__(self, widget: WidgetWithHtml, client: str = "view-1") -> None:
         self.widget = widget
         self.client = client
         self._sent = 0

@@ -105,6 +105,21 @@ class Notebook:
         )
         self.page.wait_for_selector(IDLE, timeout=MILLISECONDS)
 
+    def restart(self) -> None:
+        """Restart the kernel and clear the outputs, as Kernel > Restart Kernel and Clear Outputs does after its question."""
+        self.page.evaluate(
+            """async () => {
+                const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
+                await kernel.restart();
+                await kernel.info;
+            }"""
+        )
+        self.page.wait_for_function(
+            "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session?.kernel?.status === 'idle'"
+        )
+        # The new kernel counts from 1 again: without this, a cell that has run looks like one that has not.
+        self.command("notebook:clear-all-cell-outputs")
+
     def executions(self) -> list[str]:
         """The prompts beside the cells, such as ``[3]:``."""
         return self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").all_inner_texts()

@@ -75,6 +75,11 @@ PROMPT_CREATED = {
 }
 PROMPT_LISTED = {**PROMPT_CREATED, "description": maybe(text), "tags": listed(text)}
 PROMPT = {**PROMPT_LISTED, "temperature": maybe(number), "maxTokens": maybe(count), "objective": maybe(text)}
+COMPLETION = {
+    **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), count),
+    **dict.fromkeys(("rate", "rateLow", "rateHigh"), maybe(number)),
+    "weeks": listed({"from": time, "judged": count, "completed": count}),
+}
 PROMPT_UPDATED = {"id": text, "name": text, "content": text, "updatedAt": time}
 DONE = {"success": flag, "message": text}
 STATUS_VIEW = {
@@ -371,6 +376,7 @@ RESULTS_MEASURED = {
     "winningVariantId": maybe(text),
     "finalistVariantId": maybe(text),
     "eValue": maybe(number),
+    "liftTrace": listed(maybe(number)),
     "confidenceMethod": one_of("sequential-mcnemar-e-value"),
     "confidenceNeeded": number,
     "confidenceCalibrated": maybe(number),
@@ -498,7 +504,7 @@ SIMULATION = {
     "sentiment": maybe(SENTIMENT),
     "sentimentScore": maybe(number),
     "quality": maybe(number),
-    "criteria": [{"target": text, "met": flag}],
+    "criteria": listed({"target": text, "met": flag}),
     "turns": count,
     "endedBy": maybe(one_of("persona", "turns")),
     "error": maybe(text),

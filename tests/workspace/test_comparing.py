@@ -13,7 +13,7 @@ from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.errors import ConfigError, FrameError, NotFound
 from promptlift.local import log_samples, wait_for_insights
-from promptlift.workspace import Comparison
+from promptlift.workspace import Comparison, NothingMatchesWarning
 from support.hostile import HTML
 
 pytestmark = pytest.mark.slow
@@ -86,14 +86,64 @@ def test_two_models_and_what_is_not_there(samples):
     )
     with pytest.raises(ValueError, match=r"No conversation has 'x' in llm_model.*'gpt-4o-mini'"):
         samples.compare("x", "gpt-4o-mini", by="llm_model")
-    with pytest.raises(FrameError, match=r"metadata\.channel"):
+    with pytest.raises(ValueError, match=r"No conversation has 'chat' in metadata\.channel.*'mobile', 'web'"):
         samples.compare("web", "chat", by="metadata.channel")
+    with pytest.raises(FrameError, match=r"metadata\.chanel"):
+        samples.compare("web", "api", by="metadata.chanel")
     with pytest.raises(NotFound, match="Support assistant v1"):
         samples.compare("Support asistant v1", V2)
     with pytest.raises(ConfigError, match="prompt="):
         samples.compare(1, 2)
     with pytest.raises(ValueError, match="two different"):
         samples.compare(V1, V1)
+
+
+def sides(found):
+    return found.conversations["compared"].value_counts().to_dict()
+
+
+def test_filters_of_conversations_hold_for_both_sides(samples):
+    wanted = {"since": "2026-09-15", "until": "2026-10-15", "where": {"metadata.channel": ["web", "mobile"]}}
+    found = samples.compare(V1, V2, **wanted)
+    assert sides(found) == {name: len(samples.conversations(name, **wanted)) for name in (V1, V2)}
+    assert set(found.conversations["metadata.channel"]) == {"web", "mobile"}
+    of_both = samples.compare("web", "mobile", by="metadata.channel", prompt=[V1, V2], since="2026-10-01")
+    df = samples.conversations(since="2026-10-01")
+    assert sides(of_both) == {name: (df["metadata.channel"] == name).sum() for name in ("web", "mobile")}
+    assert set(of_both.conversations["prompt"]) == {V1, V2}
+    with pytest.raises(ConfigError, match="since"):
+        samples.compare(V1, V2, since="2026-10-01", until="2026-09-01")
+    with pytest.warns(NothingMatchesWarning, match=r"'chat' in metadata\.channel.*'web'"):
+        empty = samples.compare(V1, V2, where={"metadata.channel": "chat"})
+    assert empty.table.empty
+    with pytest.raises(ConfigError, match="Versions are those of one prompt"):
+        samples.compare(1, 2, prompt=[V1, V2])
+
+
+def test_combinations_of_several_columns(samples):
+    by = ["llm_model", "metadata.channel"]
+    found = samples.compare(("gpt-4o-mini", "web"), ("gpt-4o-mini", "mobile"), by=by, prompt=V2)
+    df = samples.conversations(V2)
+    of_model = df[df["llm_model"] == "gpt-4o-mini"]["metadata.channel"].value_counts()
+    assert sides(found) == {f"gpt-4o-mini · {channel}": of_model[channel] for channel in ("web", "mobile")}
+    assert "gpt-4o-mini · mobile" in found.sentence
+    assert not found.others["name"].str.startswith(("llm_model", "metadata.channel")).any()
+    with pytest.raises(ValueError, match="each side needs 2 values, one for each of llm_model"):
+        samples.compare("gpt-4o-mini", "web", by=by)
+    with pytest.raises(
+        ValueError, match=r"No conversation has \('gpt-9', 'web'\) in \(llm_model, metadata.channel\)"
+    ):
+        samples.compare(("gpt-9", "web"), ("gpt-4o-mini", "web"), by=by)
+
+
+def test_this_week_of_several_prompts_and_of_some_conversations(samples):
+    wanted = {"metadata.channel": "web"}
+    found = samples.this_week([V1, V2], until="2026-11-02", where=wanted)
+    week = samples.conversations([V1, V2], since="2026-10-26", until="2026-11-02", where=wanted)
+    assert sides(found)["this week"] == len(week) > 0
+    assert set(found.conversations["metadata.channel"]) == {"web"}
+    alone = samples.this_week(V2, until="2026-11-02", where=wanted)
+    assert sides(alone)["this week"] == (week["prompt"] == V2).sum()
 
 
 def test_two_periods(samples):

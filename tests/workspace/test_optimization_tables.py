@@ -139,18 +139,22 @@ def test_production_metrics_are_a_row_each_and_read_once(service, lift):
         "conversationsBefore": 200,
         "conversations": 60,
         "regressed": True,
+        "p": 0.001,
+        "level": 0.0042,
     }
     production = {"conversations": 60, "metrics": [{**seen, "metric": "quality", "regressed": False}, seen]}
     service.add(1, deployment={"id": "d", "state": "rolled_back", "production": production})
     frame = lift.production_metrics("o00001")
     assert frame["metric"].tolist() == ["quality", "abandonment"]
-    assert frame.iloc[1].to_dict() == {
+    assert frame.iloc[1].dropna().to_dict() == {
         "metric": "abandonment",
         "before": 5.0,
         "after": 25.0,
         "conversations_before": 200,
         "conversations": 60,
         "regressed": True,
+        "p": 0.001,
+        "level": 0.0042,
     }
     assert frame.attrs["promptlift"]["requests"] == 1
     again = lift.production_metrics(lift.optimization("o00001"))

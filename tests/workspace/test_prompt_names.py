@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from contextlib import suppress
 from itertools import count
 
@@ -17,9 +18,14 @@ from promptlift.local import wait_for_insights
 from promptlift.workspace import Workspace
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
+from support.request_log import requests_of
 
 MODEL = "gpt-4o-mini"
-RECORDS = [{"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks"} for n in range(3)]
+LABEL = {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"}
+RECORDS = [
+    {"content": f"User: Where is parcel {n}?\nAssistant: Here.\nUser: Thanks", "source_id": f"s-{n}"}
+    for n in range(3)
+]
 _numbers = count(1)
 
 
@@ -43,6 +49,17 @@ def optimize(lift, prompt):
 def logged(lift, prompt):
     result = lift.log(RECORDS, prompt_id=prompt)
     return result.already_there
+
+
+def compared(lift, prompt):
+    cut = "2020-01-01"
+    return lift.compare((None, cut), (cut, None), prompt=prompt).sentence
+
+
+def labelled(lift, prompt, folder):
+    file = folder.with_suffix(".json")
+    file.write_text(json.dumps([LABEL]), encoding="utf-8")
+    return list(lift.labels(file, prompt)["conversation_id"])
 
 
 def insights_view(lift, prompt):
@@ -71,6 +88,9 @@ CALLS = {
     "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
     "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
     "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
+    "Workspace.compare": lambda lift, one, _: compared(lift, one),
+    "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
+    "Workspace.labels": labelled,
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
@@ -267,6 +287,30 @@ def test_an_id_on_our_service_costs_no_request_more(service, prompt_id):
         assert list(fresh.conversations(prompt_id)["prompt"]) == NAME * 3
         assert len(fresh.conversations(prompt_id)) == 3
         assert sent == [*["GET /conversations"] * 2, "GET /prompts", "GET /conversations"]
+
+
+def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_more(service, prompt_id):
+    with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
+        benchmark = fresh.client.benchmarks.create(arms=[{"prompt_id": prompt_id}], scenario_set={"count": 1})
+        fresh.wait_for_benchmark(benchmark.id)
+        optimization_id = fresh.optimize(prompt_id, variants=1).id
+        tables = {
+            "optimizations": lambda: fresh.optimizations(prompt_id),
+            "variants": lambda: fresh.variants(optimization_id),
+            "messages": lambda: fresh.messages(prompt_id),
+            "insights": lambda: fresh.insights(prompt_id),
+            "benchmark_arms": lambda: fresh.benchmark_arms(benchmark.id),
+        }
+        made = {}
+        for named, shown in ((False, prompt_id), (True, NAME[0])):
+            for table, read in tables.items():
+                with requests_of(fresh) as requests:
+                    found = read()
+                assert set(found["prompt"]) == {shown}, table
+                assert made.setdefault(table, requests) == requests
+                assert "GET /prompts" not in requests
+            if not named:
+                fresh.prompts()
 
 
 def test_a_name_that_looks_like_an_id_triggers_one_optimization():

@@ -129,6 +129,7 @@ def compare(
     decide(rows, rule, labels=table == "label")
     result = _table(arms, rows, others, table)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
+    facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
     result = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
     about = result.attrs["promptlift"]

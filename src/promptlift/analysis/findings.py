@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.view_findings import VIEWS
-from promptlift.analysis.wording import amount, known, name_in_title, names_in_title, percent, signed_amounts
+from promptlift.analysis.wording import (
+    known,
+    name_in_title,
+    names_in_title,
+    percent,
+    points,
+    signed_figures,
+    size_figures,
+)
 from promptlift.stats.differences import compare_unpaired
 from promptlift.stats.intervals import rate_and_interval
 
@@ -74,18 +82,18 @@ def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     level = _share(table["completed"].sum(), table["n"].sum(), facts["level"])
     if not tested:
         return f"{level[0]} of {table['n'].sum():,} conversations completed their task ({level[1]} to {level[2]})"
-    slope = signed_amounts(*(tested[0][key] for key in ("points_per_day", "points_low", "points_high")))
+    slope = signed_figures(*(tested[0][key] for key in ("points_per_day", "points_low", "points_high")))
     return (
-        f"No trend was found: {level[0]} completed their task ({level[1]} to {level[2]}), {slope[0]} points a day "
+        f"No trend was found: {level[0]} completed their task ({level[1]} to {level[2]}), {points(slope[0])} a day "
         f"({slope[1]} to {slope[2]})"
     )
 
 
 def _slope(trend: Mapping[str, Any], by: str | None) -> str:
     up = trend["points_per_day"] > 0
-    shown, low, high = amount(*(trend[key] for key in ("points_per_day", "points_low", "points_high")), up=up)
+    shown, low, high = size_figures(*(trend[key] for key in ("points_per_day", "points_low", "points_high")))
     subject = "Task completion" if by is None else name_in_title(trend["group"], _NAME)
-    return f"{subject} {'rises' if up else 'falls'} by {shown} points a day ({low} to {high})"
+    return f"{subject} {'rises' if up else 'falls'} by {points(shown)} a day ({low} to {high})"
 
 
 def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -193,16 +201,14 @@ def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     changed = largest[largest["change"].ne("unclear").to_numpy() & sure]
     if changed.empty:
         row = largest.iloc[0]
-        points = signed_amounts(row["difference"], row["difference_low"], row["difference_high"])
-        return f"No change was found: most for {_quoted(row[label])}, {points[0]} points ({points[1]} to {points[2]})"
+        shown, low, high = signed_figures(row["difference"], row["difference_low"], row["difference_high"])
+        return f"No change was found: most for {_quoted(row[label])}, {points(shown)} ({low} to {high})"
     row = changed.iloc[0]
     before, after = percent(row["share_before"], row["share_after"])
-    shown, low, high = amount(
-        row["difference"], row["difference_low"], row["difference_high"], up=row["difference"] > 0
-    )
+    shown, low, high = size_figures(row["difference"], row["difference_low"], row["difference_high"])
     way = "more" if row["difference"] > 0 else "less"
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
-    return f"{_quoted(row[label])} is {way} frequent: {before} to {after}, {shown} points {way} ({low} to {high}){more}"
+    return f"{_quoted(row[label])} is {way} frequent: {before} to {after}, {points(shown)} {way} ({low} to {high}){more}"
 
 
 def _compare(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -251,13 +257,13 @@ def _verdict_in_words(
     if not _sure(low, high):
         measured = _measured(one, other, value, low, high, facts["kind"] != "score")
         return f"{_capital(one)} is {'better' if up else 'worse'} by its test, but the interval holds 0: {measured}"
-    shown, least, most = amount(value, low, high, up=up)
+    shown, least, most = size_figures(value, low, high)
     way = "higher" if up else "lower"
     if facts["kind"] == "score":
         return f"{one}: mean {name_in_title(outcome, 30)} {shown} {way} than {other} ({least} to {most})"
     if facts["outcome"] == "task_completed":
-        return f"{one} completes {shown} points {'more' if up else 'less'} than {other} ({least} to {most})"
-    return f"{one}: {name_in_title(outcome, 30)} {shown} points {way} than {other} ({least} to {most})"
+        return f"{one} completes {points(shown)} {'more' if up else 'less'} than {other} ({least} to {most})"
+    return f"{one}: {name_in_title(outcome, 30)} {points(shown)} {way} than {other} ({least} to {most})"
 
 
 def _others(k: int, counts: Mapping[str, int]) -> str:
@@ -289,15 +295,15 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
     row = table.iloc[-1]
     name = _quoted(row["name"] if known(row["name"]) else row["variant_id"])
     value, low, high = _ends(row, "difference")
-    predicted = f"; simulated {signed_amounts(row['predicted'])[0]}" if known(row["predicted"]) else ""
+    predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
     if not known(value):
         return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
     if _sure(low, high):
-        shown, least, most = amount(value, low, high, up=value > 0)
+        shown, least, most = size_figures(value, low, high)
         way = "rose" if value > 0 else "fell"
-        return f"Completion {way} by {shown} points after {name} was applied ({least} to {most}){predicted}"
-    points = signed_amounts(value, low, high)
-    return f"No change was found after {name} was applied: {points[0]} points ({points[1]} to {points[2]}){predicted}"
+        return f"Completion {way} by {points(shown)} after {name} was applied ({least} to {most}){predicted}"
+    shown, least, most = signed_figures(value, low, high)
+    return f"No change was found after {name} was applied: {points(shown)} ({least} to {most}){predicted}"
 
 
 def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -310,26 +316,26 @@ def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> 
 
 
 def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
-    """Say how the completion of two differs, decided by the interval alone."""
+    """Return in words how the completion of two differs, decided by the interval alone."""
     value, low, high = ends
     if not _sure(low, high):
         return f"No difference was found: {_measured(one, other, value, low, high, True)}"
-    shown, least, most = amount(value, low, high, up=value > 0)
-    return f"{_capital(one)} completes {shown} points {'more' if value > 0 else 'less'} than {other} ({least} to {most})"
+    shown, least, most = size_figures(value, low, high)
+    return f"{_capital(one)} completes {points(shown)} {'more' if value > 0 else 'less'} than {other} ({least} to {most})"
 
 
-def _measured(one: str, other: str, value: float, low: float, high: float, points: bool) -> str:  # noqa: FBT001
-    """Say what was measured where nothing was found: the size in words, the interval with its signs."""
-    ends = f" ({' to '.join(signed_amounts(low, high, plus=False))})" if known(low) and known(high) else ""
-    shown = amount(value, up=value > 0)[0]
-    unit = f"{shown} point{'' if shown == '1' else 's'}" if points else shown
+def _measured(one: str, other: str, value: float, low: float, high: float, in_points: bool) -> str:  # noqa: FBT001
+    """Return in words what was measured where nothing was found: the size in words, the interval with its signs."""
+    ends = f" ({' to '.join(signed_figures(low, high, plus=False))})" if known(low) and known(high) else ""
+    (shown,) = size_figures(value)
+    unit = points(shown) if in_points else shown
     if shown == "0":
         return f"{one} the same as {other}{ends}"
     return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
 
 
 def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> str:
-    """Say how the shares of groups differ: two with a test, more from the lowest to the highest."""
+    """Return in words how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
     if not known_groups:
         return _NO_INSIGHTS
@@ -342,14 +348,14 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> 
         return f"{' to '.join(parts)} {deed}"
     (control, x0, n0), (name, x1, n1) = known_groups
     test = compare_unpaired(x1, n1, x0, n0, level=level)
-    points = test.lift_points, test.lift_points_low, test.lift_points_high
-    value, low, high = (math.nan if end is None else end for end in points)
+    ends = test.lift_points, test.lift_points_low, test.lift_points_high
+    value, low, high = (math.nan if end is None else end for end in ends)
     if test.direction == "unclear" or not _sure(low, high):
         return f"No difference was found: {_measured(name, control, value, low, high, True)}"
-    shown, least, most = amount(value, low, high, up=value > 0)
+    shown, least, most = size_figures(value, low, high)
     rates = " and ".join(percent(x1 / n1, x0 / n0))
     way = "more" if value > 0 else "fewer"
-    return f"{shown} points {way} of {name} than of {control} {deed} ({rates}; {least} to {most})"
+    return f"{points(shown)} {way} of {name} than of {control} {deed} ({rates}; {least} to {most})"
 
 
 def _pooled(table: pd.DataFrame, by: str, part: str, whole: str) -> list[tuple[str, int, int]]:

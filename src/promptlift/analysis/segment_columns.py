@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["HOUR", "NOT_GIVEN", "Segment", "Split", "hours", "pair_of", "split_of"]
+__all__ = ["HOUR", "NOT_GIVEN", "PAIR_SEPARATOR", "Segment", "Split", "hours", "pair_of", "split_of"]
 
 HOUR: Final = "hour"
 NOT_GIVEN: Final = "not given"
+PAIR_SEPARATOR: Final = " × "
 _LABEL_WIDTH: Final = 120
 _LISTS: Final = ("topics", "tags", "issues")
 
@@ -118,9 +119,9 @@ def hours(frame: pd.DataFrame, times: Sequence[str], *, zone: tzinfo, bins: int,
 
 def pair_of(first: Split, second: Split, *, smallest: int) -> Split:
     """Split the rows by two columns at once: every value of the one with every value of the other."""
-    name = f"{first.column} × {second.column}"
+    name = f"{first.column}{PAIR_SEPARATOR}{second.column}"
     found = [
-        Segment(f"{one.label} × {other.label}", one.members & other.members)
+        Segment(f"{one.label}{PAIR_SEPARATOR}{other.label}", one.members & other.members)
         for one in first.segments
         for other in second.segments
     ]

@@ -11,10 +11,11 @@ import pandas as pd
 
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import times_of
-from promptlift.analysis.periods import check_zone
+from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.segment_columns import HOUR, Segment, Split, hours, pair_of, split_of
-from promptlift.analysis.sentences import figures, name_in_words, segment_sentence
+from promptlift.analysis.sentences import name_in_words, segment_sentence
+from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.stats import compare_unpaired
 from promptlift.stats.findable import findable_points_unpaired
@@ -125,6 +126,7 @@ def segments(
         "n_tests": n_tests,
         "merged": {split.column: [*one.merged] for split in used for one in split.segments if one.merged},
         "left_out": {split.column: split.why_not for split in splits if split.why_not},
+        "options": {"smallest": smallest, "bins": bins, "tz": zone_name(zone)},
     }
     result = with_provenance(table, conversations, "segments", **facts)
     about = result.attrs["promptlift"]
@@ -290,7 +292,7 @@ def _decide(rows: list[dict[str, Any]], used: Sequence[Split], level: float) -> 
 
 
 def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
-    """Say what was found among how many segments, and what could have been found."""
+    """Return in words what was found among how many segments, and what could have been found."""
     if table.empty:
         return "No column has two segments with enough conversations to compare."
     found = table[table["verdict"] != "unclear"]

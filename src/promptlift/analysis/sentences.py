@@ -9,11 +9,19 @@ without 0 that the verdict does not confirm (after Holm's correction, say) is "p
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.analysis.one_line import one_line
 from promptlift.analysis.reading import is_missing
+from promptlift.analysis.wording import (
+    figures,
+    known,
+    name_in_title,
+    percent,
+    points,
+    signed_figures,
+    size_figures,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,12 +31,10 @@ __all__ = [
     "comparison_sentence",
     "completion_sentence",
     "difference_sentence",
-    "figures",
     "name_in_words",
     "other_difference_sentence",
     "score_sentence",
     "segment_sentence",
-    "signed_figures",
     "strength_of",
     "trend_sentence",
 ]
@@ -38,12 +44,17 @@ Strength = Literal[
 ]
 
 _NAME_WIDTH: Final = 48
-_MOST_DIGITS: Final = 4
+# Columns whose names hold a unit.
+_MEASURES: Final = {
+    "duration_s": "duration in seconds",
+    "latency_ms": "latency in milliseconds",
+    "n_turns": "number of turns",
+}
 
 
 def name_in_words(name: Any) -> str:
     """Return the name of a group as a sentence can hold it: one line, and not too long."""
-    return one_line(name, _NAME_WIDTH) or "(empty)"
+    return name_in_title(name, _NAME_WIDTH)
 
 
 def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Strength:
@@ -56,7 +67,7 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Stren
     decided
         Whether the table's verdict is for the direction of the difference.
     """
-    if not all(map(_known, (difference, low, high))):
+    if not all(map(known, (difference, low, high))):
         return "not known"
     if low <= 0.0 <= high:
         return "unclear"
@@ -65,30 +76,8 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Stren
     return "clearly lower" if decided else "perhaps lower"
 
 
-def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
-    """Format numbers alike, with as few decimals as keep different ones different.
-
-    Parameters
-    ----------
-    values
-        Numbers, such as an estimate and the ends of its interval.
-    ends
-        Numbers that are shown only where they are exact: 0, and for percentages 100.
-    """
-    digits = _digits(values, ends)
-    return tuple(_text(value, digits) for value in values)
-
-
-def signed_figures(*values: float) -> tuple[str, ...]:
-    """Format differences as `figures` does, with their signs; 0 has none."""
-    return tuple(
-        text if value == 0 or text.startswith("−") else f"+{text}"
-        for text, value in zip(figures(*values), values, strict=True)
-    )
-
-
 def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = None) -> str:
-    """Say how many conversations completed their task.
+    """Return in words how many conversations completed their task.
 
     Parameters
     ----------
@@ -100,11 +89,11 @@ def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = N
         Of the group.
     """
     subject = "" if is_missing(name) else f"{name_in_words(name)}: "
-    if not n or not _known(rate):
+    if not n or not known(rate):
         return f"{subject}No ended conversation has insights yet."
-    shown, lower, upper = figures(*(100.0 * value for value in (rate, low, high)), ends=(0.0, 100.0))
+    shown, lower, upper = percent(rate, low, high)
     what = "1 conversation completed its task" if n == 1 else f"{int(n):,} conversations completed their task"
-    return f"{subject}{shown}% of {what} ({lower}% to {upper}%)."
+    return f"{subject}{shown} of {what} ({lower} to {upper})."
 
 
 def difference_sentence(
@@ -118,7 +107,7 @@ def difference_sentence(
     outcome: str = "task_completed",
     why_not: str = "",
 ) -> str:
-    """Say how two completion rates differ.
+    """Return in words how two completion rates differ.
 
     Parameters
     ----------
@@ -142,13 +131,12 @@ def difference_sentence(
         shown, lower, upper = signed_figures(difference, low, high)
         what = "" if own else f" in {one_line(outcome, 40)}"
         return (
-            f"No clear difference{what} between {one} and {other}: {shown} {_points(shown)} measured "
+            f"No clear difference{what} between {one} and {other}: {points(shown)} measured "
             f"({lower} to {upper}); unclear. {_possible(low, high, own=own)}"
         )
     up = difference > 0.0
-    least, most = (low, high) if up else (-high, -low)
-    shown, lower, upper = figures(abs(difference), least, most)
-    much = f"{shown} {_points(shown)} {'more' if up else 'less'}"
+    shown, lower, upper = size_figures(difference, low, high)
+    much = f"{points(shown)} {'more' if up else 'less'}"
     deed = f"completes {much}" if own else f"has {one_line(outcome, 40)} {much} often"
     found = f"{one} {deed} than {other} ({lower} to {upper}); {strength}"
     if decided:
@@ -159,16 +147,16 @@ def difference_sentence(
 def score_sentence(
     name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None
 ) -> str:
-    """Say how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
-    one, other, what = name_in_words(name), name_in_words(control), one_line(score, 40).replace("_", " ")
+    """Return in words how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
+    one, other = name_in_words(name), name_in_words(control)
+    what = _MEASURES.get(score) or one_line(score, 40).replace("_", " ")
     strength = strength_of(difference, low, high, decided=decided)
     if strength == "not known":
         return f"{one} and {other} cannot be compared in {what} yet: too few known values."
     shown, lower, upper = signed_figures(difference, low, high)
     if strength != "unclear":
         up = difference > 0.0
-        least, most = (low, high) if up else (-high, -low)
-        size, smallest, largest = figures(abs(difference), least, most)
+        size, smallest, largest = size_figures(difference, low, high)
         ending = strength if decided else f"{strength}, but not clearly"
         return (
             f"The mean {what} of {one} is {size} {'higher' if up else 'lower'} than that of {other} "
@@ -186,7 +174,7 @@ def score_sentence(
 
 
 def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.compare`` shows.
+    """Return in words what a row of ``analysis.compare`` shows.
 
     Parameters
     ----------
@@ -198,7 +186,7 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     verdict, kind, outcome = row["verdict"], facts["kind"], str(facts["outcome"])
     unit = "difference" if kind == "score" else "difference_points"
     difference, low, high = (row[f"{unit}{end}"] for end in ("", "_low", "_high"))
-    decided = _known(difference) and verdict == ("winner" if difference > 0.0 else "worse")
+    decided = known(difference) and verdict == ("winner" if difference > 0.0 else "worse")
     if kind == "label":
         return _label_sentence(row, outcome)
     if kind == "score":
@@ -213,7 +201,7 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
 
 
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
+    """Return in words what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
     name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
     return difference_sentence(
         name, "the rest",
@@ -224,7 +212,7 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
 
 
 def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
+    """Return in words what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
     one, other = name_in_words(facts["variant"]), name_in_words(facts["control"])
     ends = tuple(row[f"difference{end}"] for end in ("", "_low", "_high"))
     decided = row["verdict"] != "unclear"
@@ -234,7 +222,7 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
         )
     what = f"{row['kind']} {name_in_words(row['name'])}"
     if not decided:
-        shown = signed_figures(*ends) if all(map(_known, ends)) else ("not known",) * 3
+        shown = signed_figures(*ends) if all(map(known, ends)) else ("not known",) * 3
         return (
             f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear."
         )
@@ -244,14 +232,13 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
             f"In {name_in_words(row['name'])} the difference of {one} to {other} is another: {within} points there, "
             f"{outside} points in the rest."
         )
-    least, most = sorted(map(abs, ends[1:]))
-    shown = figures(abs(ends[0]), least, most)
+    shown = size_figures(*ends)
     often = "more" if ends[0] > 0.0 else "less"
-    return f"{one} has the {what} {shown[0]} {_points(shown[0])} {often} often than {other} ({shown[1]} to {shown[2]})."
+    return f"{one} has the {what} {points(shown[0])} {often} often than {other} ({shown[1]} to {shown[2]})."
 
 
 def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
-    """Say whether completion rises or falls.
+    """Return in words whether completion rises or falls.
 
     Parameters
     ----------
@@ -268,11 +255,10 @@ def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
         return f"{subject} has too few days for a trend."
     if not strength.startswith("clearly"):
         shown, lower, upper = signed_figures(slope, low, high)
-        return f"No clear trend of {subject[0].lower()}{subject[1:]}: {shown} {_points(shown)} a day ({lower} to {upper})."
-    least, most = (low, high) if slope > 0.0 else (-high, -low)
-    shown, lower, upper = figures(abs(slope), least, most)
+        return f"No clear trend of {subject[0].lower()}{subject[1:]}: {points(shown)} a day ({lower} to {upper})."
+    shown, lower, upper = size_figures(slope, low, high)
     verb = "rises" if slope > 0.0 else "falls"
-    return f"{subject} {verb} by {shown} {_points(shown)} a day ({lower} to {upper})."
+    return f"{subject} {verb} by {points(shown)} a day ({lower} to {upper})."
 
 
 def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:
@@ -289,14 +275,14 @@ def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:
 
 def _why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     p, needed = row["p_holm"], facts["confidence_needed"]
-    if _known(p) and p >= 1.0 - facts["level"]:
+    if known(p) and p >= 1.0 - facts["level"]:
         return f"p is {p:.2g}"
     confidence = row.get("confidence_worse" if row["difference_points"] < 0.0 else "confidence")
-    return f"confidence is {confidence:.2f}, below {needed:.2f}" if _known(confidence) else ""
+    return f"confidence is {confidence:.2f}, below {needed:.2f}" if known(confidence) else ""
 
 
 def _of_p(p: Any) -> str:
-    if not _known(p):
+    if not known(p):
         return ""
     return " (p below 0.001)" if p < 0.001 else f" (p {p:.2g})"
 
@@ -317,26 +303,3 @@ def _possible(low: float, high: float, *, own: bool) -> str:
     few, many = (int(text.replace(".", "").replace(",", "")) for text in (lower, upper))
     deed = " users who get their task done" if own else ""
     return f"From {few:,} fewer to {many:,} more of {base:,}{deed}, anything is possible."
-
-
-def _points(shown: str) -> str:
-    return "point" if shown.lstrip("+−") == "1" else "points"
-
-
-def _digits(values: tuple[float, ...], ends: tuple[float, ...]) -> int:
-    exact = [round(value, 9) for value in values]
-    for digits in range(_MOST_DIGITS):
-        shown = [round(value, digits) for value in exact]
-        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
-        if len(set(shown)) == len(set(exact)) and not at_an_end:
-            return digits
-    return _MOST_DIGITS
-
-
-def _text(value: float, digits: int) -> str:
-    text = f"{value:,.{digits}f}".replace("-", "−")
-    return text.lstrip("−") if not text.strip("−0.,") else text
-
-
-def _known(value: Any) -> bool:
-    return not is_missing(value) and math.isfinite(value)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from promptlift.analysis.compare import compare
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.reading import GROUP_SEPARATOR
 from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.versions import read_versions
 from promptlift.analysis.what_else import what_else
@@ -25,11 +26,10 @@ __all__ = [
     "answer",
     "is_period",
     "last_began",
-    "of_column",
+    "of_columns",
     "of_periods",
     "of_prompts",
     "of_versions",
-    "within",
 ]
 
 COMPARED: Final = "compared"
@@ -57,7 +57,7 @@ def answer(
     outcome: str,
     level: float,
     tz: str,
-    by: str | None = None,
+    by: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Parts:
     """Compare the second of two groups with the first, and say what else differs.
@@ -71,7 +71,7 @@ def answer(
     outcome, level, tz
         As for ``lift.compare``.
     by
-        Column that makes the groups, which cannot split them.
+        Columns that make the groups, which cannot split them.
     notes
         What to say beside the answer.
     """
@@ -89,7 +89,7 @@ def answer(
     is_rate = result.attrs["promptlift"]["kind"] == "completion"
     rest = table.head(0) if missing else table
     others = what_else(
-        rest if by is None else rest.drop(columns=by), by=COMPARED, variant=variant, control=control,
+        rest.drop(columns=list(by)), by=COMPARED, variant=variant, control=control,
         outcome=outcome if is_rate else "task_completed", level=level, tz=tz,
     )  # fmt: skip
     warnings = [text for text in result["warnings"] if text]
@@ -98,7 +98,7 @@ def answer(
 
 
 def _findable(result: pd.DataFrame) -> list[str]:
-    """Say what could have been found where nothing was."""
+    """Return in words what could have been found where nothing was."""
     if result.empty or result["verdict"].iloc[0] != "no winner" or "smallest_findable_points" not in result:
         return []
     row = result.iloc[0]
@@ -115,26 +115,54 @@ def of_prompts(tables: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataF
     return pd.concat(parts, ignore_index=True)
 
 
-def of_column(table: pd.DataFrame, by: str, first: Any, second: Any) -> pd.DataFrame:
-    """Select the conversations that have one of two values in a column.
+def of_columns(
+    table: pd.DataFrame, by: Sequence[str], first: Sequence[Any], second: Sequence[Any]
+) -> tuple[tuple[Any, Any], pd.DataFrame]:
+    """Select the conversations that have one of two values in a column, or one of two combinations in several.
 
     Raises
     ------
     FrameError
         When there is no such column.
     ValueError
-        When no conversation has one of the values; the message lists those that there are.
+        When a combination has another number of values than there are columns, or no conversation has it; the message
+        lists those that there are.
     """
-    if by not in table:
-        raise FrameError([by], list(map(str, table)), hint="by names a column of the conversations.")
-    present = table[by].dropna().unique().tolist()
-    for value in (first, second):
-        if value not in present:
-            listed = ", ".join(map(repr, sorted(present, key=str)[:_MOST_LISTED])) or "no values"
-            more = ", …" if len(present) > _MOST_LISTED else ""
-            raise ValueError(f"No conversation has {value!r} in {by}. It has: {listed}{more}.")
-    chosen = table[table[by].isin([first, second])]
-    return chosen.assign(**{COMPARED: chosen[by].astype(object)})
+    missing = [name for name in by if name not in table]
+    if missing:
+        raise FrameError(missing, list(map(str, table)), hint="by names columns of the conversations.")
+    if len(first) != len(by) or len(second) != len(by):
+        raise ValueError(
+            f"by names {len(by)} columns, so each side needs {len(by)} values, one for each of {', '.join(by)}."
+        )
+    masks = [_has_values(table, by, values) for values in (first, second)]
+    for values, mask in zip((first, second), masks, strict=True):
+        if not mask.any():
+            raise ValueError(_not_there(table, by, values))
+    names = _side(first), _side(second)
+    side = np.where(masks[1], 1, 0)
+    named = np.array([*names, ""], dtype=object)[side]
+    return names, table.assign(**{COMPARED: named})[masks[0] | masks[1]]
+
+
+def _has_values(table: pd.DataFrame, by: Sequence[str], values: Sequence[Any]) -> NDArray[np.bool_]:
+    found = np.ones(len(table), dtype=bool)
+    for name, value in zip(by, values, strict=True):
+        found &= table[name].isin([value]).to_numpy(dtype=bool, na_value=False)
+    return found
+
+
+def _side(values: Sequence[Any]) -> Any:
+    return values[0] if len(values) == 1 else GROUP_SEPARATOR.join(map(str, values))
+
+
+def _not_there(table: pd.DataFrame, by: Sequence[str], values: Sequence[Any]) -> str:
+    present = table[list(by)].dropna().drop_duplicates().itertuples(index=False, name=None)
+    shown = sorted((one[0] if len(by) == 1 else one for one in present), key=str)
+    listed = ", ".join(map(repr, shown[:_MOST_LISTED])) or "no values"
+    more = ", …" if len(shown) > _MOST_LISTED else ""
+    asked, where = (values[0], by[0]) if len(by) == 1 else (tuple(values), f"({', '.join(by)})")
+    return f"No conversation has {asked!r} in {where}. It has: {listed}{more}."
 
 
 def of_versions(
@@ -185,11 +213,6 @@ def of_periods(
 def is_period(value: Any) -> bool:
     """Whether a value is a pair, such as a period."""
     return isinstance(value, tuple | list) and len(value) == 2
-
-
-def within(table: pd.DataFrame, since: Any, until: Any) -> pd.DataFrame:
-    """Select the conversations that began in a time; the end does not belong to it."""
-    return table if since is None and until is None else table[_span(since, until).contains(_began(table))]
 
 
 def last_began(table: pd.DataFrame) -> pd.Timestamp | None:

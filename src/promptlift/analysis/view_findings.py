@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.analysis.wording import amount, known, name_in_title, names_in_title, signed_amounts
+from promptlift.analysis.wording import (
+    known,
+    name_in_title,
+    names_in_title,
+    points,
+    signed_figures,
+    size_figures,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +60,7 @@ def _winner(row: Any, facts: Mapping[str, Any]) -> str:
     if known(low) and low > 0:
         unit = " points" if row["lift_basis"] == "points_completion" else "%"
         ends = (row["lift"], low, high) if known(high) else (row["lift"], low)
-        shown, *rest = amount(*ends, up=True)
+        shown, *rest = size_figures(*ends)
         interval = f"{rest[0]} to {rest[1]}" if known(high) else f"{rest[0]} or more"
         return f"{name} completes {shown}{unit} more than the original ({interval}){sure}"
     return f"{name} is the winner{sure}; its lift is {_lift(row, named=False)}"
@@ -63,10 +70,10 @@ def _lift(row: Any, *, named: bool = True) -> str:
     unit = " points" if row["lift_basis"] == "points_completion" else "%"
     ends = [row[name] for name in ("lift_low", "lift_high")]
     if all(map(known, ends)):
-        shown, low, high = signed_amounts(row["lift"], *ends)
+        shown, low, high = signed_figures(row["lift"], *ends)
         text = f"{shown}{unit} ({low} to {high})"
     else:
-        text = f"{signed_amounts(row['lift'])[0]}{unit}, without an interval"
+        text = f"{signed_figures(row['lift'])[0]}{unit}, without an interval"
     return f"{_quoted(row['name'])}, {text}" if named else text
 
 
@@ -117,18 +124,18 @@ def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
             ", the best of the others" if len(arms) > 1 else ""
         )
     row = arms.iloc[arms["difference"].argmax()]
-    ends = signed_amounts(*(row[f"difference{end}"] for end in ("", "_low", "_high")))
-    return f"No arm is better than {reference}: the best, {names[row.name]}, {ends[0]} points ({ends[1]} to {ends[2]})"
+    ends = signed_figures(*(row[f"difference{end}"] for end in ("", "_low", "_high")))
+    return f"No arm is better than {reference}: the best, {names[row.name]}, {points(ends[0])} ({ends[1]} to {ends[2]})"
 
 
 def _by_points(row: Any, name: str, reference: str, way: str) -> str:
     ends = [row[f"difference{end}"] for end in ("", "_low", "_high")]
     if known(ends[1]) and known(ends[2]) and (ends[1] > 0 or ends[2] < 0):
-        shown, low, high = amount(*ends, up=way == "more")
-        return f"{name} completes {shown} points {way} than {reference} ({low} to {high})"
-    shown, low, high = signed_amounts(*ends)
+        shown, low, high = size_figures(*ends)
+        return f"{name} completes {points(shown)} {way} than {reference} ({low} to {high})"
+    shown, low, high = signed_figures(*ends)
     verdict = "better" if way == "more" else "worse"
-    return f"{name} is {verdict} than {reference} by its test: {shown} points ({low} to {high})"
+    return f"{name} is {verdict} than {reference} by its test: {points(shown)} ({low} to {high})"
 
 
 def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -140,9 +147,9 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if lower.empty:
         return "No issue goes clearly with lower task completion"
     row = lower.iloc[0]
-    shown, low, high = amount(*(row[f"impact_points{end}"] for end in ("", "_low", "_high")), up=False)
+    shown, low, high = size_figures(*(row[f"impact_points{end}"] for end in ("", "_low", "_high")))
     more = f"; {len(lower) - 1} more issues go with lower completion" if len(lower) > 1 else ""
-    return f"With {_quoted(row['issue'])}, completion is {shown} points lower ({low} to {high}){more}"
+    return f"With {_quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
 
 
 def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "amount",
+    "figures",
     "known",
     "name_in_title",
     "names_in_title",
     "percent",
     "percent_digits",
-    "signed_amounts",
+    "points",
+    "signed_figures",
+    "size_figures",
 ]
 
-_MOST_DIGITS: Final = 3
+_MOST_DIGITS: Final = 4
+_WHOLE: Final = (0.0, 100.0)
 
 
 def known(value: Any) -> bool:
@@ -40,48 +43,62 @@ def names_in_title(names: Sequence[Any], width: int) -> list[str]:
     return [name or "(empty)" for name in distinct_lines(names, width)]
 
 
-def amount(*values: float, up: bool) -> tuple[str, ...]:
-    """Format a size and the ends of its interval without signs, the end nearest to 0 first.
+def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
+    """Format numbers alike, with as few decimals as keep different ones different.
 
     Parameters
     ----------
     values
-        The number, and perhaps the ends of an interval that lies on one side of 0.
-    up
-        Whether the number is above 0; otherwise all are turned round.
+        Numbers, such as an estimate and the ends of its interval.
+    ends
+        Numbers that are shown only where they are exact: 0, and for percentages 100.
     """
-    sizes = [value if up else -value for value in values]
-    sizes = [sizes[0], *sorted(sizes[1:])]
-    digits = _digits(sizes, ends=(0.0,))
-    return tuple(_text(size, digits) for size in sizes)
+    digits = _digits(values, ends)
+    return tuple(_text(value, digits) for value in values)
 
 
-def signed_amounts(*values: float, plus: bool = True) -> tuple[str, ...]:
-    """Format differences with a typographic minus and, unless ``plus`` is false, a plus; 0 has no sign."""
-    digits = _digits(values, ends=(0.0,))
-    texts = [_text(value, digits) for value in values]
+def signed_figures(*values: float, plus: bool = True) -> tuple[str, ...]:
+    """Format differences as `figures` does, with a typographic minus and, unless ``plus`` is false, a plus; 0 has no sign."""
     return tuple(
-        text if not plus or text.startswith("−") or not text.strip("0.") else f"+{text}" for text in texts
+        text if not plus or text.startswith("−") or not text.strip("0.,") else f"+{text}"
+        for text in figures(*values)
     )
 
 
+def size_figures(value: float, *ends: float) -> tuple[str, ...]:
+    """Format the size of a difference and the ends of its interval without signs, the end nearest to 0 first.
+
+    Parameters
+    ----------
+    value
+        The difference.
+    ends
+        The ends of an interval on the same side of 0; perhaps one of both, or none.
+    """
+    return figures(abs(value), *sorted(end if value > 0 else -end for end in ends))
+
+
+def points(shown: str) -> str:
+    """Return a formatted number of percentage points with its unit."""
+    return f"{shown} {'point' if shown.lstrip('+−') == '1' else 'points'}"
+
+
 def percent(*fractions: float) -> tuple[str, ...]:
-    """Format fractions as percentages."""
-    digits = percent_digits(*fractions)
-    return tuple(f"{_text(100.0 * fraction, digits)}%" for fraction in fractions)
+    """Format fractions as percentages, 0 and 100 only where they are exact."""
+    return tuple(f"{text}%" for text in figures(*(100.0 * one for one in fractions), ends=_WHOLE))
 
 
 def percent_digits(*fractions: float) -> int:
     """Return how many decimals percentages need so that different ones look different."""
-    return _digits([100.0 * fraction for fraction in fractions], ends=(0.0, 100.0))
+    return _digits([100.0 * fraction for fraction in fractions], _WHOLE)
 
 
-def _digits(values: Any, ends: tuple[float, ...]) -> int:
-    different = {round(value, 6) for value in values}
+def _digits(values: Sequence[float], ends: tuple[float, ...]) -> int:
+    exact = [round(value, 9) for value in values]
     for digits in range(_MOST_DIGITS):
-        same = len({round(value, digits) for value in values}) < len(different)
-        rounded_off = any(round(value, digits) == end != round(value, 6) for value in values for end in ends)
-        if not same and not rounded_off:
+        shown = [round(value, digits) for value in exact]
+        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
+        if len(set(shown)) == len(set(exact)) and not at_an_end:
             return digits
     return _MOST_DIGITS
 

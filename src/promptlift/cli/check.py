@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
@@ -135,10 +136,12 @@ def run_check(
         When an option cannot be used.
     """
     from promptlift.report.period import window_of  # noqa: PLC0415  tables take their time to load
+    from promptlift.workspace import NothingMatchesWarning  # noqa: PLC0415
 
     window = window_of(period_of(period), datetime.now(UTC))
     findings = []
-    with target.open() as lift:
+    with target.open() as lift, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingMatchesWarning)  # the line says it
         found = lift.prompt_id(prompt)
         if against is not None:
             newer = _live(lift, found) if _VERSION.fullmatch(against) else prompt
@@ -147,9 +150,7 @@ def run_check(
             table = comparison.conversations
             table = table[(table["compared"] == newer).to_numpy(dtype=bool)]
         else:
-            from promptlift.analysis.two_groups import within  # noqa: PLC0415
-
-            table = within(lift.conversations(found, insights=True), window.start, window.end)
+            table = lift.conversations(found, insights=True, since=window.start, until=window.end)
     if fail_below is not None:
         findings.insert(0, _high_enough(table, fail_below, fewest))
     code = FAILS if any(one.code == FAILS for one in findings) else max(one.code for one in findings)

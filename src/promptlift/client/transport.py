@@ -53,10 +53,17 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Task:
-    """A unit of work that may take many requests: it counts them and can be stopped."""
+    """A unit of work that may take many requests: it counts them and can be stopped.
+
+    Attributes
+    ----------
+    policy
+        Retries of its requests, where they are other than the transport's.
+    """
 
     stop: threading.Event = field(default_factory=threading.Event)
     requests: int = 0
+    policy: RetryPolicy | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def count(self) -> None:
@@ -218,7 +225,8 @@ class Transport:
             if task.stop.is_set():
                 raise Stopped
             attempt = Attempt(number, self.clock.now() - began, call.repeatable, self._reached)
-            pause = self.policy.pause(outcome, attempt, jitter=random.random())
+            policy = task.policy or self.policy
+            pause = policy.pause(outcome, attempt, jitter=random.random())
             if pause is None:
                 raise outcome
             if self.clock.wait(pause, task.stop):

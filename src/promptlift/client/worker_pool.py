@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_LOOK_SECONDS = 0.25
 _JOIN_SECONDS = 1.0
 _START_SECONDS = 0.1
 _END = object()
@@ -73,11 +74,19 @@ class WorkerPool(Generic[Item, Result]):
             self._workers.append((thread, connection))
             thread.start()
 
-    def results(self, *, leave: int = 0) -> Iterator[tuple[Item, Result | None, Exception | None]]:
-        """Yield items with their result or error until at most ``leave`` items are left."""
+    def results(
+        self, *, leave: int = 0, until: float | None = None
+    ) -> Iterator[tuple[Item, Result | None, Exception | None]]:
+        """Yield items with their result or error until at most ``leave`` items are left.
+
+        With ``until``, a time of the monotonic clock, no longer than that.
+        """
         while self._waiting > leave:
+            left = _LOOK_SECONDS if until is None else min(_LOOK_SECONDS, until - time.monotonic())
+            if left <= 0:
+                return
             try:
-                done = self._done.get(timeout=0.25)
+                done = self._done.get(timeout=left)
             except Empty:
                 if not any(thread.is_alive() for thread, _ in self._workers):
                     return

@@ -64,6 +64,7 @@ from promptlift.frames.tables import (
     step_failures_table,
     top_issues_table,
     usage_table,
+    with_prompt_names,
 )
 from promptlift.frames.variants import facts_of, variants_table
 
@@ -125,4 +126,5 @@ __all__ = [
     "variants_table",
     "versions_table",
     "webhooks_table",
+    "with_prompt_names",
 ]

@@ -49,10 +49,12 @@ def benchmark_arms_table(benchmark: Row) -> tuple[pd.DataFrame, dict[str, int], 
         for arm in results.get("arms") or []
     ]
     numbers = [arm["number"] for arm in arms]
+    prompts = {arm["number"]: arm.get("promptId") for arm in benchmark.get("arms") or []}
     cheapest = results.get("cheapest") or {}
     frame, counts = read_table(
         BENCHMARK_ARMS,
         arms,
+        prompt=[prompts.get(number) for number in numbers],
         is_reference=[number == reference for number in numbers],
         acceptable=[number in results["acceptable"] for number in numbers],
         is_cheapest=[number == cheapest.get("number") for number in numbers],

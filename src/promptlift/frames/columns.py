@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 PART_ROWS: Final = 5_000
+_CACHED_ROWS: Final = 64
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
 _STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)  # the dtype "str"
@@ -63,12 +65,14 @@ def values_of(columns: Sequence[TableColumn], rows: Sequence[Row]) -> dict[str, 
     """
     objects: dict[tuple[str, ...], Sequence[Row]] = {(): rows}
     values: dict[str, list[Any]] = {}
+    by_parents: dict[tuple[str, ...], list[TableColumn]] = {}
     for column in columns:
-        if column.path == _LINK:
-            values[column.name] = _links(rows)
-        elif column.path:
-            *parents, name = column.path
-            values[column.name] = [one.get(name) for one in _objects_at(tuple(parents), objects)]
+        if column.path:
+            by_parents.setdefault(column.path[:-1], []).append(column)
+    for parents, children in by_parents.items():
+        taken = _taken([column.path[-1] for column in children], _objects_at(parents, objects))
+        for column, found in zip(children, taken, strict=True):
+            values[column.name] = _links(found, rows) if column.path == _LINK else found
     return values
 
 
@@ -76,16 +80,34 @@ _LINK: Final = (LINKS[0],)
 _NOTHING: Final[Row] = {}
 
 
+def _taken(names: Sequence[str], objects: Sequence[Row]) -> list[list[Any]]:
+    """Take values of each object, a list for each name.
+
+    All of one object together, and of few objects at a time: they are in the processor's cache then.
+    """
+    taken: list[list[Any]] = [[] for _ in names]
+    take = itemgetter(*names, names[0])  # always a tuple
+    for start in range(0, len(objects), _CACHED_ROWS):
+        some = objects[start : start + _CACHED_ROWS]
+        found: list[tuple[Any, ...]]
+        try:
+            found = list(map(take, some))
+        except KeyError:
+            found = [tuple(map(one.get, names)) for one in some]
+        for values, more in zip(taken, zip(*found, strict=True), strict=False):
+            values.extend(more)
+    return taken
+
+
 def _objects_at(path: tuple[str, ...], known: dict[tuple[str, ...], Sequence[Row]]) -> Sequence[Row]:
     """Take the nested object of each row; objects that several columns share are taken once."""
     if path not in known:
-        found = [one.get(path[-1]) for one in _objects_at(path[:-1], known)]
+        (found,) = _taken([path[-1]], _objects_at(path[:-1], known))
         known[path] = [one if isinstance(one, dict) else _NOTHING for one in found]
     return known[path]
 
 
-def _links(rows: Sequence[Row]) -> list[Any]:
-    links = [row.get(LINKS[0]) for row in rows]
+def _links(links: list[Any], rows: Sequence[Row]) -> list[Any]:
     return [link_of(row) for row in rows] if None in links else links
 
 
@@ -162,11 +184,23 @@ class Parts:
 
 def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     """Make one column."""
+    if values.count(None) == len(values):
+        # A service keeps many fields that nobody filled in: without this they would take as long as the others.
+        return _nothing(dtype_of(column), len(values))
     if column.kind == "category":
         return _category(column, values, invalid)
     array, bad = _MAKERS[column.kind](values)
     invalid.counts[column.name] += bad
     made: pd.Series[Any] = pd.Series(array, dtype=_DTYPES[column.kind], copy=False)
+    return made
+
+
+def _nothing(dtype: Any, size: int) -> pd.Series[Any]:
+    """Make a column in which everything is missing."""
+    cells: Any = None if dtype != "float64" else np.nan
+    if dtype == "object":
+        cells = np.full(size, None, dtype=object)
+    made: pd.Series[Any] = pd.Series(cells, index=pd.RangeIndex(size), dtype=dtype, copy=False)
     return made
 
 
@@ -182,6 +216,8 @@ def _category(column: TableColumn, values: list[Any], invalid: InvalidCounts) ->
     return pd.Series(pd.Categorical.from_codes(found, dtype=dtype_of(column)), copy=False)
 
 
+# The largest whole number up to which every JSON reader takes all exactly.
+_EXACT: Final = 2**53
 # The types that JSON gives, and nothing is a subclass of them.
 _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOLEAN: Final[frozenset[type]] = frozenset({bool, type(None)})
@@ -217,13 +253,23 @@ def _floats(values: list[Any]) -> tuple[Any, int]:
 
 def _integers(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _NUMBER)
-    whole = [value if value is not None and _is_integer(value) else None for value in kept]
-    bad += sum(1 for value, one in zip(kept, whole, strict=True) if one is None and value is not None)
-    return pd.array([None if value is None else int(value) for value in whole], dtype="Int64"), bad
+    if float not in set(map(type, kept)):
+        missing = np.fromiter((value is None for value in kept), np.bool_, len(kept))
+        try:
+            # Nearly always all are small whole numbers, which needs no look at each.
+            whole = np.fromiter((value or 0 for value in kept), np.int64, len(kept))
+        except OverflowError:
+            pass
+        else:
+            if not len(whole) or max(-int(whole.min()), int(whole.max())) <= _EXACT:
+                return pd.arrays.IntegerArray(whole, missing), bad
+    found = [int(value) if value is not None and _is_integer(value) else None for value in kept]
+    bad += sum(1 for value, one in zip(kept, found, strict=True) if one is None and value is not None)
+    return pd.array(found, dtype="Int64"), bad
 
 
 def _is_integer(value: float) -> bool:
-    return -(2**53) <= value <= 2**53 and value == int(value)
+    return -_EXACT <= value <= _EXACT and value == int(value)
 
 
 def _times(values: list[Any]) -> tuple[Any, int]:

@@ -8,6 +8,7 @@ import orjson
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.model import from_wire_time, to_wire_time
+from promptlift.schema.naming import link_of
 from promptlift.schema.transcript import looks_structured, parse_content
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _plain(message: Any) -> Row:
 def message_values(rows: Iterable[Row], invalid: InvalidCounts) -> dict[str, list[Any]]:
     """Return the columns of the messages table as lists."""
     ids: list[Any] = []
+    prompts: list[Any] = []
     turns: list[int] = []
     messages: list[Row] = []
     for row in rows:
@@ -70,9 +72,10 @@ def message_values(rows: Iterable[Row], invalid: InvalidCounts) -> dict[str, lis
             invalid.counts["unreadable_content"] += 1
             continue
         ids += [row.get("id")] * len(found)
+        prompts += [link_of(row)] * len(found)
         turns += range(len(found))
         messages += found
-    values: dict[str, list[Any]] = {"conversation_id": ids, "turn": list(turns)}
+    values: dict[str, list[Any]] = {"conversation_id": ids, "prompt": prompts, "turn": list(turns)}
     for column, name in (("sent_at", "timestamp"), *((n, n) for n in ("role", "content", "model", "tokens"))):
         values[column] = [message.get(name) for message in messages]
     return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -12,18 +11,23 @@ from promptlift.frames.columns import InvalidCounts, Parts, build, series, value
 from promptlift.frames.contents import first_times, source_ids
 from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
+from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.content_facts import answer_seconds, content_facts
+from promptlift.schema.insights import issue_record
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 Row = dict[str, Any]
 
 _COMPUTED: Final = ("prompt", "duration_s", "tokens")
+# Taken with the columns, though they are none.
 _ENDED_AT: Final = TableColumn("ended_at", "time", path=("endedAt",))
+_METADATA: Final = TableColumn("metadata", "record", path=("metadata",))
+_JUDGED: Final = TableColumn("insights", "record", path=("insights",))
 # Metadata that say which version of the prompt was used, best first.
 _VERSIONS: Final = ("metadata.promptVersion", "metadata.prompt_version")
 
@@ -97,20 +101,18 @@ class ConversationParts:
         if self._content:
             rows = [_with_content_facts(row) for row in rows]
         given = tuple(column for column in self._columns if column.name not in _COMPUTED)
-        values = values_of((*given, _ENDED_AT), rows)
+        values = values_of((*given, _ENDED_AT, _METADATA, _JUDGED), rows)
         if self._content:
             values["started_at"] = first_times(rows, values["started_at"])
             values["source_id"] = source_ids(rows, values["source_id"])
-        if self._insights:
-            judged = [row.get("insights") for row in rows]
-            if not set(map(type, judged)) <= {dict, type(None)}:
-                invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in judged)
+        if self._insights and not set(map(type, values["insights"])) <= {dict, type(None)}:
+            invalid.counts["insights"] += sum(not isinstance(one, dict | None) for one in values["insights"])
         frame = build(given, values, invalid)
         duration = series(_ENDED_AT, values["ended_at"], InvalidCounts()) - frame["started_at"]
         seconds = duration.dt.total_seconds()
         if frame["started_at"].hasnans:
             frame["started_at"] = frame["started_at"].fillna(frame["created_at"])
-        self._metadata.add([row.get("metadata") for row in rows])
+        self._metadata.add(values["metadata"])
         computed = {
             "prompt": frame["prompt_id"],
             # The service gives one time for both ends where messages have none.
@@ -150,9 +152,7 @@ def _with_content_facts(row: Row) -> Row:
 def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
     """Return the name of each row's prompt; with the version where the rows know several of one prompt."""
     ids = frame["prompt_id"]
-    codes, different = pd.factorize(ids)
-    labels = pd.array([prompts.get(one, one) for one in different], dtype="str")
-    named: pd.Series[Any] = pd.Series(labels.take(codes, allow_fill=True), index=frame.index)
+    named = prompt_names(ids, prompts)
     column = next((name for name in _VERSIONS if name in frame), None)
     if column is None:
         return named
@@ -166,7 +166,7 @@ def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[
 def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:
     """Make the long table of issues, one row a mention, from a table of conversations with insights."""
     places, found = _mentions(conversations["issues"])
-    records = [_issue(one) for one in found]
+    records = [issue_record(one) for one in found]
     values = {name: [record[name] for record in records] for name in ("kind", "title", "severity", "quote")}
     return _long(conversations, places, ISSUES, values)
 
@@ -185,23 +185,6 @@ def _mentions(cells: pd.Series[Any]) -> tuple[list[int], list[Any]]:
 def _listed(cell: Any) -> Iterator[Any]:
     if isinstance(cell, list):
         yield from (one for one in cell if one is not None)
-
-
-def _issue(issue: Any) -> dict[str, str | None]:
-    """Return an issue of any shape: the API leaves it open."""
-    if not isinstance(issue, Mapping):
-        return {"kind": "issue", "title": str(issue), "severity": None, "quote": None}
-    severity = (_first(issue, "severity", "impact") or "").lower()
-    return {
-        "kind": _first(issue, "kind", "type", "category") or "issue",
-        "title": _first(issue, "title", "issue", "name", "description"),
-        "severity": "high" if severity == "critical" else severity or None,
-        "quote": _first(issue, "evidence", "quote"),
-    }
-
-
-def _first(issue: Mapping[str, Any], *names: str) -> str | None:
-    return next((str(issue[name]) for name in names if issue.get(name)), None)
 
 
 def _long(

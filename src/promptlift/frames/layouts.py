@@ -42,6 +42,11 @@ _PROMPT: Final = TableColumn(
     meaning="The prompt's name; with the beginning of its id where two share the name, and with the version where the rows "
     "know several.",
 )
+_PROMPT_IF_KNOWN: Final = TableColumn(
+    "prompt",
+    "text",
+    meaning="The prompt's name where the workspace knows it already, as after ``lift.prompts()``; else its id.",
+)
 _CONVERSATION: Final = table_columns(
     Conversation,
     "conversations",
@@ -72,7 +77,7 @@ INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if col
 CONVERSATIONS: Final[Columns] = tuple(
     column for column in _CONVERSATION if column not in (*CONTENT, *INSIGHT_VALUES)
 )
-INSIGHTS: Final[Columns] = (CONVERSATIONS[0], *INSIGHT_VALUES)
+INSIGHTS: Final[Columns] = (CONVERSATIONS[0], _PROMPT_IF_KNOWN, *INSIGHT_VALUES)
 _MENTIONED_IN: Final[Columns] = tuple(
     column
     for column in CONVERSATIONS
@@ -93,9 +98,10 @@ MESSAGES: Final = table_columns(
     "messages",
     computed=(
         TableColumn("conversation_id", "text", meaning="The conversation's id."),
+        _PROMPT_IF_KNOWN,
         TableColumn("turn", "integer", meaning="Place of the message in its conversation, from 0."),
     ),
-    first=("conversation_id", "turn", "role", "content", "sent_at", "model", "tokens"),
+    first=("conversation_id", "prompt", "turn", "role", "content", "sent_at", "model", "tokens"),
 )
 PROMPTS: Final = table_columns(
     Prompt,
@@ -114,8 +120,9 @@ USAGE: Final[Columns] = (
 OPTIMIZATIONS: Final = table_columns(
     Optimization,
     "optimizations",
+    computed=(_PROMPT_IF_KNOWN,),
     first=(
-        "optimization_id", "prompt_id", "status", "mode", "variant_count", "winner_selected", "winning_variant_id",
+        "optimization_id", "prompt_id", "prompt", "status", "mode", "variant_count", "winner_selected", "winning_variant_id",
         "lift_pct", "confidence", "created_at", "completed_at", "started_at",
     ),
 )  # fmt: skip
@@ -124,6 +131,7 @@ VARIANTS: Final = table_columns(
     "variants",
     computed=(
         TableColumn("optimization_id", "text", meaning="The optimization that it belongs to."),
+        _PROMPT_IF_KNOWN,
         TableColumn("n_variants_tested", "integer", meaning="Variants that the optimization tested."),
         TableColumn(
             "lift_basis",
@@ -139,7 +147,7 @@ VARIANTS: Final = table_columns(
         ),
     ),
     first=(
-        "optimization_id", "variant_id", "name", "is_original", "is_winner", "stage", "task_completion", "sentiment",
+        "optimization_id", "prompt", "variant_id", "name", "is_original", "is_winner", "stage", "task_completion", "sentiment",
         "quality", "lift", "lift_points", "lift_low", "lift_high", "interval_level", "lift_expected", "confidence",
         "n", "n_pairs", "n_dropped", "n11", "n10", "n01", "n00", "look", "max_looks", "n_variants_tested",
         "lift_basis", "uncertainty_source", "warnings", "content", "number", "original_task_completion", "rehearsal",
@@ -214,7 +222,9 @@ BENCHMARKS: Final = table_columns(
 BENCHMARK_ARMS: Final = table_columns(
     ComparedArm,
     "benchmark_arms",
+    first=("arm", "name", "prompt"),
     computed=(
+        _PROMPT_IF_KNOWN,
         TableColumn("is_reference", "boolean", meaning="Whether the others are compared with this arm."),
         TableColumn(
             "acceptable",

@@ -25,11 +25,14 @@ class MetadataColumns:
 
     def add(self, metadata: Sequence[Any]) -> None:
         """Add the metadata of further rows; those that are no object, and values that are none, are left out."""
+        keys = self._keys
         for place, one in enumerate(metadata, start=self._rows):
             if isinstance(one, dict):
                 for key, value in one.items():
                     if value is not None:
-                        places, values = self._keys.setdefault(key, ([], []))
+                        if key not in keys:
+                            keys[key] = ([], [])
+                        places, values = keys[key]
                         places.append(place)
                         values.append(value)
         self._rows += len(metadata)

@@ -16,6 +16,7 @@ from promptlift.frames.layouts import (
     TARGETS,
     VERSIONS,
 )
+from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,12 @@ def optimizations_table(rows: Sequence[Row]) -> Table:
     tuple
         The table, and counts of unusable values by column.
     """
-    return read_table(OPTIMIZATIONS, rows, rehearsal=[is_rehearsal(row) for row in rows])
+    return read_table(
+        OPTIMIZATIONS,
+        rows,
+        prompt=[link_of(row) for row in rows],
+        rehearsal=[is_rehearsal(row) for row in rows],
+    )
 
 
 def simulations_table(rows: Sequence[Row], *, content: bool = False) -> Table:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from promptlift.frames.columns import InvalidCounts, build, read_table
 from promptlift.frames.contents import message_values
 from promptlift.frames.layouts import (
@@ -19,18 +21,18 @@ from promptlift.frames.layouts import (
     TOP_ISSUES,
     USAGE,
 )
+from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import pandas as pd
+    from collections.abc import Iterable, Mapping, Sequence
 
 Row = dict[str, Any]
 
 
 def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Make the table of insights, one row a conversation that has them."""
-    return read_table(INSIGHTS, [row for row in rows if isinstance(row.get("insights"), dict)])
+    judged = [row for row in rows if isinstance(row.get("insights"), dict)]
+    return read_table(INSIGHTS, judged, prompt=[link_of(row) for row in judged])
 
 
 def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -69,6 +71,21 @@ def step_failures_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.Data
 def fleet_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Make the table of the agents of an account, one row each."""
     return read_table(FLEET, rows)
+
+
+def with_prompt_names(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """Put names in the place of ids in the column ``prompt``; an id stands for a prompt without one."""
+    if names and "prompt" in frame:
+        frame["prompt"] = prompt_names(frame["prompt"], names)
+    return frame
+
+
+def prompt_names(ids: pd.Series[Any], names: Mapping[str, str]) -> pd.Series[Any]:
+    """Return the name of each prompt; an id stands for a prompt without one."""
+    codes, different = pd.factorize(ids)
+    labels = pd.array([names.get(one, one) for one in different], dtype="str")
+    named: pd.Series[Any] = pd.Series(labels.take(codes, allow_fill=True), index=ids.index)
+    return named
 
 
 def analyser_of(frame: pd.DataFrame) -> str | None:

@@ -24,6 +24,7 @@ _FRACTION_MOST: Final = 1.5
 # Columns that are worked out for each row below; the others are taken from it as they are.
 _WORKED_OUT: Final = (
     "optimization_id",
+    "prompt",
     "is_original",
     "is_winner",
     "task_completion",
@@ -132,6 +133,7 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
         own = row.get("rehearsal")
         warnings = [str(one) for one in row.get("warnings") or () if isinstance(one, str)]
         values["optimization_id"].append(item["id"])
+        values["prompt"].append(facts["prompt_id"])
         values["is_original"].append(row.get("isOriginal") is True)
         values["is_winner"].append(winner)
         values["task_completion"].append(None if rate is None else rate / scale)

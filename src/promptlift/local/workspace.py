@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import tempfile
 import threading
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlift.client import configure
@@ -15,8 +17,6 @@ from promptlift.local.service_use import ServiceUse
 from promptlift.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from promptlift.local.folder import DataFolder
 
 _threads = threading.RLock()
@@ -44,6 +44,15 @@ class LocalWorkspace(Workspace):
         super().__init__(configure(use.base_url, folder.key()), progress=progress)
         self._folder_path = folder.path
         self._ledger_file = folder.path / FILE_NAME
+
+    def _place(self) -> str:
+        """Return where the data are, in words, and whether in a temporary folder, which will not last."""
+        folder, temporary = self._folder_path, Path(tempfile.gettempdir()).resolve()
+        if folder.is_relative_to(temporary):
+            return f"on this computer, in the temporary folder {folder.relative_to(temporary)}"
+        home = Path.home()
+        shown = Path("~") / folder.relative_to(home) if folder.is_relative_to(home) else folder
+        return f"on this computer, in {shown}"
 
     def close(self) -> None:
         """Close all connections and release the service; it ends when it has no other user."""

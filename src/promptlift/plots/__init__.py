@@ -2,6 +2,9 @@
 
 Every function draws on ``ax`` or on a new figure, never shows it and never changes matplotlib's settings. Every
 estimate has an interval; estimates from fewer than 5 conversations are hollow, and periods without any are gaps.
+
+Axes of a plot of conversations have one attribute more, ``conversations``: called with what names a mark, it returns the
+rows behind it, as in ``plots.issues(df).conversations("User gave up")``; see `promptlift.analysis.conversations_of`.
 """
 
 from __future__ import annotations

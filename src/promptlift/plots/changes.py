@@ -9,6 +9,7 @@ import pandas as pd
 
 from promptlift.plots import theme
 from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
+from promptlift.plots.drill_down import lead_to_conversations
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,8 @@ def issue_changes(
         Raised by ``analysis.issue_changes``.
     """
     options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    return _draw(theme.result_of(data, "issue_changes", **options), "issue", title, ax, style)
+    table = theme.result_of(data, "issue_changes", **options)
+    return lead_to_conversations(_draw(table, "issue", title, ax, style), table, data)
 
 
 def topic_changes(
@@ -98,7 +100,8 @@ def topic_changes(
         Raised by ``analysis.topic_changes``.
     """
     options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    return _draw(theme.result_of(data, "topic_changes", **options), "topic", title, ax, style)
+    table = theme.result_of(data, "topic_changes", **options)
+    return lead_to_conversations(_draw(table, "topic", title, ax, style), table, data)
 
 
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:

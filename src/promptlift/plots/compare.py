@@ -9,6 +9,7 @@ import pandas as pd
 
 from promptlift.plots import theme
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
+from promptlift.plots.drill_down import lead_to_conversations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +88,8 @@ def compare(
     if column not in table:
         raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
-    return theme.finish(ax, table, _draw(ax, table, column, **style), title=title)
+    theme.finish(ax, table, _draw(ax, table, column, **style), title=title)
+    return lead_to_conversations(ax, table, data)
 
 
 def _column(table: pd.DataFrame, value: str) -> str:
@@ -109,9 +111,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     if len(table) > _MAX:
         shown = table.nlargest(_MAX, "n")
         notes.append(f"Only the {_MAX} of {len(table)} variants with the most trials are shown.")
-    shown = shown.sort_values(value, ascending=True, kind="stable", na_position="first").reset_index(
-        drop=True
-    )
+    shown = shown.sort_values(value, ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)
     ax.set_ylim(-0.45, len(shown) - 0.15)
     signed_ticks(ax)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from promptlift.plots import theme
+from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def completion_trend(
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
-    return theme.finish(ax, table, draw_trend(ax, table, **style), title=title)
+    theme.finish(ax, table, draw_trend(ax, table, **style), title=title)
+    return lead_to_conversations(ax, table, data)
 
 
 def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:

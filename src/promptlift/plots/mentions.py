@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
+from promptlift.plots.drill_down import lead_to_conversations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,8 @@ def issues(
     FrameError, ValueError
         Raised by ``analysis.issues``.
     """
-    return _draw(theme.result_of(data, "issues", by=by, top=top, level=level), "issue", title, ax, style)
+    table = theme.result_of(data, "issues", by=by, top=top, level=level)
+    return lead_to_conversations(_draw(table, "issue", title, ax, style), table, data)
 
 
 def topics(
@@ -93,7 +95,8 @@ def topics(
     FrameError, ValueError
         Raised by ``analysis.topics``.
     """
-    return _draw(theme.result_of(data, "topics", by=by, top=top, level=level), "topic", title, ax, style)
+    table = theme.result_of(data, "topics", by=by, top=top, level=level)
+    return lead_to_conversations(_draw(table, "topic", title, ax, style), table, data)
 
 
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
@@ -130,7 +133,8 @@ def draw_mentions(
         text = f"No {label}s" if facts["n_judged"] else "No conversations with insights"
         theme.show_empty(ax, text, ticks=False)
         return theme.notes_of(table)
-    headroom = 0.4 * ((len(groups) + 1) // 2) if by is not None else 0
+    totals = [int(group.rows["total"].max()) for group in groups]
+    headroom = 0.4 * theme.legend_rows(ax, groups, totals) if by is not None else 0
     ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
     most = min(1.015, 1.08 * float(table["share_high"].max()))
     # Room for half a marker at 0.
@@ -146,7 +150,6 @@ def draw_mentions(
         )
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
-        totals = [int(group.rows["total"].max()) for group in groups]
         theme.legend(ax, groups, totals)
     return theme.notes_of(table, omitted)
 

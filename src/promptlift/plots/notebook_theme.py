@@ -5,23 +5,26 @@ from __future__ import annotations
 import io
 import re
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from promptlift.plots.theme import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
+from promptlift.plots.palette import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["follow_notebook_theme", "themed_svg"]
+__all__ = ["follow_notebook_theme", "on_dark", "themed_pictures", "themed_svg"]
 
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 # What only a file needs; its style would hold for the whole page.
 _NOT_FOR_A_PAGE: Final = re.compile(
     r"\A.*?(?=<svg)|<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", re.DOTALL
 )
+_INLINE: Final = "matplotlib_inline.backend_inline"
 _BLACK: Final = "#000000"
 # How JupyterLab and VS Code mark a page in a dark theme.
 _DARK: Final = ("[data-jp-theme-light='false']", ".vscode-dark")
@@ -54,14 +57,36 @@ def follow_notebook_theme(*, follow: bool = True) -> None:
         raise RuntimeError("There is no notebook here. Call follow_notebook_theme() in a cell of JupyterLab.")
     formatter = shell.display_formatter.formatters["text/html"]
     if follow:
+        _load_backend()
         formatter.for_type(Figure, themed_svg)
     else:
         formatter.pop(Figure, None)
 
 
+def _load_backend() -> None:
+    """Load the backend of a notebook, which would undo the choice of a formatter when the first figure is drawn."""
+    if mpl.get_backend().removeprefix("module://") in ("inline", _INLINE):
+        import_module(_INLINE)
+
+
+def themed_pictures(figure: Figure) -> tuple[str, str] | None:
+    """Return a figure as one drawing for light and one for dark pages; None where it does not follow the theme."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    follows = shell is not None and Figure in shell.display_formatter.formatters["text/html"]
+    if not follows or _is_dark(figure):
+        return None
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True)
+    light = out.getvalue()
+    dark = _COLOR.sub(lambda found: on_dark(found.group().lower()), light)
+    # Black letters have no colour of their own in the drawing.
+    return light, dark.replace("<svg ", '<svg fill="#ffffff" ', 1)
+
+
 def themed_svg(figure: Figure) -> str | None:
     """Return a figure as HTML with one drawing for both themes; None where its own ground is dark."""
-    if sum(to_rgb(figure.get_facecolor())) < 1.5:
+    if _is_dark(figure):
         return None
     out = io.StringIO()
     figure.savefig(out, format="svg", bbox_inches="tight", transparent=True)
@@ -70,7 +95,7 @@ def themed_svg(figure: Figure) -> str | None:
     used = sorted({_BLACK, *(found.lower() for found in _COLOR.findall(svg))})
     # A name of its own for every colour; figures with the same colours may share a page.
     svg = _COLOR.sub(lambda found: f"var(--promptlift-{found.group().lower()[1:]})", svg)
-    light, dark = (_variables(used, choose) for choose in (str, _on_dark))
+    light, dark = (_variables(used, choose) for choose in (str, on_dark))
     name = "promptlift-figure"
     chosen = ", ".join(f"{page} .{name}" for page in _DARK)
     drawing = "fill: var(--promptlift-000000); stroke-linejoin: round; max-width: 100%; height: auto"
@@ -78,15 +103,24 @@ def themed_svg(figure: Figure) -> str | None:
     return f'<div class="{name}"><style>{style}</style>{svg}</div>'
 
 
+def _is_dark(figure: Figure) -> bool:
+    return sum(to_rgb(figure.get_facecolor())) < 1.5
+
+
 def _variables(colors: list[str], choose: Callable[[str], str]) -> str:
     return " ".join(f"--promptlift-{color[1:]}: {choose(color)};" for color in colors)
 
 
-def _on_dark(color: str) -> str:
+def on_dark(color: str) -> str:
     """Return the colour on a dark page: groups and sentiments have theirs, greys are turned round."""
-    known = dict(zip((to_hex(one) for one in PALETTE), PALETTE_ON_DARK, strict=True))
-    kept = {to_hex(one): one for one in SENTIMENT_COLORS.values()}
-    if color in known and color not in kept:
+    kept = {to_hex(one) for one in SENTIMENT_COLORS.values()}
+    if color in kept:
+        return color
+    # Without the colours that stay, so that two groups never get the same one.
+    light = [to_hex(one) for one in PALETTE if to_hex(one) not in kept]
+    dark = [one for one in PALETTE_ON_DARK if to_hex(one) not in kept]
+    known = dict(zip(light, dark, strict=True))
+    if color in known:
         return known[color]
     red, green, blue = to_rgb(color)
     if max(red, green, blue) - min(red, green, blue) > 0.1:

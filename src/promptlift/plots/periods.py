@@ -31,6 +31,8 @@ _LANES_FROM = 4
 # Above this many periods whiskers would touch each other.
 _MANY_PERIODS = 60
 _MOST_TICKS = 8
+# Inches that the label of a tick takes.
+_TICK_WIDTH = 0.6
 # How many periods are between two ticks, and of which round number the first one is a multiple.
 _STEPS = {
     "h": (1, 2, 3, 6, 12, 24, 48, 168),
@@ -128,7 +130,8 @@ def draw_periods(
     lanes = [[group] for group in groups] if len(groups) >= _LANES_FROM else [groups]
     theme.frame_axes(ax, "y")
     ax.set_xlabel(f"{PERIODS[facts['freq']]} ({theme.plain(facts['tz'])})")
-    headroom = (1.6 if len(lanes) > 1 else (len(groups) + 1) // 2) if named else 0
+    sizes = [int(group.rows[n].sum()) for group in groups]
+    headroom = (1.6 if len(lanes) > 1 else theme.legend_rows(ax, groups, sizes)) if named else 0
     bottom = scale.low + scale.span * (_STRIP[0] - 0.01 - _LANE * (len(lanes) - 1))
     ax.set_ylim(bottom, scale.high + scale.span * (0.04 + 0.1 * headroom))
     if len(starts) == 0:
@@ -150,7 +153,6 @@ def draw_periods(
         ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n up to {most:,.0f}"
     _set_ticks(ax, ticks)
     _date_axis(ax, starts, days, step, facts["freq"])
-    sizes = [int(group.rows[n].sum()) for group in groups]
     if len(lanes) > 1:
         _name_lanes(ax, groups, sizes, scale)
     elif named:
@@ -224,22 +226,23 @@ def _date_axis(ax: Axes, starts: pd.DatetimeIndex, days: NDArray[np.float64], st
     ax.xaxis_date(zone)
     # The axis includes the last period to its last minute.
     ax.set_xlim(days[0] - 0.8 * step, day_numbers(last_period_end(starts, freq))[0])
-    if len(days) <= 7:
+    most = max(2, min(_MOST_TICKS, int(theme.inches_wide(ax) / _TICK_WIDTH)))
+    if len(days) <= min(7, most):
         form = {"h": "%H:%M\n%d %b", "D": "%d %b\n%Y", "W": "%d %b\n%Y", "MS": "%b\n%Y"}[freq]
         labels = [str(label) for label in starts.strftime(form)]
         ax.xaxis.set_major_locator(FixedLocator(list(days)))
         ax.xaxis.set_major_formatter(FixedFormatter(labels))
         return
-    chosen = _ticked(starts, freq)
+    chosen = _ticked(starts, freq, most)
     ax.xaxis.set_major_locator(FixedLocator(list(days[chosen])))
     ax.xaxis.set_major_formatter(FixedFormatter(_tick_labels(starts[chosen], freq)))
 
 
-def _ticked(starts: pd.DatetimeIndex, freq: str) -> NDArray[np.intp]:
+def _ticked(starts: pd.DatetimeIndex, freq: str, most: int) -> NDArray[np.intp]:
     """Choose the periods that have a tick: every second, third, …, so that each tick is under a point."""
     sizes = _STEPS[freq]
-    every = next((size for size in sizes if len(starts) <= size * _MOST_TICKS), sizes[-1])
-    while len(starts) > every * _MOST_TICKS:
+    every = next((size for size in sizes if len(starts) <= size * most), sizes[-1])
+    while len(starts) > every * most:
         every *= 2
     begin = 0
     if freq == "h":

@@ -14,6 +14,7 @@ from promptlift.analysis.wording import percent
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
+from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.mentions import draw_mentions
 from promptlift.plots.preview import in_notebook, shown_while
@@ -102,8 +103,9 @@ def prompt_overview(
     _headline(axes[0], headline.iloc[0], level)
     notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
-    if title == "auto":
-        for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
+    for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
+        lead_to_conversations(ax, shown, conversations)
+        if title == "auto":
             _write_finding(ax, shown)
     theme.mark_rehearsal(axes[0], headline)
     _write_notes(figure, notes)
@@ -140,7 +142,7 @@ def _name(source: Any, prompt_id: str | None) -> str:
     name = None
     if prompt_id is not None and hasattr(source, "client"):
         name = source.client.prompts.get(prompt_id).name
-    return theme.plain(name or prompt_id or "All conversations", 60)
+    return theme.plain(name or prompt_id or "All conversations", 54)
 
 
 def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:

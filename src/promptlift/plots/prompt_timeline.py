@@ -11,6 +11,7 @@ from promptlift import analysis
 from promptlift.analysis.versions import of_one_prompt
 from promptlift.plots import theme
 from promptlift.plots.completion_trend import draw_trend
+from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import day_numbers
 
 if TYPE_CHECKING:
@@ -77,10 +78,12 @@ def prompt_timeline(
         As ``analysis.prompt_timeline`` and ``analysis.completion_trend`` raise them.
     """
     texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
-    trend = analysis.completion_trend(of_one_prompt(conversations, versions), freq=freq, tz=tz, level=level)
+    own = of_one_prompt(conversations, versions)
+    trend = analysis.completion_trend(own, freq=freq, tz=tz, level=level)
     ax = theme.new_axes(ax, 4.4)
     notes = draw_trend(ax, trend, **style)
-    return theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes], title=title)
+    theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes], title=title)
+    return lead_to_conversations(ax, trend, own)
 
 
 def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from promptlift.analysis.mentions import check_top
 from promptlift.plots import theme
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
+from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.user_text import distinct_names
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def segments(
     )
     if shown.empty:
         theme.show_empty(ax, "No segments to compare", ticks=False)
-        return theme.finish(ax, table, theme.notes_of(table))
+        return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table)), table, data)
     rows = np.arange(len(shown), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(shown) - 0.15)
     signed_ticks(ax)
@@ -98,7 +99,8 @@ def segments(
     for name, row, y in zip(names, shown.to_dict("records"), rows, strict=True):
         said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
-    return theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))))
+    theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))))
+    return lead_to_conversations(ax, table, data)
 
 
 def _numbers(row: Mapping[Any, Any]) -> str:

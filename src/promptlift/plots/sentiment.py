@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
+from promptlift.analysis.drill_down import SCORE_MARK
 from promptlift.plots import theme
+from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import RATES, SCORES, draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
@@ -65,7 +67,8 @@ def sentiment_distribution(
     """
     table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
     ax = theme.new_axes(ax, 3.4)
-    return theme.finish(ax, table, draw_sentiment(ax, table, **style), title=title)
+    theme.finish(ax, table, draw_sentiment(ax, table, **style), title=title)
+    return lead_to_conversations(ax, table, data)
 
 
 def sentiment_trend(
@@ -119,9 +122,8 @@ def sentiment_trend(
     values = _values(value, group)
     count = len(values) if group is None else table[group].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
-    return theme.finish(
-        ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values
-    )
+    theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values)
+    return lead_to_conversations(ax, table, data)
 
 
 def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Value, ...]:
@@ -189,7 +191,8 @@ def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
         f"{label}_low": "estimate_low",
         f"{label}_high": "estimate_high",
     }
-    return rows[["n", "sentiment_n", *names]].rename(columns=names)
+    shown = rows[["n", "sentiment_n", *names]].rename(columns=names)
+    return shown.assign(sentiment=SCORE_MARK if label == "sentiment" else label)
 
 
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
@@ -202,7 +205,9 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")
-    ax.set_ylim(-0.6, 2.6 + (0.35 * ((len(groups) + 1) // 2) if by is not None else 0))
+    sizes = [int(group.rows["n"].sum()) for group in groups]
+    headroom = 0.35 * theme.legend_rows(ax, groups, sizes) if by is not None else 0
+    ax.set_ylim(-0.6, 2.6 + headroom)
     ax.set_yticks(range(3), labels)
     if total == 0:
         theme.show_empty(
@@ -221,7 +226,7 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
             theme.draw_estimates(
                 ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
-        theme.legend(ax, groups, [int(group.rows["n"].sum()) for group in groups])
+        theme.legend(ax, groups, sizes)
     missing = int(table.loc[shown, "n_missing"].sum() / 3)
     return theme.notes_of(
         table, omitted, f"{missing:,} without a sentiment are not counted." if missing else None

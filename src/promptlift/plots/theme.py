@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,9 @@ from matplotlib.textpath import text_to_path
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
+from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
+from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS, slots_of
 from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ __all__ = [
     "MARKERS",
     "MAX_GROUPS",
     "PALETTE",
-    "PALETTE_ON_DARK",
     "SENTIMENT_COLORS",
     "WIDTH",
     "Group",
@@ -53,6 +53,7 @@ __all__ = [
     "inches_wide",
     "is_dark",
     "legend",
+    "legend_rows",
     "lines_of",
     "mark_rehearsal",
     "name_row",
@@ -69,12 +70,6 @@ __all__ = [
     "write_title",
 ]
 
-# Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-PALETTE_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
-# Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
-MARKERS = ("o", "s", "^", "D", "v", "P")
-SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}
 # A column that only the result of the analysis has: tables from a workspace have a name too.
 _RESULT_COLUMNS = {
     "benchmark": "acceptable",
@@ -102,6 +97,7 @@ FEW = 5
 # Of every figure, in inches.
 WIDTH = 8.5
 _SHORTEST_NAME = 12
+_LEGEND_MARKER = 26  # points, with the space around it
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -210,7 +206,7 @@ def groups_of(
         note = f"Only the {MAX_GROUPS} largest of {len(names)} groups are shown."
     groups = []
     shown_names = distinct_names([names[code] for code in kept], 28)
-    slots = _slots([str(names[code]) for code in kept], len(colors))
+    slots = slots_of([str(names[code]) for code in kept], len(colors))
     for place, code in enumerate(kept):
         given = color.get(names[code]) if isinstance(color, Mapping) else color
         if isinstance(given, Sequence) and not isinstance(given, str):
@@ -218,22 +214,6 @@ def groups_of(
         own_color, marker = given or colors[slots[place]], MARKERS[slots[place] % len(MARKERS)]
         groups.append(Group(table[codes == code], shown_names[place], own_color, marker))
     return groups, note, np.isin(codes, kept)
-
-
-def _slots(names: Sequence[str], size: int) -> list[int]:
-    """Return a place in the palette for each name: its own in every picture, and no place twice while there is another.
-
-    The place follows from the name alone, so that a prompt has its colour from run to run. Where two names have the same
-    one, the second in the order of their digests takes the next that is free.
-    """
-    digests = [int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest()[:8]) for name in names]
-    slots = [0] * len(names)
-    taken: set[int] = set()
-    for place in sorted(range(len(names)), key=lambda place: digests[place]):
-        free = (number % size for number in range(digests[place] % size, digests[place] % size + size))
-        slots[place] = next((one for one in free if one not in taken), digests[place] % size)
-        taken.add(slots[place])
-    return slots
 
 
 def draw_estimates(
@@ -299,6 +279,8 @@ def draw_estimates(
         )
         xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
         ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
+    x, y = (value, at) if horizontal else (at, value)
+    record_marks(ax, x[known], y[known], table[known], estimate)
 
 
 def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
@@ -318,18 +300,33 @@ def frame_rows(ax: Axes, label: str) -> None:
 
 
 def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
-    """Add a legend with the groups and their sizes above the data."""
+    """Add a legend with the groups and their sizes above the data, in two columns where they fit side by side."""
     handles = [
         Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
         for group in groups
     ]
+    labels = _legend_labels(groups, counts, unit)
     box = ax.legend(
-        handles=handles, loc="upper left", ncols=2, frameon=False, fontsize="small", borderaxespad=0.1,
-        handletextpad=0.1, columnspacing=1.0,
+        handles=handles, loc="upper left", ncols=_legend_columns(ax, labels), frameon=False, fontsize="small",
+        borderaxespad=0.1, handletextpad=0.1, columnspacing=1.0,
     )  # fmt: skip
-    for text, group, count in zip(box.get_texts(), groups, counts, strict=True):
+    for text, label in zip(box.get_texts(), labels, strict=True):
         # Set afterwards: matplotlib omits labels that start with an underscore.
-        text.set_text(f"{group.name} ({unit} = {count:,})")
+        text.set_text(label)
+
+
+def legend_rows(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> int:
+    """Return how many rows the legend of the groups takes."""
+    return -(-len(groups) // _legend_columns(ax, _legend_labels(groups, counts, unit)))
+
+
+def _legend_labels(groups: Sequence[Group], counts: Sequence[int], unit: str) -> list[str]:
+    return [f"{group.name} ({unit} = {count:,})" for group, count in zip(groups, counts, strict=True)]
+
+
+def _legend_columns(ax: Axes, labels: Sequence[str]) -> int:
+    widest = max((points_wide(label, "small") for label in labels), default=0.0)
+    return 2 if 2 * (widest + _LEGEND_MARKER) <= 72 * inches_wide(ax) else 1
 
 
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:

@@ -20,6 +20,7 @@ from promptlift.report.formatting import (
     plain_number,
     points,
     relative,
+    share_and_interval,
     signed,
 )
 
@@ -86,6 +87,8 @@ def formatted(cell: Cell, kind: Kind) -> str:
 def parts_of(cell: Cell, kind: Kind) -> tuple[str, str]:
     """Return a cell as text and its interval, which is empty where there is none."""
     if isinstance(cell, Estimate):
+        if kind == "share":
+            return share_and_interval(cell.value, cell.low, cell.high)
         form = FORMATTERS[kind]
         if math.isnan(cell.value):
             return NOTHING, ""
@@ -107,8 +110,7 @@ def _single(cell: str | float | datetime | Part | None, kind: Kind) -> str:
 
 def value_of(number: Headline) -> str:
     """Return the large number of a headline as text."""
-    value = number.estimate.value
-    return NOTHING if math.isnan(value) else FORMATTERS[number.kind](value)
+    return parts_of(number.estimate, number.kind)[0]
 
 
 def plain(table: Table) -> PlainTable:
@@ -150,10 +152,23 @@ def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | dateti
     return (cell,)
 
 
-def tables_of(document: Document) -> tuple[Table, ...]:
-    """Return every table of a document: the headline numbers, those of the sections, the examples."""
+def tables_of(document: Document, *, printed: bool = False) -> tuple[Table, ...]:
+    """Return every table of a document: the headline numbers, those of the sections, the examples.
+
+    Parameters
+    ----------
+    document
+        The document.
+    printed
+        Whether to include tables that show the numbers of others in another order.
+    """
     found = [_headline_table(document)]
-    found += [table for section in document.sections for table in section.tables if table.name != "prompts"]
+    found += [
+        table
+        for section in document.sections
+        for table in section.tables
+        if printed or not table.printed_only
+    ]
     examples = _example_table(document)
     return (*found, examples) if examples.rows else tuple(found)
 

@@ -7,15 +7,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
+from promptlift.analysis.sentences import completion_sentence, trend_sentence
 from promptlift.report.document import Document, HeadlineGroup, Section
-from promptlift.report.formatting import count, day, plural
+from promptlift.report.formatting import day, plural
 from promptlift.report.gather import GROUP, gather, records
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
-from promptlift.report.sections.differences import differences
-from promptlift.report.sections.examples import MAX_EXAMPLES, find_examples
+from promptlift.report.sections.comparisons import against_the_period_before, between_prompts
+from promptlift.report.sections.examples import MAX_EXAMPLES, example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
+from promptlift.report.sections.issues import issues
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
 
@@ -32,6 +34,13 @@ __all__ = ["build", "compose"]
 
 _TITLE_CHARS: Final = 120
 _EVIDENCE_CHARS: Final = 4_000
+_EMPTY: Final = {
+    "completion": "task completion (no ended conversation has insights)",
+    "sentiment": "sentiment (no conversation has insights)",
+    "issues": "issues (none was found)",
+    "optimizations": "optimizations (none was run)",
+    "examples": "examples (no transcript of an ended conversation)",
+}
 
 
 def build(
@@ -93,31 +102,32 @@ def compose(
     """
     table = _with_safe_titles(material.conversations, redacted=redacted)
     material = replace(material, conversations=table)
+    if material.earlier is not None:
+        material = replace(material, earlier=_with_safe_titles(material.earlier, redacted=redacted))
     overview = analysis.prompt_overview(table, by=material.by)
     rows = _row_of_each(overview, material)
     analyser = overview.attrs["promptlift"].get("analyser")
-    parts: list[Section | None] = []
+    trend = analysis.completion_trend(table, freq="auto", by=material.by)
+    answer, parts = _answer(material, window, rows, trend, redacted=redacted)
     if len(rows) > CARDS:
-        parts.append(side_by_side(rows))
-    if material.compared:
-        parts.append(differences(table, material))
-    if len(table):
-        parts += [
-            measures.completion(table, material, rows),
-            measures.sentiment(table, material, rows),
-            measures.issues(table, material, quoted=not redacted),
-        ]
-    parts.append(optimizations(material, redacted=redacted))
-    if len(table):
-        parts.append(_examples(material, examples, redacted=redacted))
+        parts.insert(0, side_by_side(rows))
+    shown = example_conversations(material, examples, redacted=redacted)
+    found = {
+        **(_measured(table, material, rows, trend, redacted=redacted) if len(table) else {}),
+        "optimizations": optimizations(material, redacted=redacted),
+        "examples": shown,
+    }
+    parts += [section for section in found.values() if section is not shown]
     parts += [
         explanations.how_to_read(compared=material.compared),
         explanations.how_measured(table, analyser, redacted=redacted),
-        explanations.completeness(material, overview),
+        explanations.completeness(material, overview, _left_out(found, material, examples)),
+        shown,
     ]
     return Document(
         title=one_line(title, 200) if title else _title(material),
         subtitle=_subtitle(material, len(table)),
+        answer=answer,
         facts=tuple(_facts(material, window, overview)),
         notices=(
             *explanations.notices(material, analyser, period=window.words, redacted=redacted),
@@ -131,6 +141,62 @@ def compose(
         written_at=now,
         logo=logo,
     )
+
+
+def _measured(
+    table: pd.DataFrame,
+    material: Material,
+    rows: list[tuple[str, dict[str, Any] | None]],
+    trend: pd.DataFrame,
+    *,
+    redacted: bool,
+) -> dict[str, Section | None]:
+    """Return the sections with measured numbers by their names, None where there is nothing to show."""
+    return {
+        "completion": measures.completion(trend, material, rows),
+        "sentiment": measures.sentiment(table, material, rows),
+        "issues": issues(table, material, quoted=not redacted),
+    }
+
+
+def _left_out(found: dict[str, Section | None], material: Material, examples: int) -> list[str]:
+    """Return what to say about sections that would be empty; those that nobody could expect are not mentioned."""
+    if not len(material.conversations):
+        return []
+    unexpected = {"optimizations": material.optimizations is None, "examples": examples == 0}
+    return [
+        _EMPTY[name] for name, section in found.items() if section is None and not unexpected.get(name, False)
+    ]
+
+
+def _answer(
+    material: Material,
+    window: Window,
+    rows: list[tuple[str, dict[str, Any] | None]],
+    trend: pd.DataFrame,
+    *,
+    redacted: bool,
+) -> tuple[tuple[str, ...], list[Section | None]]:
+    """Return the sentences that open the report, and the sections with their numbers."""
+    if not any(row is not None and row["n"] for _, row in rows):
+        return (), []
+    sentences: list[str] = []
+    parts: list[Section | None] = []
+    if material.compared:
+        prompts = between_prompts(material, redacted=redacted)
+        sentences += prompts.sentences
+        parts.append(prompts.section)
+    elif (row := rows[0][1]) is not None:
+        sentences.append(
+            completion_sentence(rate=row["rate"], low=row["rate_low"], high=row["rate_high"], n=row["n"])
+        )
+    if window.previous is not None:
+        before = against_the_period_before(material, window.previous.words, redacted=redacted)
+        sentences += before.sentences
+        parts.append(before.section)
+    elif not material.compared:
+        sentences += [trend_sentence(one) for one in trend.attrs["promptlift"].get("trends") or ()]
+    return tuple(sentences), parts
 
 
 def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
@@ -191,20 +257,3 @@ def _facts(material: Material, window: Window, overview: pd.DataFrame) -> list[t
             if text:
                 facts.append((label, text))
     return facts
-
-
-def _examples(material: Material, wanted: int, *, redacted: bool) -> Section | None:
-    if wanted == 0:
-        return None
-    found = find_examples(material, wanted, redacted=redacted)
-    if not found:
-        return Section("examples", "Examples", ("There is no transcript of an ended conversation to show.",))
-    failed = sum(one.outcome == "failed" for one in found)
-    words = (
-        f"{plural(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
-        "according to the analyser. They are chosen by a fixed rule that prefers different issues, so their numbers say "
-        "nothing about how often either happens."
-    )
-    if redacted:
-        words += " Their transcripts are omitted from this report; look them up by their ids."
-    return Section("examples", "Examples", (words,), transcripts=tuple(found))

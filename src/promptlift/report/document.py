@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cell",
+    "Chart",
     "Column",
     "Document",
     "Estimate",
@@ -32,6 +33,7 @@ __all__ = [
     "Section",
     "Table",
     "Transcript",
+    "Width",
 ]
 
 Kind = Literal[
@@ -43,6 +45,9 @@ Kind = Literal[
 difference in percentage points, ``confidence`` a probability that must not be
 rounded up, ``part`` a count out of a total, ``number`` any number, ``day`` and ``time`` times in UTC.
 """
+
+
+Width = Literal["wide", "narrow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,9 @@ class Table:
     title
         Title for people.
     folded
-        Whether it repeats a figure, so that a page may fold it.
+        Whether it repeats a figure or another table, so that a page may fold it.
+    printed_only
+        Whether it only shows the numbers of other tables in another order, so that files for programs leave it out.
     """
 
     name: str
@@ -147,6 +154,32 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
+    printed_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The numbers of a figure, for programs that draw charts of their own.
+
+    Attributes
+    ----------
+    kind
+        ``line`` over time, or ``bar`` with a bar for each category and group.
+    title
+        Title of the chart.
+    label
+        What the categories are.
+    categories
+        Times in UTC, or texts.
+    series
+        Name and shares of each group, one for each category.
+    """
+
+    kind: Literal["line", "bar"]
+    title: str
+    label: str
+    categories: tuple[datetime | str, ...]
+    series: tuple[tuple[str, tuple[Estimate, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +193,34 @@ class Figure:
     alt
         The figure in a sentence, for those who cannot see it.
     paint
-        Returns an ``<svg>`` element without external references. Formats without figures never call it.
+        Returns an ``<svg>`` element without external references, for a wide or a narrow page. Formats without figures
+        never call it.
+    caption
+        What a reader must know to read it.
+    chart
+        Its numbers, where a workbook shows them as a chart.
     """
 
     name: str
     alt: str
-    paint: Callable[[], str]
+    paint: Callable[[Width], str]
     caption: str = ""
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """An example conversation."""
+    """An example conversation.
+
+    Attributes
+    ----------
+    title
+        What the user asked for.
+    turns
+        The messages; empty when the report is redacted.
+    preview
+        The two messages after the first of the user, a line each: what is seen while the rest is folded.
+    """
 
     title: str
     conversation_id: str
@@ -180,6 +229,7 @@ class Transcript:
     outcome: Literal["completed", "failed"]
     facts: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...]
+    preview: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +257,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report, written at ``written_at``."""
+    """A whole report, written at ``written_at``; ``answer`` is what it found, in sentences."""
 
     title: str
     subtitle: str
+    answer: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Notice, ...]
     headlines: tuple[HeadlineGroup, ...]

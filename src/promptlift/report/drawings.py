@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from promptlift import plots
+from promptlift.plots.periods import lane_height
+from promptlift.plots.theme import MAX_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,14 +22,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["paint_issues", "paint_lift", "paint_sentiment", "paint_trend"]
+    from promptlift.report.document import Width
 
-_WIDTH: Final = 9.2
-# Space below the axes: tick labels, the axis label and two lines of notes; dates may take two lines.
-_FOOT: Final = 0.78
+__all__ = ["INK", "paint_issues", "paint_lift", "paint_sentiment", "paint_trend"]
+
+INK: Final = "#1c2430"
+"""Colour of texts and lines: that of the page on a light screen."""
+
+# Inches: on a wide screen and on paper, and on a phone, where a wide figure would be too small to read.
+_WIDTH: Final = {"wide": 9.2, "narrow": 4.4}
+_RIGHT: Final = 0.2
+# A line of the title, and of the notes below the axis label.
+_TITLE_LINE: Final = 0.21
+_NOTE_LINE: Final = 0.14
+# Space below the axes: tick labels and the axis label; dates may take two lines.
+_FOOT: Final = 0.56
 _DATES: Final = 0.2
-# Space above the axes: two lines with the finding.
-_TITLE: Final = 0.5
 _NO_METADATA: Final = {"Date": None, "Creator": None, "Format": None, "Type": None}
 _HEAD: Final = re.compile(r"\A.*?(?=<svg)", re.DOTALL)
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
@@ -35,57 +46,99 @@ _GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
 _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
 
 
-def paint_trend(table: pd.DataFrame) -> str:
+def paint_trend(table: pd.DataFrame, width: Width) -> str:
     """Draw the result of ``analysis.completion_trend``."""
-    return _paint("trend", lambda ax: plots.completion_trend(table, title="auto", ax=ax), 3.9, 0.85, _DATES)
+    height = lane_height(_groups(table)) - 0.8
+    # The narrow one has no label at the axis: its title says what is drawn.
+    left = {"wide": 1.2, "narrow": 0.9}[width]
+    return _paint("trend", plots.completion_trend, table, width, height, left, _DATES)
 
 
-def paint_sentiment(table: pd.DataFrame) -> str:
+def paint_sentiment(table: pd.DataFrame, width: Width) -> str:
     """Draw the result of ``analysis.sentiment_distribution``."""
-    groups = max(1, len(table) // 3)
-    height = 3.0 + 0.22 * min(groups, 6)
-    return _paint(
-        "sentiment", lambda ax: plots.sentiment_distribution(table, title="auto", ax=ax), height, 1.15
-    )
+    height = 2.0 + 0.3 * _groups(table)
+    return _paint("sentiment", plots.sentiment_distribution, table, width, height, 1.05)
 
 
-def paint_issues(table: pd.DataFrame) -> str:
+def paint_issues(table: pd.DataFrame, width: Width) -> str:
     """Draw the result of ``analysis.issues``."""
-    height = 1.4 + 0.46 * max(2, int(table["issue"].nunique()))
-    return _paint("issues", lambda ax: plots.issues(table, title="auto", ax=ax), height, 0.2)
+    groups = _groups(table)
+    height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
+    return _paint("issues", plots.issues, table, width, height, 0.2)
 
 
-def paint_lift(table: pd.DataFrame) -> str:
+def paint_lift(table: pd.DataFrame, width: Width) -> str:
     """Draw the variants of one optimization, as returned by ``lift.variants``."""
     measured = table[table["lift"].notna()]
     panels = measured["stage"].astype("str").nunique()
-    height = 1.4 + 0.55 * max(2, len(measured)) + 0.45 * panels
-    return _paint("lift", lambda ax: plots.variant_lift(table, title="auto", ax=ax), height, 0.2, 0.2)
+    height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * panels
+    return _paint("lift", plots.variant_lift, table, width, height, 0.2)
 
 
-def _paint(name: str, plot: Callable[[Axes], Axes], height: float, left: float, more: float = 0) -> str:
-    """Draw on axes with fixed margins: a layout engine would take as long as the drawing."""
+def _groups(table: pd.DataFrame) -> int:
+    by = table.attrs["promptlift"]["by"]
+    return 1 if by is None else min(MAX_GROUPS, int(table[by].nunique(dropna=False)))
+
+
+def _paint(
+    name: str,
+    plot: Callable[..., Axes],
+    table: pd.DataFrame,
+    width: Width,
+    height: float,
+    left: float,
+    more: float = 0,
+) -> str:
+    """Draw on axes with margins for what stands around them: a layout engine would take as long as the drawing.
+
+    Parameters
+    ----------
+    name
+        Prefix of the ids in the drawing.
+    plot
+        A function of ``promptlift.plots``.
+    table
+        What it draws.
+    width
+        For which width.
+    height, left
+        Height of the axes, and the space at their left, in inches.
+    more
+        Space below the axes beside that of a line of tick labels and the axis label.
+    """
+    inches = _WIDTH[width]
     out = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
         # The reader's browser has fonts for scripts that this font lacks.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcdefaults()
-        mpl.rcParams.update(_settings(name))
-        height += _TITLE
-        figure = Figure(figsize=(_WIDTH, height))
-        foot = _FOOT + more
+        mpl.rcParams.update(_settings(f"{name}-{width}"))
+        figure = Figure(figsize=(inches, height))
         FigureCanvasSVG(figure)
-        ax = figure.add_axes(
-            (
-                left / _WIDTH,
-                foot / height,
-                (_WIDTH - left - 0.2) / _WIDTH,
-                (height - foot - 0.1 - _TITLE) / height,
-            )
-        )
-        plot(ax)
-        figure.savefig(out, format="svg", metadata=_NO_METADATA)
-    return _inline(out.getvalue(), name)
+        beside = (left / inches, (inches - left - _RIGHT) / inches)
+        ax = figure.add_axes((beside[0], 0.1, beside[1], 0.8))
+        plot(table, title="auto", ax=ax)
+        if width == "narrow":
+            ax.set_ylabel("")
+        foot = _FOOT + more + _NOTE_LINE * _lines_below(ax)
+        title = 0.2 + _TITLE_LINE * (ax.get_title(loc="left").count("\n") + 1)
+        full = foot + height + title
+        figure.set_figheight(full)
+        ax.set_position((beside[0], foot / full, beside[1], height / full))
+        figure.savefig(out, format="svg", metadata=_NO_METADATA, transparent=True)
+    return _inline(out.getvalue(), f"{name}-{width}")
+
+
+def _lines_below(ax: Axes) -> int:
+    """Return the lines of the notes below the label of the x-axis."""
+    notes = [
+        text
+        for text in ax.texts
+        if isinstance(text, Annotation)
+        and isinstance(text.xycoords, tuple)
+        and text.xycoords[1] is ax.xaxis.label
+    ]
+    return sum(text.get_text().count("\n") + 1 for text in notes)
 
 
 def _settings(name: str) -> Any:
@@ -94,8 +147,9 @@ def _settings(name: str) -> Any:
         "svg.fonttype": "none",
         "svg.hashsalt": name,
         "font.size": 10.5,
-        "axes.labelcolor": "#1c2430",
-        "text.color": "#1c2430",
+        **dict.fromkeys(
+            ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK
+        ),
     }
 
 

@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from promptlift.analysis import wording
+
 __all__ = [
     "NOTHING",
     "clock_time",
@@ -20,6 +22,7 @@ __all__ = [
     "plural",
     "points",
     "relative",
+    "share_and_interval",
     "signed",
 ]
 
@@ -70,6 +73,19 @@ def plain_number(number: float) -> str:
 def interval(low: float, high: float, form: Any = percent) -> str:
     """Format the bounds of an interval, or "no interval"."""
     return "no interval" if math.isnan(low) or math.isnan(high) else f"{form(low)} to {form(high)}"
+
+
+def share_and_interval(share: float, low: float, high: float) -> tuple[str, str]:
+    """Format a fraction and the bounds of its interval as the sentences of the report do.
+
+    All three have as many decimals as keep them apart, and 0% and 100% are exact.
+    """
+    if math.isnan(share):
+        return NOTHING, ""
+    if math.isnan(low) or math.isnan(high):
+        return wording.percent(share)[0], "no interval"
+    shown, lower, upper = wording.percent(share, low, high)
+    return shown, f"{lower} to {upper}"
 
 
 def count(number: int) -> str:

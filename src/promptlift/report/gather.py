@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.analysis.distinct import distinct_lines
 from promptlift.analysis.reading import check_prompts, facts_of
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from promptlift.report.period import Window
 
@@ -22,7 +23,9 @@ __all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "re
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
 _HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
-_NAME_CHARS: Final = 80
+_NAME_CHARS: Final = 400
+# As long as a sentence can hold.
+_NAME_WIDTH: Final = 48
 MAX_OPTIMIZATIONS: Final = 20
 """Most optimizations whose variants are read."""
 
@@ -48,6 +51,8 @@ class Material:
     ----------
     conversations
         One row per conversation; the column ``prompt`` has the name shown.
+    earlier
+        The conversations of the period before, with the same columns; ``None`` when the report has no such period.
     names
         The names shown of the prompts, in the requested order.
     prompts
@@ -65,6 +70,7 @@ class Material:
     content_of: Callable[[str], str | None]
     optimizations: pd.DataFrame | None = None
     variants: pd.DataFrame = field(default_factory=pd.DataFrame)
+    earlier: pd.DataFrame | None = None
 
     def name_of(self, prompt_id: Any) -> str:
         """Return the name shown of a prompt."""
@@ -130,8 +136,31 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         read = frames
     names = _names(ids, known)
     analysers = {facts_of(frame).get("analyser") for frame in frames if len(frame)}
+    analysers.discard(None)
+    analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
+    attrs: dict[Hashable | None, Any] = (
+        {"promptlift": {"table": "conversations", "analyser": analyser}} if analyser else {}
+    )
+    prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
+    tried, variants = _optimizations(source, ids, window)
+    return Material(
+        _inside(frames, names, window, attrs),
+        tuple(names),
+        prompts,
+        _provenance(read),
+        content_of,
+        tried,
+        variants,
+        None if window.previous is None else _inside(frames, names, window.previous, attrs),
+    )
+
+
+def _inside(
+    frames: list[pd.DataFrame], names: list[str], window: Window, attrs: dict[Hashable | None, Any]
+) -> pd.DataFrame:
+    """Return the conversations of a period in one table, with the name of their prompt."""
     parts = [
-        _inside(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
+        _of_period(frame, window).assign(**{GROUP: name}) for frame, name in zip(frames, names, strict=True)
     ]
     # Empty tables would only change dtypes.
     filled = [part for part in parts if len(part)]
@@ -140,13 +169,8 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         if len(filled) > 1
         else (filled or parts)[0].reset_index(drop=True)
     )
-    analysers.discard(None)
-    analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
-    table.attrs = {"promptlift": {"table": "conversations", "analyser": analyser}} if analyser else {}
-    prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
-    return Material(
-        table, tuple(names), prompts, _provenance(read), content_of, *_optimizations(source, ids, window)
-    )
+    table.attrs = attrs
+    return table
 
 
 def _optimizations(
@@ -206,20 +230,24 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
 
 
 def _names(ids: list[str | None], known: dict[str, dict[str, Any]]) -> list[str]:
-    names = [
+    """Return the names to show: long ones are cut by what tells them apart, equal ones have their id."""
+    given = [
         "All conversations"
         if one is None
         else one_line(known.get(one, {}).get("name") or one, _NAME_CHARS) or one
         for one in ids
     ]
-    often = Counter(names)
-    return [
-        name if often[name] == 1 else f"{name} ({one_line(one, 24)})"
-        for name, one in zip(names, ids, strict=True)
-    ]
+    often = Counter(given)
+    return distinct_lines(
+        [
+            name if often[name] == 1 else f"{name} ({one_line(one, 24)})"
+            for name, one in zip(given, ids, strict=True)
+        ],
+        _NAME_WIDTH,
+    )
 
 
-def _inside(table: pd.DataFrame, window: Window) -> pd.DataFrame:
+def _of_period(table: pd.DataFrame, window: Window) -> pd.DataFrame:
     if window.start is None and window.end is None:
         return table
     times = [name for name in ("started_at", "created_at") if name in table.columns]

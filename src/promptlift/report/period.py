@@ -26,11 +26,15 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Window:
-    """From ``start`` up to but not including ``end``, in UTC; ``None`` is unbounded."""
+    """From ``start`` up to but not including ``end``, in UTC; ``None`` is unbounded.
+
+    ``previous`` is the period of the same length before it, ``None`` where it has no length.
+    """
 
     start: datetime | None = None
     end: datetime | None = None
     words: str = ""
+    previous: Window | None = None
 
     def contains(self, times: pd.Series[Any]) -> NDArray[Any]:
         """Return which times are inside. Without bounds all are, also unknown ones."""
@@ -55,13 +59,31 @@ def window_of(period: PeriodLike, now: datetime) -> Window:
     if isinstance(period, int) and not isinstance(period, bool):
         if not 1 <= period <= 36500:
             raise ValueError(f"period={period} days is not between 1 and 36500. {_HELP}")
-        return Window(now - timedelta(days=period), None, f"last {period} days")
+        since = now - timedelta(days=period)
+        return Window(since, None, f"last {period} days", _previous(since, now))
     if isinstance(period, str) or not isinstance(period, Sequence) or len(period) != 2:
         raise ValueError(f"period={period!r} cannot be read. {_HELP}")
     start, end = _bound(period[0], last=False), _bound(period[1], last=True)
     if start is not None and end is not None and start >= end:
         raise ValueError(f"period={tuple(period)!r} ends before it begins. {_HELP}")
-    return Window(start, end, _words(start, end))
+    # A period that is not over is compared with as much time as has passed of it.
+    passed = None if start is None else _previous(start, now if end is None else min(end, now))
+    return Window(start, end, _words(start, end), passed)
+
+
+def _previous(start: datetime, end: datetime) -> Window | None:
+    length = end - start
+    if length <= timedelta(0):
+        return None
+    days, rest = divmod(length, timedelta(days=1))
+    words = (
+        "the equally long period before"
+        if rest
+        else f"the {days} days before"
+        if days > 1
+        else "the day before"
+    )
+    return Window(start - length, start, words)
 
 
 def _bound(value: Bound, *, last: bool) -> datetime | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["one_line", "shorten", "shorten_middle", "visible"]
+__all__ = ["one_line", "shorten", "shorten_around", "shorten_middle", "visible"]
 
 _ANSI: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
@@ -29,6 +29,8 @@ _PILED: Final = re.compile(
     r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{3})"
     r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
+_LEFT_OUT: Final = "… "
+_LONG_WORD: Final = 24
 _EMPTY_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 
 
@@ -60,9 +62,34 @@ def shorten(text: str, limit: int) -> tuple[str, int]:
 
 
 def shorten_middle(text: str, limit: int, marker: str = " … ") -> str:
-    """Cut a text to ``limit`` characters by leaving out its middle."""
+    """Cut a text to ``limit`` characters by leaving out its middle, at spaces where they are near."""
     if len(text) <= limit:
         return text
     kept = max(limit - len(marker), 0)
-    head = kept - kept // 2
-    return f"{text[:head]}{marker}{text[len(text) - kept // 2 :]}"
+    head, tail = text[: kept - kept // 2], text[len(text) - kept // 2 :]
+    return f"{_whole_words(head)}{marker}{_whole_words(tail[::-1])[::-1]}"
+
+
+def shorten_around(text: str, start: int, end: int, limit: int) -> str:
+    """Cut a text to ``limit`` characters around the part from ``start`` to ``end``, at spaces where they are near.
+
+    >>> shorten_around("one two three four five six", 8, 13, 20)
+    '… two three …'
+    """
+    if len(text) <= limit:
+        return text
+    room = max(limit - 2 * len(_LEFT_OUT), 0)
+    first = min(max((start + end - room) // 2, 0), len(text) - room)
+    last = first + room
+    if first:
+        first = (text.find(" ", first, start) + 1) or first
+    if last < len(text):
+        last = max(text.rfind(" ", end, last), 0) or last
+    before, after = _LEFT_OUT if first else "", _LEFT_OUT[::-1] if last < len(text) else ""
+    return f"{before}{text[first:last]}{after}"
+
+
+def _whole_words(text: str) -> str:
+    """Drop the word at the end that a cut may have divided, where it is short."""
+    space = text.rfind(" ", max(0, len(text) - _LONG_WORD))
+    return text[:space] if space > 0 else text

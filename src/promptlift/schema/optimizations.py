@@ -9,9 +9,12 @@ from pydantic import AfterValidator, Field, StringConstraints
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
+from promptlift.schema.inert import one_line
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
+from promptlift.schema.static_html import element, paragraph, root
 from promptlift.schema.texts import LinkText, LongText, not_blank
+from promptlift.schema.verdict_sentence import next_call, verdict_sentence
 from promptlift.schema.versions import TextChange
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
@@ -88,6 +91,27 @@ class Optimization(LinkedModel):
     """Why it was stopped, as the person said."""
     deployment: Annotated[VariantDeployment | None, Nested()] = None
     usage: OptimizationUsage | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What became of it, or how far it is."""
+        return verdict_sentence(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        del include, exclude
+        return {"text/plain": one_line(self.sentence, 800), "text/html": self._repr_html_()}
+
+    def _repr_html_(self) -> str:
+        call = element("code", next_call(self))
+        name = self.results.hypothesis.text if self.results and self.results.hypothesis else None
+        asked = [paragraph("Asked for: ", one_line(name, 300), soft=True)] if name else []
+        return str(
+            root(
+                paragraph(element("b", one_line(self.sentence, 800))),
+                *asked,
+                paragraph(f"Optimization {one_line(self.id, 60)}, {self.status}. Next: ", call, soft=True),
+            )
+        )
 
 
 class Intent(RequestModel):

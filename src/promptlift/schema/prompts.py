@@ -16,6 +16,39 @@ PromptStatus = Literal["active", "draft", "archived"]
 PROMPT_STATUSES: Final[tuple[PromptStatus, ...]] = get_args(PromptStatus)
 
 
+class CompletionOfWeek(ApiModel):
+    """Task completion of a prompt in seven days. Ours."""
+
+    from_: Annotated[UtcTime, Field(alias="from")]
+    """When the seven days began."""
+    judged: int
+    """Judged conversations that have ended."""
+    completed: int
+    """Those of them with a completed task."""
+
+
+class PromptCompletion(ApiModel):
+    """Conversations and task completion of a prompt. Ours."""
+
+    conversations: int
+    """All conversations."""
+    with_insights: int
+    """Those that have insights."""
+    judged: int
+    """Those that have insights and have ended."""
+    completed: int
+    """Those of the judged with a completed task."""
+    rate: float | None
+    """Percent of the judged; ``None`` when there are none."""
+    rate_low: float | None
+    """Lower end of its 95 % interval, by Wilson's method."""
+    rate_high: float | None
+    """Upper end of it."""
+    weeks: list[CompletionOfWeek]
+    """The last eight times seven days, the oldest first. All prompts of a page have the same ones: they end with the day
+    of the latest conversation of any of them. None when there are no conversations."""
+
+
 class Prompt(ApiModel):
     """A named block of instruction text, bound to a target model."""
 
@@ -45,6 +78,8 @@ class Prompt(ApiModel):
     """When the prompt was created."""
     updated_at: Annotated[UtcTime | None, Column()] = None
     """When the prompt was last changed."""
+    completion: PromptCompletion | None = None
+    """In lists, where ``includeCompletion`` asks for it. A field of ours."""
 
 
 class PromptChange(ApiModel):

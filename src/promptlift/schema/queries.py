@@ -177,6 +177,8 @@ class PromptsQuery(PageQuery):
     """Comma-separated; one of them is enough. A tag that has a comma stands in double quotes"""
     status: PromptStatus | None = None
     """Only this status"""
+    include_completion: Flag = False
+    """Beyond the specification: items carry their task completion, also by week"""
 
 
 class VersionsQuery(PageQuery):

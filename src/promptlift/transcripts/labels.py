@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-from promptlift.transcripts.sources import Record
+    from promptlift.transcripts.sources import Record
 
 __all__ = ["Label", "read_labels"]
 

@@ -200,7 +200,7 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
-    """Say which of the columns that the user names is not there."""
+    """Note columns that the user names and that are not there."""
     missing = [name for what, name in collector.columns.items() if what not in columns.of]
     if missing:
         collector.note(

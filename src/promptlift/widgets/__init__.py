@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptlift.widgets.browser.widget import ConversationBrowser
+    from promptlift.widgets.interactive_plot import InteractivePlot
     from promptlift.widgets.optimization_monitor import OptimizationMonitor
     from promptlift.widgets.review.widget import VariantReview
 
-__all__ = ["ConversationBrowser", "OptimizationMonitor", "VariantReview"]
+__all__ = ["ConversationBrowser", "InteractivePlot", "OptimizationMonitor", "VariantReview"]
 
 # Loaded on first use, so that a part can be imported without ipywidgets.
 _MODULES = {
     "ConversationBrowser": "browser.widget",
+    "InteractivePlot": "interactive_plot",
     "OptimizationMonitor": "optimization_monitor",
     "VariantReview": "review.widget",
 }

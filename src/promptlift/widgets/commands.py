@@ -18,7 +18,7 @@ from promptlift.errors import (
     RateLimited,
 )
 from promptlift.schema.inert import one_line
-from promptlift.widgets.fallback import WidgetWithFallback, is_unattended
+from promptlift.widgets.fallback import WidgetWithHtml, is_unattended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ class Command:
         return cls(client[:40], number, kind[:40], target[:200], text[:_TEXT_CHARS])
 
 
-class CommandWidget(WidgetWithFallback):
+class CommandWidget(WidgetWithHtml):
     """A widget with buttons that change something.
 
     A click sends a numbered command; a command that arrives twice, bundled or late, runs once. A change to a prompt or

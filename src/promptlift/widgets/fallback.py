@@ -13,7 +13,7 @@ import anywidget
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["WidgetWithFallback", "front_end", "is_unattended"]
+__all__ = ["WidgetWithFallback", "WidgetWithHtml", "front_end", "is_unattended"]
 
 
 def front_end(suffix: str, *names: str) -> str:
@@ -47,16 +47,16 @@ def is_unattended() -> bool:
 class WidgetWithFallback(anywidget.AnyWidget):
     """A widget that can also be read on a page without scripts.
 
-    Its output carries the interactive view and ``text/html``: a front end with a kernel shows the view; an exported
-    notebook, GitHub or an e-mail shows the HTML, which is the state at the time the cell ran.
+    Its output carries the interactive view and a static fallback: a front end with a kernel shows the view; an exported
+    notebook, GitHub or an e-mail shows the fallback, which is the state at the time the cell ran.
 
-    A subclass implements ``_static`` and ``_plain``, sets ``_esm`` and ``_css`` with `front_end`, and changes nothing
+    A subclass implements ``_fallback`` and ``_plain``, sets ``_esm`` and ``_css`` with `front_end`, and changes nothing
     before a person has sent a message.
     """
 
     @abstractmethod
-    def _static(self) -> Markup:
-        """Return the static fallback, built with `promptlift.widgets.static_html`."""
+    def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the static fallback by media type, and what is said about it, also by media type."""
 
     @abstractmethod
     def _plain(self) -> str:
@@ -76,13 +76,25 @@ class WidgetWithFallback(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return self._plain()
 
-    def _repr_html_(self) -> str:
-        return str(self._static())
-
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        bundle: dict[str, Any] = {"text/plain": self._plain(), "text/html": str(self._static())}
+        fallback, about = self._fallback()
+        bundle: dict[str, Any] = {"text/plain": self._plain(), **fallback}
         interactive = None if self.comm is None or is_unattended() else super()._repr_mimebundle_(**kwargs)
         if interactive is None:
-            return bundle, {}
+            return bundle, about
         data, metadata = interactive
-        return {**data, **bundle}, metadata
+        return {**data, **bundle}, {**metadata, **about}
+
+
+class WidgetWithHtml(WidgetWithFallback):
+    """A widget whose static fallback is HTML: a subclass implements ``_static`` instead of ``_fallback``."""
+
+    @abstractmethod
+    def _static(self) -> Markup:
+        """Return the static fallback, built with `promptlift.schema.static_html`."""
+
+    def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"text/html": str(self._static())}, {}
+
+    def _repr_html_(self) -> str:
+        return str(self._static())

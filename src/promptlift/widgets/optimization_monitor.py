@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
+from promptlift.schema.sparkline import Bar, bars, bars_html, last_values
+from promptlift.schema.static_html import badge, element, facts, paragraph, root
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
@@ -17,8 +19,6 @@ from promptlift.widgets.review.cards import (
     interval_in_words,
     signed,
 )
-from promptlift.widgets.sparkline import Bar, bars, bars_html, last_values
-from promptlift.widgets.static_html import badge, element, facts, paragraph, root
 from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
 if TYPE_CHECKING:

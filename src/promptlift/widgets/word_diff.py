@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
 from promptlift.schema.inert import visible
-from promptlift.widgets.static_html import DiffLine
+from promptlift.schema.static_html import DiffLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

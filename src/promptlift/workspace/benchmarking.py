@@ -227,7 +227,7 @@ class Benchmarking(Session):
         prices: Prices | None = None,
         level: float = 0.95,
     ) -> CheapestChoice:
-        """Say which arm is the cheapest that is not worse than the reference by ``within`` points or more.
+        """Return the cheapest arm that is not worse than the reference by ``within`` points or more.
 
         That an arm is not worse is proven on the same cells (non-inferiority, a score test for pairs), adjusted over the arms
         by Holm: the chance that any claim is wrong is at most ``1 - level``. An arm of which too little is known does
@@ -302,7 +302,7 @@ class Benchmarking(Session):
         Returns
         -------
         DataFrame
-            arm, name, llm_model, n, n_dropped, task_completion (a fraction) with task_completion_low and
+            arm, name, prompt (as in ``lift.messages``), llm_model, n, n_dropped, task_completion (a fraction) with task_completion_low and
             task_completion_high, sentiment, quality, turns, input_tokens, output_tokens, tokens_estimated,
             cost_per_conversation, cost_per_completed, reference, n_pairs, n11, n10, n01, n00, difference with
             difference_low and difference_high (percentage points), p, p_holm, verdict, not_worse, not_worse_p,
@@ -312,7 +312,7 @@ class Benchmarking(Session):
         found = self.client.benchmarks.get(identifier, reference=reference, margin=margin, level=level)
         table: pd.DataFrame = importlib.import_module("promptlift.analysis").benchmark(found, prices=prices)
         table.attrs["promptlift"]["table"] = "benchmark_arms"
-        return table
+        return self._named(table)
 
     def benchmark_conversations(
         self, benchmark_id: str | Benchmark, *, arm: int | None = None, content: bool = False

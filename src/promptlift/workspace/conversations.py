@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from promptlift.schema.conversations import Conversation
+
     Time = str | date | datetime
 
 
@@ -143,6 +145,25 @@ class ConversationTables(Session):
             parts,
         )
 
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Return one conversation with its transcript and its insights; in a cell it can be read.
+
+        Parameters
+        ----------
+        conversation_id
+            An id, as tables of conversations have it.
+
+        Raises
+        ------
+        NotFound
+            When there is no such conversation.
+
+        Examples
+        --------
+        >>> lift.conversation(df["conversation_id"].iloc[0])  # doctest: +SKIP
+        """
+        return self.client.conversations.get(conversation_id)
+
     def issues(
         self,
         prompt_id: str | Sequence[str] | None = None,
@@ -213,7 +234,8 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, turn (from 0), role, content, sent_at, model, tokens.
+            conversation_id, prompt (the name where it is known without a request, as after :meth:`prompts`, else the id), turn
+            (from 0), role, content, sent_at, model, tokens.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
         return self._table(
@@ -234,7 +256,7 @@ class ConversationTables(Session):
         Returns
         -------
         DataFrame
-            conversation_id, sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
+            conversation_id, prompt (as in :meth:`messages`), sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
             insights_at, analyser.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
@@ -373,6 +395,6 @@ def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
 
 
 def _long(table: pd.DataFrame, read: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Say on a long table how the conversations were read that it comes from."""
+    """Record on a long table how the conversations were read that it comes from."""
     table.attrs["promptlift"] = {**read.attrs["promptlift"], "table": name, "rows": len(table)}
     return table

@@ -48,7 +48,7 @@ class OptimizationTables(Session):
         Returns
         -------
         DataFrame
-            optimization_id, prompt_id, status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
+            optimization_id, prompt_id, prompt (as in ``lift.messages``), status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
             confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
             lift_expected (percent), n_pairs, reason, rehearsal, deployment_state. Times are UTC.
 
@@ -124,7 +124,7 @@ class OptimizationTables(Session):
         Returns
         -------
         DataFrame
-            optimization_id, variant_id, name, is_original, is_winner, stage, task_completion (fraction), sentiment,
+            optimization_id, prompt (as in ``lift.messages``), variant_id, name, is_original, is_winner, stage, task_completion (fraction), sentiment,
             quality, lift (percent), lift_points, lift_low, lift_high, interval_level, lift_expected, confidence, n,
             n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
             look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),

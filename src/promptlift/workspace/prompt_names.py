@@ -221,16 +221,12 @@ class PromptNames:
         if not wanted <= {row["id"] for row in self._rows}:
             self._read_at = None
         self._read_unless_fresh()
-        named: dict[str, list[str]] = {}
-        for row in self._rows:
-            if _name(row):
-                named.setdefault(_name(row), []).append(row["id"])
-        labels = {}
-        for name, ids in named.items():
-            length = _telling_length(ids)
-            for one in wanted.intersection(ids):
-                labels[one] = name if len(ids) == 1 else f"{name} ({one[:length]})"
-        return labels
+        labels = labels_of_rows(self._rows)
+        return {one: labels[one] for one in wanted & labels.keys()}
+
+    def known(self) -> dict[str, str]:
+        """Return the labels of the prompts that were listed before, without a request."""
+        return {} if self._read_at is None else labels_of_rows(self._rows)
 
     def unknown(self, given: str) -> NotFound:
         """Return the error that there is no such prompt, with those that there are."""
@@ -290,6 +286,19 @@ class PromptNames:
         except NotFound:
             return False
         return any(link_of(row) == prompt_id for row in list_page(data, Call(call.method, call.path)).rows)
+
+
+def labels_of_rows(rows: Iterable[Row]) -> dict[str, str]:
+    """Return the names of the prompts of a list by id, with as much of the id as tells several of one name apart."""
+    named: dict[str, list[str]] = {}
+    for row in rows:
+        if _name(row):
+            named.setdefault(_name(row), []).append(row["id"])
+    labels: dict[str, str] = {}
+    for name, ids in named.items():
+        length = _telling_length(ids)
+        labels |= {one: name if len(ids) == 1 else f"{name} ({one[:length]})" for one in ids}
+    return labels
 
 
 def _telling_length(ids: list[str]) -> int:

@@ -71,7 +71,12 @@ class Session:
         make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
     ) -> pd.DataFrame:
         """Read rows and make the table, with a record of the read; an incomplete read carries its part as a table."""
-        return self._table_of_parts(name, filters, read, frames().Parts(make))
+
+        def named(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
+            frame, warnings = make(rows)
+            return self._named(frame), warnings
+
+        return self._table_of_parts(name, filters, read, frames().Parts(named))
 
     def _table_of_parts(
         self,
@@ -102,9 +107,14 @@ class Session:
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             frame, warnings, about = make(rows.rows)
-            return with_read_record(frame, name, filters, rows, warnings, **about)
+            return with_read_record(self._named(frame), name, filters, rows, warnings, **about)
 
         return self._existing(_read_or_finish(read, finished), filters)
+
+    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Put the names of prompts into a table, as far as they are known without a request."""
+        named: pd.DataFrame = frames().with_prompt_names(frame, self._names.known())
+        return named
 
     def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
         """Return a table, unless it is empty because there is no such prompt."""

@@ -14,6 +14,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema.verdict_sentence import STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -223,8 +224,7 @@ def bar_texts(state: Row) -> tuple[str, str]:
     progress = results.get("progress")
     stage = progress.get("stage") if isinstance(progress, dict) else None
     status = str(state.get("status"))
-    named = {"preparing": "writing variants", "screen": "screening", "confirm": "confirming"}
-    before = named.get(str(stage), status) if status == "running" else status
+    before = STAGES.get(str(stage), status) if status == "running" else status
     confidence = results.get("confidence")
     after = ""
     if isinstance(confidence, int | float) and not isinstance(confidence, bool):

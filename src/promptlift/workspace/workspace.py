@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Final, Self
 
 from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
 from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
+from promptlift.workspace.glance import Glance, take_glance
+from promptlift.workspace.glance_views import as_html, as_text
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
+
+# Debuggers and lists of variables ask for the repr of everything, again and again.
+_REUSED_SECONDS: Final = 10.0
 
 
 def connect(
@@ -63,6 +68,9 @@ class Workspace(
 ):
     """The tables of one account, and ways to log, optimize and apply.
 
+    In a cell it shows where the data are, the prompts with their completion, who judges, what is being optimized, and
+    what to call next.
+
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
     made, whether complete, who derived the insights (``analyser``), rows that were deleted meanwhile and left out, and warnings (unusable
     values by column). Rows that were deleted after their page was read are still in the table; ``deleted_since_read``
@@ -83,9 +91,31 @@ class Workspace(
         Every endpoint of the API, typed.
     """
 
+    _glanced: tuple[float, Glance] | None = None
+
     def __repr__(self) -> str:
+        return as_text(self._glance(at_most_old=_REUSED_SECONDS))
+
+    def _repr_html_(self) -> str:
+        return as_html(self._glance())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return both views of one glance; without this a notebook would ask for each by itself."""
+        del include, exclude
+        glance = self._glance()
+        return {"text/plain": as_text(glance), "text/html": as_html(glance)}
+
+    def _glance(self, *, at_most_old: float = 0.0) -> Glance:
+        """Return what the account holds; never raises, and waits a few seconds at most."""
+        now = self.client.transport.clock.now()
+        if self._glanced is None or now - self._glanced[0] > at_most_old:
+            self._glanced = now, take_glance(self.client.transport, self._place())
+        return self._glanced[1]
+
+    def _place(self) -> str:
+        """Return where the data are, in words."""
         config = self.client.config
-        return f"Workspace({config.base_url!r}, scheme={config.scheme.name!r})"
+        return f"{config.base_url}{', agents' if config.scheme.name == 'agent' else ''}"
 
     def __enter__(self) -> Self:
         return self

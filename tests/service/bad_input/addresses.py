@@ -43,6 +43,7 @@ PARAMETERS = [
     read(
         "includeInsights True", "/conversations?includeInsights=True", includeInsights="must be true or false"
     ),
+    read("includeCompletion 1", "/prompts?includeCompletion=1", includeCompletion="must be true or false"),
     read("includeContent empty", "/conversations?includeContent=", includeContent="must be true or false"),
     read(
         "includeInsights of one conversation",

@@ -74,7 +74,17 @@ TEXTS = (
 )
 NUMBERS = (0, 1, -1, 3, 1.5, 2**31, 2**53, 2**63, 2**64, -(2**63) - 1, 10**40, 1e308, -0.0, 5e-324)
 PARAMETERS = (
-    *("limit", "offset", "status", "tags", "promptId", "agentId", "hasInsights", "includeInsights"),
+    *(
+        "limit",
+        "offset",
+        "status",
+        "tags",
+        "promptId",
+        "agentId",
+        "hasInsights",
+        "includeInsights",
+        "includeCompletion",
+    ),
     *("includeContent", "days", "novel", "variantId", "stage", "taskCompleted", "optimizationId"),
 )
 

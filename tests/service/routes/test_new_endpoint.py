@@ -151,7 +151,7 @@ def test_an_action_without_a_row_is_noticed_when_the_service_starts(context, mon
         app.create_app(context)
 
 
-def test_the_application_has_the_routes_of_the_table_and_five_beside_it(context):
+def test_the_application_has_the_routes_of_the_table_and_six_beside_it(context):
     served = {
         (method, route.path)
         for route in app.create_app(context).routes
@@ -163,5 +163,5 @@ def test_the_application_has_the_routes_of_the_table_and_five_beside_it(context)
         for scheme in row.served_schemes()
     }
     beside = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("GET", "/metrics")}
-    assert served - described == {*beside, ("POST", "/v1/traces")}
+    assert served - described == {*beside, ("POST", "/v1/traces"), ("POST", "/v1/logs")}
     assert described <= served

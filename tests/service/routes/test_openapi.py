@@ -135,7 +135,7 @@ def test_parameters_are_json_schema_too(document):
         for operation in operations.values():
             for one in operation["parameters"]:
                 Draft202012Validator.check_schema(one["schema"])
-                known = {"type", "enum", "minimum", "maximum", "default"}
+                known = {"type", "enum", "minimum", "maximum", "default", "pattern"}
                 assert set(one["schema"]) <= known
 
 

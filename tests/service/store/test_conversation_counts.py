@@ -85,6 +85,34 @@ def assert_views_are_plain_queries(database, account, since):
         assert steps == [(turns, count, missed[turns]) for turns, count in sorted(ended.items())]
         assert first == min((row.started_at for row in rows if row.prompt_id == prompt), default=None)
     assert fleet == expected_fleet
+    assert_days_are_plain_queries(database, account, rows, since)
+
+
+def assert_days_are_plain_queries(database, account, rows, since):
+    """Also where some conversations began after the day that counts as today."""
+    today = (
+        (max((row.started_at for row in rows), default=0) if since is None else since)
+        // clock.DAY
+        * clock.DAY
+    )
+    with database.read() as connection:
+        last, found = aggregates.completion_by_day(connection, account, PROMPTS, days=3, today=today)
+    days = {row: row.started_at // clock.DAY * clock.DAY for row in rows}
+    assert last == max((day for day in days.values() if day <= today), default=None)
+    for prompt in PROMPTS:
+        mine = [row for row in rows if row.prompt_id == prompt]
+        scored = [row for row in mine if row.document is not None]
+        judged = [row for row in scored if row.status != "in_progress"]
+        completed = sum(row.task_completed for row in judged)
+        counts = found.get(prompt, aggregates.Completion(0, 0, 0, 0, {}))
+        assert (counts.total, counts.scored) == (len(mine), len(scored))
+        assert (counts.judged, counts.completed) == (len(judged), completed)
+        by_day = {}
+        for row in judged:
+            if last is not None and last - 2 * clock.DAY <= days[row] <= last:
+                n, done = by_day.get(days[row], (0, 0))
+                by_day[days[row]] = (n + 1, done + row.task_completed)
+        assert {day: both for day, both in counts.days.items() if any(both)} == by_day
 
 
 def assert_pages_are_plain_queries(database, account, chance):

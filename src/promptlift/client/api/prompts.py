@@ -31,9 +31,20 @@ class Prompts(Group):
         offset: int | None = None,
         tags: Sequence[str] | str | None = None,
         status: str | None = None,
+        include_completion: bool | None = None,
     ) -> Page[Prompt]:
-        """Return one page of prompts, newest first."""
-        return self._send(endpoints.PROMPTS_LIST, limit=limit, offset=offset, tags=tags, status=status)
+        """Return one page of prompts, newest first.
+
+        ``include_completion`` is an offer of the embedded service; others ignore it.
+        """
+        return self._send(
+            endpoints.PROMPTS_LIST,
+            limit=limit,
+            offset=offset,
+            tags=tags,
+            status=status,
+            include_completion=include_completion,
+        )
 
     def create(self, *, name: str, content: str, llm_model: str | None = None, **fields: Any) -> Prompt:
         """Create a prompt.

@@ -119,6 +119,7 @@ def _parquet(table: PlainTable, document: Document) -> bytes:
     about = {
         "table": table.name,
         "title": document.title,
+        "answer": document.answer,
         "facts": dict(document.facts),
         "notices": [notice.text for notice in document.notices],
         "written_at": document.written_at.isoformat(),

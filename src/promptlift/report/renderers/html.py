@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from promptlift.report.document import Cell, Document, Headline, Kind, Logo
+    from promptlift.report.document import Cell, Document, Headline, Kind, Logo, Width
 
 __all__ = ["FORMATS", "page"]
 
+_COLOR: Final = re.compile(r"(?<=: )#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 _ENDS: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0)}
 
 
@@ -35,7 +37,19 @@ def page(document: Document, *, paged: bool = False) -> str:
         Whether it is for paper: folded tables are then printed at the end.
     """
     template = _environment().get_template("report.html.jinja")
-    text = template.render(document=document, paged=paged, cards=len(document.headlines) <= CARDS)
+    figures = [figure for section in document.sections for figure in section.figures]
+    # A reader's screen may be narrow or dark; paper is neither.
+    widths: tuple[Width, ...] = ("wide",) if paged else ("wide", "narrow")
+    drawings = {figure.name: {width: figure.paint(width) for width in widths} for figure in figures}
+    dark = "" if paged or not figures else _follow_page(drawings)
+    text = template.render(
+        document=document,
+        paged=paged,
+        cards=len(document.headlines) <= CARDS,
+        drawings=drawings,
+        dark=dark,
+        folded=[table for section in document.sections for table in section.tables if table.folded],
+    )
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -44,6 +58,27 @@ def _render(document: Document) -> bytes:
 
 
 FORMATS: dict[str, Callable[[Document], bytes]] = {".html": _render, ".htm": _render}
+
+
+def _follow_page(drawings: dict[str, dict[Width, str]]) -> str:
+    """Make the colours of drawings follow the page, and return their values on a dark one as style rules."""
+    from promptlift.plots.notebook_theme import on_dark  # noqa: PLC0415  (loaded by the drawings)
+    from promptlift.report.drawings import INK  # noqa: PLC0415
+
+    of_page = {INK: "var(--ink)", "#ffffff": "var(--page)"}
+    used: set[str] = set()
+
+    def variable(found: re.Match[str]) -> str:
+        color = found.group().lower()
+        if color in of_page:
+            return of_page[color]
+        used.add(color)
+        return f"var(--drawn-{color[1:]}, {color})"
+
+    for drawing in drawings.values():
+        for width, svg in drawing.items():
+            drawing[width] = _COLOR.sub(variable, svg)
+    return " ".join(f"--drawn-{color[1:]}: {on_dark(color)};" for color in sorted(used))
 
 
 @cache

@@ -58,6 +58,8 @@ def _render(document: Document) -> bytes:
     lines = [f"# {escape(document.title) or 'Report'}", ""]
     if document.subtitle:
         lines += [escape(document.subtitle), ""]
+    for place, sentence in enumerate(document.answer):
+        lines += [f"**{escape(sentence)}**" if place == 0 else escape(sentence), ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in document.facts]
     lines += [""] if document.facts else []
     for notice in document.notices:
@@ -116,6 +118,16 @@ def _transcript(transcript: Transcript) -> Iterator[str]:
     yield from (f"### {transcript.outcome.capitalize()}: {escape(transcript.title)}", "")
     yield from (f"- {escape(label)}: {escape(value)}" for label, value in transcript.facts)
     yield ""
+    if not transcript.turns:
+        return
+    for line in transcript.preview:
+        yield from (f"> **{line.role}** {escape(line.content)}", "")
+    yield from ("<details><summary>The whole conversation</summary>", "")
+    yield from _turns(transcript)
+    yield from ("</details>", "")
+
+
+def _turns(transcript: Transcript) -> Iterator[str]:
     for turn in transcript.turns:
         if turn.role == "gap":
             yield from (f"> *{escape(turn.content)}*", "")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ConfigError
 from promptlift.report.cells import plain, tables_of
+from promptlift.report.charts import write_charts
 from promptlift.schema.inert import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from promptlift.report.cells import PlainTable
     from promptlift.report.document import Document, Kind, Table
@@ -24,6 +25,8 @@ _CELL_UNITS: Final = 32_767
 _WIDEST: Final = 60
 _SPAN: Final = 7
 _LINE_CHARS: Final = 100
+_CHART_WIDTH: Final = 515
+_CHART_ROWS: Final = 17
 _NUMBERS: Final[dict[str, str]] = {
     "count": "#,##0",
     "share": "0.0%",
@@ -49,7 +52,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
         "align": "right",
     },
     "text": {"text_wrap": True, "valign": "top"},
-    "heading": {"bold": True, "font_size": 12},
+    "heading": {"bold": True, "font_size": 12, "text_wrap": True, "valign": "top"},
     **{kind: {"num_format": form, "valign": "top"} for kind, form in _NUMBERS.items()},
 }
 
@@ -83,10 +86,13 @@ def _render(document: Document) -> bytes:
             }
         )
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
-        headlines, *others = tables_of(document)
-        _Summary(book.add_worksheet("Summary"), styles).write(document, headlines)
+        headlines, *others = tables_of(document, printed=True)
+        summary = book.add_worksheet("Summary")
         for table in others:
             _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)
+        drawn = [figure.chart for section in document.sections for figure in section.figures if figure.chart]
+        charts = [*write_charts(book, drawn, styles, _write_cell)] if drawn else []
+        _Summary(summary, styles).write(document, headlines, charts)
     return out.getvalue()
 
 
@@ -161,19 +167,22 @@ class _Summary:
     def __init__(self, sheet: Any, styles: dict[str, Any]) -> None:
         self._sheet, self._styles, self._row = sheet, styles, 0
 
-    def write(self, document: Document, headlines: Table) -> None:
+    def write(self, document: Document, headlines: Table, charts: Sequence[Any]) -> None:
         self._sheet.set_column(0, 1, 26)
         self._sheet.set_column(2, _SPAN, 15)
         self._line(document.title, "title")
         self._sheet.freeze_panes(1, 0)
         self._logo(document)
         self._line(document.subtitle, "subtitle")
+        for place, sentence in enumerate(document.answer):
+            self._wide(sentence, 0, "heading" if place == 0 else "text")
         for label, value in document.facts:
             self._pair(label, value)
         for notice in document.notices:
             self._pair(notice.kind.capitalize(), notice.text)
         self._row += 1
         self._headlines(headlines, named=len(document.headlines) > 1)
+        self._charts(charts)
         for section in document.sections:
             if section.points or (section.paragraphs and not section.transcripts):
                 self._row += 1
@@ -192,11 +201,11 @@ class _Summary:
         self._sheet.write_string(self._row, 0, _fit(label), self._styles["label"])
         self._wide(value, 1)
 
-    def _wide(self, text: str, start: int) -> None:
+    def _wide(self, text: str, start: int, style: str = "text") -> None:
         """Write a text across the sheet, in as many lines as it needs."""
         text = _fit(text)
-        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._styles["text"])
-        self._sheet.write_string(self._row, start, text, self._styles["text"])
+        self._sheet.merge_range(self._row, start, self._row, _SPAN, "", self._styles[style])
+        self._sheet.write_string(self._row, start, text, self._styles[style])
         lines = sum(math.ceil(len(line) / (_LINE_CHARS + 26 * (1 - start))) or 1 for line in text.split("\n"))
         self._sheet.set_row(self._row, 15 * min(lines, 20))
         self._row += 1
@@ -221,6 +230,14 @@ class _Summary:
             for place, (value, kind) in enumerate(zip((prompt, measure, *numbers), kinds, strict=True)):
                 _write_cell(self._sheet, self._row, place, value, kind, self._styles)
             self._row += 1
+
+    def _charts(self, charts: Sequence[Any]) -> None:
+        """Put the charts side by side."""
+        self._row += 1
+        for place, chart in enumerate(charts):
+            chart.set_size({"width": _CHART_WIDTH, "height": _CHART_ROWS * 20})
+            self._sheet.insert_chart(self._row, 0, chart, {"x_offset": place * (_CHART_WIDTH + 10)})
+        self._row += _CHART_ROWS + 1 if charts else 0
 
     def _logo(self, document: Document) -> None:
         logo = document.logo

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pandas as pd
 
 from promptlift.analysis.reading import is_missing
 from promptlift.errors import TranscriptError
-from promptlift.report.document import Transcript
-from promptlift.report.formatting import date_time, plural, signed
+from promptlift.report.document import Section, Transcript
+from promptlift.report.formatting import count, date_time, plural, signed
 from promptlift.report.gather import GROUP, records
 from promptlift.schema.inert import one_line
-from promptlift.schema.transcript import parse_content
+from promptlift.schema.transcript import CALL, RESULT, parse_content
 from promptlift.schema.turns import Turn
 
 if TYPE_CHECKING:
@@ -25,19 +25,49 @@ if TYPE_CHECKING:
     from promptlift.report.gather import Material
     from promptlift.schema.transcript import Message
 
-__all__ = ["MAX_EXAMPLES", "find_examples"]
+__all__ = ["MAX_EXAMPLES", "example_conversations"]
 
 MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
 _MESSAGE_CHARS: Final = 1200
 _SYSTEM_CHARS: Final = 240
+_TOOL_CHARS: Final = 160
+_EMPTY: Final = "(empty message)"
+_PREVIEW_LINES: Final = 2
+_PREVIEW_CHARS: Final = 110
 # Deleted conversations are skipped, up to this many.
 _TRIES: Final = 3
 
 Outcome = Literal["completed", "failed"]
 
 
-def find_examples(material: Material, wanted: int, *, redacted: bool) -> list[Transcript]:
+def example_conversations(material: Material, wanted: int, *, redacted: bool) -> Section | None:
+    """Return the section with example conversations; None when there is none to show.
+
+    Parameters
+    ----------
+    material
+        The data of the report.
+    wanted
+        Most conversations.
+    redacted
+        Whether to omit the transcripts.
+    """
+    found = _find(material, wanted, redacted=redacted)
+    if not found:
+        return None
+    failed = sum(one.outcome == "failed" for one in found)
+    words = (
+        f"{plural(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
+        "according to the analyser. They are chosen by a fixed rule that prefers different issues, so their numbers say "
+        "nothing about how often either happens."
+    )
+    if redacted:
+        words += " Their transcripts are omitted from this report; look them up by their ids."
+    return Section("examples", "Examples", (words,), transcripts=tuple(found))
+
+
+def _find(material: Material, wanted: int, *, redacted: bool) -> list[Transcript]:
     """Return up to ``wanted`` conversations, failed and completed ones in turn, the same ones every time.
 
     They are ordered by a hash of their id, which favours none; those with issues not shown yet come first. Only the
@@ -108,11 +138,20 @@ def _transcript(
     row: dict[str, Any], outcome: Outcome, messages: Sequence[Message], *, named: bool
 ) -> Transcript:
     name = one_line(row["conversation_id"], 64)
-    first = next((message.content for message in messages if message.role == "user"), "")
+    asked = next((place for place, message in enumerate(messages) if message.role == "user"), None)
+    first = "" if asked is None else messages[asked].content
     title = one_line(first, 90) or (f"Conversation {name}" if not messages else "No message from the user")
     facts = tuple((label, value) for label, value in _facts(row, named=named) if value)
     started = _started(row)
-    return Transcript(title, name, str(row[GROUP]), started, outcome, facts, tuple(_turns(messages)))
+    turns, preview = tuple(_turns(messages)), tuple(_preview(messages[0 if asked is None else asked + 1 :]))
+    return Transcript(title, name, str(row[GROUP]), started, outcome, facts, turns, preview)
+
+
+def _preview(messages: Sequence[Message]) -> Iterator[Turn]:
+    """Yield the first messages that somebody said, a line each."""
+    said = (one for one in messages if one.role != "system" and not _is_of_tool(one))
+    for message in islice(said, _PREVIEW_LINES):
+        yield Turn(message.role, one_line(message.content, _PREVIEW_CHARS) or _EMPTY)
 
 
 def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
@@ -151,6 +190,17 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
             if place == _FIRST:
                 yield Turn("gap", f"… {plural(hidden, 'message')} omitted …")
             continue
-        limit = _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS
-        turn = Turn.shown(message.role, message.content, limit, at=message.timestamp)
-        yield turn if turn.content else replace(turn, content="(empty message)")
+        turn = _turn(message)
+        yield turn if turn.content else replace(turn, content=_EMPTY)
+
+
+def _turn(message: Message) -> Turn:
+    if _is_of_tool(message):
+        # The layout of a tool's output is for programs.
+        return Turn.shown("tool", " ".join(message.content.split()), _TOOL_CHARS, at=message.timestamp)
+    limit = _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS
+    return Turn.shown(message.role, message.content, limit, at=message.timestamp)
+
+
+def _is_of_tool(message: Message) -> bool:
+    return message.role != "user" and message.content.startswith((CALL, RESULT))

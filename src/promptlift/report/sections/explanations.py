@@ -12,6 +12,7 @@ from promptlift.report.redaction import REDACTION_NOTE, redact
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -123,8 +124,18 @@ def _judged_by(table: pd.DataFrame, analyser: str | None) -> str:
     return "Analyser: the service does not report what judged the conversations."
 
 
-def completeness(material: Material, overview: pd.DataFrame) -> Section:
-    """Return the section on the data and what is missing from them."""
+def completeness(material: Material, overview: pd.DataFrame, left_out: Sequence[str]) -> Section:
+    """Return the section on the data and what is missing from them.
+
+    Parameters
+    ----------
+    material
+        The data of the report.
+    overview
+        Its ``analysis.prompt_overview``.
+    left_out
+        Sections that would be empty, and why.
+    """
     facts = material.provenance
     state = {
         True: "All conversations of the service were read.",
@@ -149,7 +160,10 @@ def completeness(material: Material, overview: pd.DataFrame) -> Section:
         for name, number in sorted(facts.warnings.items())
     ]
     columns = (Column("what", "What"), Column("n", "Conversations", "count"))
-    return Section("data", "The data", (state,), tables=(Table("data", "The data", columns, tuple(rows)),))
+    empty = (f"Left out, because there is nothing to show: {', '.join(left_out)}.",) if left_out else ()
+    return Section(
+        "data", "The data", (state, *empty), tables=(Table("data", "The data", columns, tuple(rows)),)
+    )
 
 
 def footer(now: datetime) -> str:

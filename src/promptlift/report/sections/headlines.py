@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.report.document import Column, Estimate, Headline, Part, Section, Table
-from promptlift.report.formatting import count, interval, signed
+from promptlift.report.formatting import count, interval, share_and_interval, signed
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell
@@ -70,7 +70,11 @@ def side_by_side(rows: list[tuple[str, dict[str, Any] | None]]) -> Section:
         measured = (_estimate(row, "rate"), Part(row["completed"], row["n"]), _estimate(row, "sentiment"))
         counted = tuple(int(row[part]) for part in ("ended", "in_progress", "with_insights"))
         cells.append((name, *measured, _estimate(row, "negative"), *counted))
-    return Section("headline", "Headline numbers", tables=(Table("prompts", "", columns, tuple(cells)),))
+    return Section(
+        "headline",
+        "Headline numbers",
+        tables=(Table("prompts", "Prompts", columns, tuple(cells), printed_only=True),),
+    )
 
 
 def _estimate(row: dict[str, Any], name: str) -> Estimate:
@@ -86,7 +90,7 @@ def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
     if basis.total == 0:
         return Headline(label, "share", estimate, basis, _NONE_YET)
     few = " (very few)" if basis.total < _FEW else ""
-    ends = interval(estimate.low, estimate.high)
+    _, ends = share_and_interval(estimate.value, estimate.low, estimate.high)
     words = f"{ends} (95% interval), {count(basis.hits)} of {count(basis.total)}{few}"
     return Headline(label, "share", estimate, Part(int(basis.hits), int(basis.total)), words)
 

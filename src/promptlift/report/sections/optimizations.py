@@ -52,7 +52,7 @@ def rehearsal_notice(material: Material) -> tuple[Notice, ...]:
 
 
 def optimizations(material: Material, *, redacted: bool) -> Section | None:
-    """Return the section about optimizations.
+    """Return the section about optimizations; None when none is known.
 
     Parameters
     ----------
@@ -62,10 +62,8 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         Whether to remove personal data that a pattern finds from names.
     """
     tried = material.optimizations
-    if tried is None:
+    if tried is None or not len(tried):
         return None
-    if not len(tried):
-        return Section("optimizations", "Optimizations", ("No optimization of these prompts was run.",))
     shown = tried.head(MAX_OPTIMIZATIONS)
     numbers = {one: place for place, one in enumerate(shown["optimization_id"], 1)}
     known = [row for row in records(material.variants) if row["optimization_id"] in numbers]

@@ -8,6 +8,7 @@ import orjson
 
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
+from promptlift.service.actions.views.prompt_completion import completion_views
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, not_found, quota
 from promptlift.service.identifiers import new_id
@@ -64,8 +65,12 @@ def page(database: Database, caller: Caller, query: PromptsQuery) -> dict[str, A
             limit=query.limit,
             offset=query.offset,
         )
+        found = [wire(row, _LISTED) for row in rows]
+        if query.include_completion:
+            views = completion_views(connection, caller.account_id, [row.id for row in rows])
+            found = [{**one, "completion": views[one["id"]]} for one in found]
     return {
-        "data": [wire(row, _LISTED) for row in rows],
+        "data": found,
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
     }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import Integer, and_, bindparam, case, cast, func, select, union_all
 
+from promptlift.service import clock
 from promptlift.service.store.conversation_counts import (
     FRACTION,
     SPANS,
@@ -233,6 +234,40 @@ def completion_by_prompt(
     return {prompt_id: (count, done[prompt_id]) for prompt_id, count in judged.items() if count}
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Counts of a prompt's conversations: over all time, and of those that have ended and were judged by day."""
+
+    total: int
+    scored: int
+    judged: int
+    completed: int
+    days: dict[int, tuple[int, int]]
+
+
+def completion_by_day(
+    connection: Connection, account_id: str, prompt_ids: Sequence[str], *, days: int, today: int
+) -> tuple[int | None, dict[str, Completion]]:
+    """Count the conversations of some prompts, and those judged in the last days that any of them has, up to today.
+
+    Returns
+    -------
+    tuple
+        When the last of the days began, ``None`` without conversations; and the counts of each prompt that has some.
+    """
+    wanted = {"account": account_id, "prompts": list(prompt_ids), "today": today}
+    last: int | None = connection.scalar(_LAST_DAY, wanted)
+    by_day: dict[str, dict[int, tuple[int, int]]] = {}
+    if last is not None:
+        since = {"since": last - (days - 1) * clock.DAY}
+        for prompt_id, start, judged, completed in connection.execute(_DAYS, wanted | since):
+            by_day.setdefault(prompt_id, {})[start] = (judged, completed)
+    return last, {
+        prompt_id: Completion(int(total), int(scored), int(judged), int(completed), by_day.get(prompt_id, {}))
+        for prompt_id, total, scored, judged, completed in connection.execute(_WHOLE, wanted)
+    }
+
+
 # A period as spans of time: to the next whole minute by the rows themselves, from there to the next whole hour by
 # minutes, to the next whole day by hours, and so on; the longest spans have no end.
 
@@ -389,6 +424,30 @@ _PART_OF_FLEET = (
     .select_from(_WITH_INSIGHTS)
     .where(*_PART, _ENDED, _of_living(conversations))
     .group_by(conversations.c.prompt_id)
+)
+_OF_PROMPTS = (
+    conversation_sums.c.account_id == bindparam("account"),
+    conversation_sums.c.prompt_id.in_(bindparam("prompts", expanding=True)),
+)
+_OF_DAY = (
+    *_OF_PROMPTS,
+    conversation_sums.c.span == clock.DAY,
+    conversation_sums.c.start <= bindparam("today"),
+)
+_LAST_DAY = select(func.max(conversation_sums.c.start)).where(*_OF_DAY, conversation_sums.c.total > 0)
+_DAYS = select(
+    *(conversation_sums.c[name] for name in ("prompt_id", "start", "judged", "task_completed"))
+).where(*_OF_DAY, conversation_sums.c.start >= bindparam("since"))
+_WHOLE = (
+    select(
+        conversation_sums.c.prompt_id,
+        func.sum(conversation_sums.c.total),
+        func.sum(conversation_sums.c.positive + conversation_sums.c.neutral + conversation_sums.c.negative),
+        func.sum(conversation_sums.c.judged),
+        func.sum(conversation_sums.c.task_completed),
+    )
+    .where(*_OF_PROMPTS, conversation_sums.c.span == SPANS[-1])
+    .group_by(conversation_sums.c.prompt_id)
 )
 _FIRST = select(func.min(conversations.c.started_at)).where(
     conversations.c.account_id == bindparam("account"), _OF_PROMPT

@@ -11,12 +11,12 @@ import contextlib
 import hashlib
 import hmac
 import logging
-import os
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from promptlift.atomic_write import create_private
 from promptlift.schema.signature import HEADER, sign
 
 if TYPE_CHECKING:
@@ -85,17 +85,7 @@ def _read_or_make(path: Path) -> str:
     """Return the key in a file. Of several processes that find none, one makes it."""
     with contextlib.suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        # Fails where another process was quicker, and its key counts.
-        with contextlib.suppress(FileExistsError):
-            os.link(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    create_private(path, secrets.token_urlsafe(48).encode() + b"\n")
     return path.read_text(encoding="ascii").strip()
 
 

@@ -17,7 +17,7 @@ from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
 from promptlift.widgets.browser.labels import Labels, checked_sets, write_labels
 from promptlift.widgets.browser.marks import marked
 from promptlift.widgets.browser.messages import LabelCommand, Query
-from promptlift.widgets.fallback import WidgetWithFallback, front_end
+from promptlift.widgets.fallback import WidgetWithHtml, front_end
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +35,7 @@ __all__ = ["ConversationBrowser"]
 _LABELLED: Final = ("yes", "no", "differs")
 
 
-class ConversationBrowser(WidgetWithFallback):
+class ConversationBrowser(WidgetWithHtml):
     """Browse conversations in a notebook, and label them with the keyboard.
 
     Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes

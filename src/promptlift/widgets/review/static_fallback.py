@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from promptlift.schema.inert import one_line
-from promptlift.widgets.interval_bars import pieces_html
-from promptlift.widgets.review.cards import (
-    REHEARSAL,
-    Card,
-    actions,
-    by_stage,
-    headline,
-    lift_axis,
-    signed,
-)
-from promptlift.widgets.static_html import (
+from promptlift.schema.static_html import (
     badge,
     badges,
     details,
@@ -28,6 +18,16 @@ from promptlift.widgets.static_html import (
     root,
     table,
     transcript,
+)
+from promptlift.widgets.interval_bars import pieces_html
+from promptlift.widgets.review.cards import (
+    REHEARSAL,
+    Card,
+    actions,
+    by_stage,
+    headline,
+    lift_axis,
+    signed,
 )
 
 if TYPE_CHECKING:

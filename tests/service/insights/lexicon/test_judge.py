@@ -68,6 +68,74 @@ def test_a_failed_conversation():
     assert found.issues[0].evidence == "This is ridiculous, let me speak to a human."
 
 
+def evidence(transcript):
+    return {issue.title: issue.evidence for issue in JUDGE.judge(transcript).issues}
+
+
+def test_the_clearest_sign_is_quoted():
+    found = evidence(
+        talk_of(
+            "Where is my parcel?",
+            "We do not know.",
+            "This was a complete waste of time, honestly.",
+            "Sorry.",
+            "Useless.",
+            "Sorry.",
+        )
+    )
+    assert found["User gave up"] == "This was a complete waste of time, honestly."
+
+
+def test_of_equally_clear_signs_the_last_is_quoted():
+    found = evidence(talk_of("Hi", "Hello", "Never mind that one", "OK", "Never mind all of it", "OK"))
+    assert found["User gave up"] == "Never mind all of it"
+
+
+def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
+    request = "It broke at the handle, the worst damage, terrible, and I am sad about the loss."
+    calm = talk_of(request, "A new one leaves today.", "Great, thank you!", "Bye")
+    assert "User was upset" not in evidence(calm)
+    angry = talk_of(
+        request,
+        "No.",
+        "That is a bad and awful answer.",
+        "No.",
+        "This is the most horrible, terrible, disgusting service!",
+    )
+    assert evidence(angry)["User was upset"].startswith("This is the most horrible")
+    # Where nothing else is said, the request is all there is.
+    assert "User was upset" in evidence(talk_of("This is the worst, a terrible and horrible shop.", "Sorry."))
+
+
+@pytest.mark.parametrize(
+    "thanks",
+    [
+        "Thank you so much for all of your help",
+        "Great, that works perfectly now, thanks a lot. Have a nice day!",
+        "Thanks for helping me with this, much appreciated",
+    ],
+)
+def test_a_repeated_thank_you_is_no_repeated_request(thanks):
+    found = evidence(talk_of("Where is my order 4711 please?", "In Utrecht.", thanks, "Welcome!", thanks))
+    assert "User had to repeat the request" not in found
+
+
+def test_thanks_beside_a_repeated_request_do_not_hide_it():
+    asked = "Thanks, but please send the invoice of order 4711 to my new address"
+    found = evidence(talk_of(asked, "Which one?", asked, "Which one?"))
+    assert found["User had to repeat the request"] == asked
+
+
+def test_a_long_message_is_quoted_around_what_it_shows_and_cut_at_words():
+    filler = "and then the courier came to the wrong door again "
+    said = f"{filler * 8}I don\u2019t care, this is a waste of my day, a waste of time! {filler * 8}".strip()
+    quote = evidence(talk_of("Hello there", "Hello", said, "Sorry"))["User gave up"]
+    assert "waste of time" in quote
+    assert len(quote) <= 200
+    inner = quote.removeprefix("… ").removesuffix(" …")
+    assert f" {inner} " in said
+
+
 PAIRS = {
     "an unanswered question is worse than an answered one": (
         talk_of("How do I reset it?", "Hold the button.", "And where is the button?"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.judge import SEVERITIES, Issue
+from promptlift.service.insights.lexicon.quotation import quotation
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Severity
     from promptlift.service.insights.lexicon.signals import Signals
 
-__all__ = ["EVIDENCE_CHARS", "TITLES", "WEIGHTS", "find_issues"]
+__all__ = ["TITLES", "WEIGHTS", "find_issues"]
 
-EVIDENCE_CHARS: Final = 200
 WEIGHTS: Final[dict[Severity, float]] = {"high": 1.0, "medium": 0.5, "low": 0.2}
 
 TITLES: Final[dict[str, tuple[str, Severity]]] = {
@@ -32,9 +31,9 @@ TITLES: Final[dict[str, tuple[str, Severity]]] = {
 
 
 def find_issues(signals: Signals) -> tuple[Issue, ...]:
-    """Return the issues, worst first, each with a quotation of at most ``EVIDENCE_CHARS`` characters."""
+    """Return the issues, worst first, each with a quotation."""
     found = [
-        Issue(title, severity, shorten_middle(" ".join(evidence.split()), EVIDENCE_CHARS))
+        Issue(title, severity, quotation(evidence))
         for name, (title, severity) in TITLES.items()
         if (evidence := getattr(signals, name)) is not None
     ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.lexicon import phrases
+from promptlift.service.insights.lexicon.quotation import quotation
+from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from promptlift.service.insights.turns import Turn
 
@@ -23,6 +26,8 @@ REPEAT_WORDS: Final = 4  # shorter turns ("yes please") repeat without meaning i
 REPEAT_DISTANCE: Final = 5
 RESULT: Final = "[tool result]"
 UPSET: Final = -0.5  # VADER compound of one turn
+_CLAUSE_END: Final = re.compile(r"[.!?,;:\n]+")
+_COURTESIES: Final = (*phrases.THANKS, *phrases.SOLVED, *phrases.FAREWELLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class Signals:
     not_solved_early, not_solved
         The user said that the answer did not help: before the end, and at the end.
     gives_up, wants_person, repeats, upset
-        The user, anywhere. ``repeats`` is also a turn much like one of the user's five turns before it.
+        The user, after the request; ``wants_person`` in the request too. ``repeats`` is also a turn much like one of the
+        user's five turns before it, unless it only thanks or says goodbye.
     done, cannot, failed
         The assistant at the end: reported success, inability, an error.
     handed_over
@@ -113,7 +119,7 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
         gives_up=_find(user[1:], phrases.GIVES_UP),
         wants_person=_find(user, phrases.WANTS_A_PERSON),
         repeats=_find(user[1:], phrases.REPEATS) or _said_again(user),
-        upset=next((t.text for t, score in zip(user, sentiments, strict=True) if score <= UPSET), None),
+        upset=_most_upset(user, sentiments),
         done=_find(ending, phrases.DONE),
         cannot=_find(ending, phrases.CANNOT),
         failed=_find(ending, phrases.FAILED),
@@ -130,14 +136,34 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
 
 
 def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
-    """Quote the latest turn that holds one of the phrases."""
-    return next((turn.text for turn in reversed(turns) if holds(turn, wanted)), None)
+    """Quote the turn with the longest of the phrases: the longer one is the clearer sign; of equal ones the latest."""
+    best, quoted = "", None
+    for turn in turns:
+        phrase = max(_held(turn, wanted), key=len, default="")
+        if phrase and len(phrase) >= len(best):
+            best, quoted = phrase, turn
+    return None if quoted is None else quotation(quoted.text, best)
+
+
+def _most_upset(user: Sequence[Turn], sentiments: Sequence[float]) -> str | None:
+    """Quote the user's turn with the lowest sentiment, if that is low enough.
+
+    As for verdicts, the request does not count when more is said: that something broke is the reason to come.
+    """
+    said = list(zip(sentiments, user, strict=True))
+    score, turn = min(said[1:] or said, key=lambda one: one[0], default=(0.0, None))
+    return quotation(turn.text) if turn is not None and score <= UPSET else None
 
 
 def holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
-    """Whether a turn holds one of the phrases; only those whose longest word it has are searched for."""
+    """Whether a turn holds one of the phrases."""
+    return any(True for _ in _held(turn, wanted))
+
+
+def _held(turn: Turn, wanted: tuple[str, ...]) -> Iterator[str]:
+    """Yield the phrases that a turn holds; only those whose longest word it has are searched for."""
     by_word, keys = _phrases_by_word(wanted)
-    return any(phrase in turn.words for word in keys & turn.vocabulary for phrase in by_word[word])
+    return (phrase for word in keys & turn.vocabulary for phrase in by_word[word] if phrase in turn.words)
 
 
 @cache
@@ -156,15 +182,22 @@ def _said_again(user: Sequence[Turn]) -> str | None:
 
 
 def says_again(turn: Turn, earlier: Sequence[Turn]) -> bool:
-    """Whether a user's message is much like one of the five before it."""
+    """Whether a user's message is much like one of the five before it, and more than thanks or a goodbye."""
     words = turn.vocabulary
     if len(words) < REPEAT_WORDS:
         return False
     for other in earlier[-REPEAT_DISTANCE:]:
         common = len(words & other.vocabulary)
         if common >= REPEAT_WORDS and common >= SIMILAR * len(words | other.vocabulary):
-            return True
+            return not _is_courtesy(turn)
     return False
+
+
+def _is_courtesy(turn: Turn) -> bool:
+    """Whether nothing is left of a message without what thanks, is content or says goodbye."""
+    clauses = (plain_words(clause) for clause in _CLAUSE_END.split(turn.text))
+    rest = [clause for clause in clauses if not any(phrase in clause for phrase in _COURTESIES)]
+    return len({word for clause in rest for word in clause.split()}) < REPEAT_WORDS
 
 
 def _open_question(turns: Sequence[Turn], friendly: str | None) -> str | None:

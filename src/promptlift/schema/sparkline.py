@@ -1,4 +1,4 @@
-"""Small pictures of a number over the passes of a run, drawn as boxes that any page can show without scripts."""
+"""Small pictures of a number over passes or weeks, drawn as boxes that any page can show without scripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from markupsafe import Markup
 
-from promptlift.widgets.static_html import element
+from promptlift.schema.static_html import element
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ _LEAST: Final = 3.0
 
 
 class Bar(NamedTuple):
-    """One pass: where its bar begins and how high it is, in percent of the picture; no height where nothing is known."""
+    """One pass or week: where its bar begins and how high it is, in percent of the picture; no height where nothing is known."""
 
     bottom: float
     height: float
@@ -32,7 +32,7 @@ def bars(values: Sequence[float | None], *, low: float | None = None, high: floa
     Parameters
     ----------
     values
-        By pass; None where there is none.
+        By pass or week; None where there is none.
     low, high
         Ends of the axis; by default those of the values and 0.
     """

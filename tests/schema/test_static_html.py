@@ -7,8 +7,7 @@ import re
 import pytest
 from markupsafe import Markup
 
-from promptlift.schema.turns import Turn
-from promptlift.widgets.static_html import (
+from promptlift.schema.static_html import (
     DiffLine,
     badge,
     details,
@@ -21,6 +20,7 @@ from promptlift.widgets.static_html import (
     text,
     transcript,
 )
+from promptlift.schema.turns import Turn
 from support.hostile import PAYLOADS, name_of
 from support.report_page import Page
 

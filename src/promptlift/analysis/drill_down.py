@@ -1,0 +1,362 @@
+"""From a number back to the conversations that it counts."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.arms import read_arms
+from promptlift.analysis.mentions import find_mentions, judged_rows
+from promptlift.analysis.one_line import one_line
+from promptlift.analysis.outcomes import outcome_codes
+from promptlift.analysis.period_counts import started, times_of
+from promptlift.analysis.periods import last_period_end
+from promptlift.analysis.reading import (
+    GROUP_SEPARATOR,
+    TIMES,
+    collect,
+    facts_of,
+    is_missing,
+    names_of,
+    one_group_column,
+    require,
+    rows_with,
+)
+from promptlift.analysis.segment_columns import PAIR_SEPARATOR
+from promptlift.analysis.segments import judged_outcomes, splits_of
+from promptlift.analysis.sentiments import sentiment_codes
+from promptlift.analysis.spans import Span, instant
+from promptlift.schema.insights import SENTIMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["SCORE_MARK", "conversations_of", "mark_names"]
+
+# What names the mean score of a period, beside the labels of sentiments.
+SCORE_MARK: Final = "score"
+_SIDES: Final = ("before", "after")
+_ALWAYS: Final = ("status", "has_insights", "task_completed", "sentiment", "sentiment_score", *TIMES)
+_MOST_LISTED: Final = 8
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked for: the result, what it says about itself, the conversations, and the values of the mark."""
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    frame: pd.DataFrame
+    mark: dict[str, Any]
+
+    def in_group(self) -> NDArray[np.bool_]:
+        """Return a mask of the rows of the group; all rows where none was named."""
+        if "group" not in self.mark:
+            return np.ones(len(self.frame), bool)
+        group = _known_value(self.mark["group"], self.table[self.facts["by"]].unique(), "group")
+        frame, by = _grouped(self.frame, self.facts["by"])
+        return _equal(frame[by], group)
+
+    def in_period(self) -> NDArray[np.bool_]:
+        """Return a mask of the rows that began in the period."""
+        span = _period(self.table, self.facts, self.mark["period"])
+        return span.contains(started(self.frame, times_of(self.frame)))
+
+
+def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any) -> Any:
+    """Return the conversations that a number of an analysis counts.
+
+    Parameters
+    ----------
+    table
+        Result of ``analysis.completion``, ``completion_trend``, ``sentiment_distribution``, ``sentiment_trend``,
+        ``issues``, ``topics``, ``issue_changes``, ``topic_changes``, ``segments`` or ``compare``.
+    conversations
+        The table it was computed from. One that is not from pandas needs the column conversation_id.
+    mark
+        What names the number, in this order: the title of an issue or topic and the group; a time in the period, the
+        group and the sentiment; the sentiment and the group; the column and its segment; the variant or the control; of
+        a change the title and ``"before"`` or ``"after"``. There is no group where ``by`` was not given. What is left
+        out at the end does not matter. The sentiment ``"score"`` is those with a score.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``conversations`` that were counted, in their order, with all columns: as many as the table says in
+        ``n`` (in ``completed_without`` and the like it says others). Of pairs, the rows of the variant.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When the table is of another analysis, or has no such mark; the message has near names.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame(
+    ...     {
+    ...         "conversation_id": ["a", "b"],
+    ...         "task_completed": [True, False],
+    ...         "issues": [[], [{"title": "User gave up"}]],
+    ...     }
+    ... )
+    >>> from promptlift import analysis
+    >>> conversations_of(analysis.issues(table), table, "User gave up")["conversation_id"].tolist()
+    ['b']
+    """
+    facts = facts_of(table)
+    rows_of = _ROWS.get(str(facts.get("table")))
+    if rows_of is None:
+        raise ValueError(
+            "The first argument must be a table of an analysis of conversations, such as analysis.issues(df); the "
+            "second is the conversations themselves."
+        )
+    named = _named(table, mark)
+    if isinstance(conversations, pd.DataFrame):
+        return conversations[rows_of(_Asked(table, facts, conversations, named))]
+    # Engines keep no order of rows, so the rows are found again by their ids.
+    require(conversations, ["conversation_id"])
+    frame = collect(conversations, _needed(facts, named, names_of(conversations)))
+    ids = frame["conversation_id"][rows_of(_Asked(table, facts, frame, named))]
+    return rows_with(conversations, "conversation_id", ids.tolist())
+
+
+def mark_names(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return what names a number of a table, in order; empty where its conversations cannot be found."""
+    facts = facts_of(table)
+    names = _MARKS.get(str(facts.get("table")), ())
+    return tuple(name for name in names if name != "group" or facts.get("by") is not None)
+
+
+def _named(table: pd.DataFrame, mark: Sequence[Any]) -> dict[str, Any]:
+    facts, names = facts_of(table), mark_names(table)
+    least = {"segments": 2, "completion": 0}.get(facts["table"], 1)
+    if not least <= len(mark) <= len(names):
+        wanted = ", ".join(names) or "nothing"
+        raise ValueError(
+            f"A number of {facts['table']} is named by {wanted}, in this order; given: {mark!r}."
+        )
+    return dict(zip(names, mark, strict=False))
+
+
+def _needed(facts: dict[str, Any], mark: dict[str, Any], present: Sequence[str]) -> list[str]:
+    options = facts.get("options") or {}
+    wanted = {
+        *_ALWAYS,
+        {"issue_changes": "issues", "topic_changes": "topics"}.get(facts["table"], facts["table"]),
+        facts.get("outcome"),
+        *_group_columns(facts.get("by"), present),
+        *(options.get("pair") or ()),
+        *str(mark.get("column", "")).split(PAIR_SEPARATOR),
+        mark.get("column"),
+    }
+    return ["conversation_id", *(name for name in present if name in wanted and name != "conversation_id")]
+
+
+def _group_columns(by: str | None, present: Sequence[str]) -> list[str]:
+    """Return the columns that name groups together, by the name of the one that joins them."""
+    if by is None:
+        return []
+    return [by] if by in present else by.split(GROUP_SEPARATOR)
+
+
+def _grouped(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, str]:
+    joined, name = one_group_column(frame, _group_columns(by, names_of(frame)))
+    return joined, str(name)
+
+
+def _equal(column: pd.Series[Any], value: Any) -> NDArray[np.bool_]:
+    if is_missing(value):
+        return column.isna().to_numpy(dtype=bool)
+    same: NDArray[np.bool_] = (column == value).to_numpy(dtype=bool, na_value=False)
+    return same
+
+
+def _known_value(given: Any, known: Sequence[Any] | Any, what: str) -> Any:
+    """Return the value of the table that is meant.
+
+    Raises
+    ------
+    ValueError
+        When there is none; the message has the nearest.
+    """
+    values = list(known)
+    for value in values:
+        if is_missing(value) if is_missing(given) else not is_missing(value) and value == given:
+            return value
+    texts = [one_line(value, 60) for value in values]
+    near = difflib.get_close_matches(str(given), texts, n=3, cutoff=0.5) or texts[:_MOST_LISTED]
+    listed = ", ".join(map(repr, near)) + (", …" if len(near) == _MOST_LISTED < len(texts) else "")
+    raise ValueError(f"The table has no {what} {given!r}. It has: {listed or 'none'}.")
+
+
+def _period(table: pd.DataFrame, facts: dict[str, Any], given: Any) -> Span:
+    """Return the period that a time lies in; a time without a zone is local time."""
+    starts = pd.DatetimeIndex(table["period_start"].unique())
+    at = instant(given, "period")
+    if pd.Timestamp(given).tzinfo is None:
+        naive = pd.DatetimeIndex([pd.Timestamp(given)])
+        local = naive.tz_localize(starts.tz, ambiguous=np.ones(1, bool), nonexistent="shift_forward")
+        at = instant(local[0], "period")
+    borders = [instant(one, "period") for one in [*starts, *last_period_end(starts, facts["freq"])]]
+    place = int(np.searchsorted(borders, at, side="right"))
+    if not 0 < place < len(borders):
+        run = (
+            f"They run from {starts[0]:%Y-%m-%d} to {starts[-1]:%Y-%m-%d}." if len(starts) else "It has none."
+        )
+        raise ValueError(f"No period of the table has {given!r} in it. {run}")
+    return Span(borders[place - 1], borders[place])
+
+
+# The rows of each analysis: what it counts, as a mask over the rows of the conversations.
+
+
+def _completion(asked: _Asked) -> NDArray[np.bool_]:
+    return np.asarray(outcome_codes(asked.frame) >= 2) & asked.in_group()
+
+
+def _completion_trend(asked: _Asked) -> NDArray[np.bool_]:
+    return _completion(asked) & asked.in_period()
+
+
+def _labelled(asked: _Asked) -> NDArray[np.bool_]:
+    """Return a mask of the rows with the sentiment asked for, or with any."""
+    codes = sentiment_codes(asked.frame["sentiment"])
+    if "sentiment" not in asked.mark:
+        return np.asarray(codes < len(SENTIMENTS))
+    if asked.mark["sentiment"] == SCORE_MARK and "sentiment_score" in asked.frame:
+        return asked.frame["sentiment_score"].notna().to_numpy(dtype=bool)
+    return np.asarray(
+        codes == SENTIMENTS.index(_known_value(asked.mark["sentiment"], SENTIMENTS, "sentiment"))
+    )
+
+
+def _sentiment_distribution(asked: _Asked) -> NDArray[np.bool_]:
+    return _labelled(asked) & asked.in_group()
+
+
+def _sentiment_trend(asked: _Asked) -> NDArray[np.bool_]:
+    return _sentiment_distribution(asked) & asked.in_period()
+
+
+def _mentioning(asked: _Asked, column: str, label: str) -> NDArray[np.bool_]:
+    """Return a mask of the rows that mention the title."""
+    title = _known_value(asked.mark[label], asked.table[label].unique(), label)
+    judged = judged_rows(asked.frame, column)
+    found = find_mentions(asked.frame[column][judged], column)
+    rows = np.zeros(len(asked.frame), bool)
+    if title in found.titles:
+        rows[np.flatnonzero(judged)[found.row[found.title == found.titles.index(title)]]] = True
+    return rows
+
+
+def _mentions(column: str, label: str) -> Callable[[_Asked], NDArray[np.bool_]]:
+    return lambda asked: np.asarray(_mentioning(asked, column, label) & asked.in_group())
+
+
+def _changes(column: str, label: str) -> Callable[[_Asked], NDArray[np.bool_]]:
+    def rows(asked: _Asked) -> NDArray[np.bool_]:
+        began = started(asked.frame, times_of(asked.frame))
+        before, after = (_side(asked.facts, side).contains(began) for side in _SIDES)
+        sides = {"before": before, "after": after & ~before}
+        if "side" in asked.mark:
+            inside = sides[_known_value(asked.mark["side"], _SIDES, "side")]
+        else:
+            inside = before | after
+        return _mentioning(asked, column, label) & inside
+
+    return rows
+
+
+def _side(facts: dict[str, Any], side: str) -> Span:
+    ends = {
+        name: instant(facts[f"{side}_{end}"], side)
+        for name, end in (("low", "from"), ("high", "to"))
+        if facts[f"{side}_{end}"] is not None
+    }
+    return Span(**ends)
+
+
+def _segments(asked: _Asked) -> NDArray[np.bool_]:
+    column = _known_value(asked.mark["column"], asked.table["column"].unique(), "column")
+    of_column = asked.table.loc[asked.table["column"] == column, "segment"]
+    label = _known_value(asked.mark["segment"], of_column, f"segment of {column}")
+    options, present = asked.facts["options"], names_of(asked.frame)
+    # Reads names of offsets too, such as UTC+02:00.
+    zone: Any = pd.DatetimeIndex([], tz=options["tz"]).tz
+    pair = column.split(PAIR_SEPARATOR) if PAIR_SEPARATOR in column and column not in present else []
+    splits, _ = splits_of(
+        asked.frame,
+        outcome=asked.facts["outcome"],
+        by=[] if pair else [column],
+        pairs=[(pair[0], pair[1])] if pair else False,
+        smallest=options["smallest"],
+        bins=options["bins"],
+        zone=zone,
+    )
+    found = next(
+        one for split in splits if split.column == column for one in split.segments if one.label == label
+    )
+    judged, _ = judged_outcomes(asked.frame, asked.facts["outcome"])
+    rows = np.zeros(len(asked.frame), bool)
+    rows[np.flatnonzero(judged)[found.members]] = True
+    return rows
+
+
+def _compare(asked: _Asked) -> NDArray[np.bool_]:
+    facts, options = asked.facts, asked.facts["options"]
+    frame, by = _grouped(asked.frame, facts["by"])
+    arms = read_arms(
+        frame,
+        by=by,
+        pair=options["pair"],
+        outcome=facts["outcome"],
+        control=facts["control"],
+        kind=options["kind"],
+    )
+    names = arms.names.tolist()
+    place = names.index(_known_value(asked.mark["variant"], names, "variant"))
+    known = ~np.isnan(arms.value)
+    counted = known & (arms.group == place)
+    if arms.item is not None:
+        # Only items with an outcome on both sides are pairs: of a variant with the control, of the control with any.
+        in_control = arms.group == arms.control
+        other_side = ~in_control if place == arms.control else in_control
+        shared = arms.item[known & (arms.item >= 0) & other_side]
+        counted &= np.isin(arms.item, shared)
+    rows = np.zeros(len(frame), bool)
+    rows[np.flatnonzero(frame[by].notna().to_numpy(dtype=bool))[counted]] = True
+    return rows
+
+
+_MARKS: Final[dict[str, tuple[str, ...]]] = {
+    "compare": ("variant",),
+    "completion": ("group",),
+    "completion_trend": ("period", "group"),
+    "issue_changes": ("issue", "side"),
+    "issues": ("issue", "group"),
+    "segments": ("column", "segment"),
+    "sentiment_distribution": ("sentiment", "group"),
+    "sentiment_trend": ("period", "group", "sentiment"),
+    "topic_changes": ("topic", "side"),
+    "topics": ("topic", "group"),
+}
+_ROWS: Final[dict[str, Callable[[_Asked], NDArray[np.bool_]]]] = {
+    "compare": _compare,
+    "completion": _completion,
+    "completion_trend": _completion_trend,
+    "issue_changes": _changes("issues", "issue"),
+    "issues": _mentions("issues", "issue"),
+    "segments": _segments,
+    "sentiment_distribution": _sentiment_distribution,
+    "sentiment_trend": _sentiment_trend,
+    "topic_changes": _changes("topics", "topic"),
+    "topics": _mentions("topics", "topic"),
+}

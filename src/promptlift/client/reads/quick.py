@@ -1,0 +1,57 @@
+"""Ask for several things at once and wait for a short time only: for what is shown by the way."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.retry import RetryPolicy
+from promptlift.client.transport import Task
+from promptlift.client.worker_pool import WorkerPool
+from promptlift.errors import ApiError, ConnectionFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.client.connection import Connection
+    from promptlift.client.transport import Call, Transport
+
+# Enough for a connection that was lost while it was idle; a service that is down is said to be.
+_RETRIES = RetryPolicy(timeout=0.5, first_timeout=0.5, rate_timeout=0.5)
+
+
+def ask_quickly(transport: Transport, calls: Sequence[Call], *, until: float) -> list[Any]:
+    """Send calls side by side and return their decoded answers in order, with the error in place of one that failed.
+
+    Whatever the network does, this returns about then: requests without an answer are aborted.
+
+    Parameters
+    ----------
+    until
+        A time of the monotonic clock. A call without an answer by then has a :class:`ConnectionFailed`.
+    """
+    answers: list[Any] = [
+        ConnectionFailed(
+            f"No answer from {transport.config.base_url} in time. Try again, or look whether the service runs",
+            request=call.label,
+        )
+        for call in calls
+    ]
+
+    def work(place: int, connection: Connection) -> Any:
+        return transport.send(calls[place], task, connection=connection).data
+
+    task = Task(policy=_RETRIES)
+    with WorkerPool(transport, work, task=task, threads=max(1, len(calls))) as pool:
+        for place in range(len(calls)):
+            pool.submit(place)
+        for place, data, error in pool.results(until=until):
+            if error is not None and not isinstance(error, ApiError):
+                raise error
+            answers[place] = data if error is None else error
+    return answers
+
+
+def time_limit(seconds: float) -> float:
+    """Return the time of the monotonic clock after some seconds."""
+    return time.monotonic() + seconds

@@ -1,0 +1,210 @@
+"""What a report compares: prompts with the first one, and its period with the period before; the sentences open it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from promptlift import analysis
+from promptlift.analysis import two_groups
+from promptlift.analysis.findings import finding
+from promptlift.report.document import Column, Estimate, Section, Table
+from promptlift.report.gather import GROUP
+from promptlift.report.sections.headlines import CARDS
+from promptlift.workspace.comparison import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.report.document import Cell, Kind
+    from promptlift.report.gather import Material
+
+__all__ = ["Answer", "against_the_period_before", "between_prompts"]
+
+_LEVEL: Final = 0.95
+_MOST_OTHERS: Final = 8
+_NOW: Final = "this period"
+_VERDICTS: Final = {"winner": "higher", "worse": "lower", "no winner": "unclear"}
+# Column, label and unit of each headline measure.
+_MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
+    ("task_completed", "Completed their task, difference in percentage points", "points"),
+    ("negative", "Negative in tone, difference in percentage points", "points"),
+    ("sentiment_score", "Mean sentiment, difference", "score"),
+)
+
+
+class Answer(NamedTuple):
+    """What a comparison found: sentences for the top of the report, and a section with the numbers."""
+
+    sentences: tuple[str, ...]
+    section: Section | None
+
+
+def between_prompts(material: Material, *, redacted: bool) -> Answer:
+    """Compare every prompt with the first one that has conversations.
+
+    Parameters
+    ----------
+    material
+        The data of the report; its names are in order.
+    redacted
+        Whether to omit what may repeat the words of conversations.
+    """
+    table = material.conversations
+    there = set(table[GROUP].unique())
+    first, *others = [name for name in material.names if name in there] or [""]
+    if not others:
+        return Answer((), None)
+    found = _compared(table, GROUP, first)
+    columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns())
+    rows = [(name, first, *_cells(found, name)) for name in others]
+    shown = Table("differences", "How the prompts differ", columns, tuple(rows))
+    if len(others) == 1:
+        comparison = _comparison(table, GROUP, (first, others[0]), redacted=redacted)
+        sentences, more = (comparison.sentence,), comparison
+    else:
+        completion = found["task_completed"]
+        said = dict(zip(completion.index, completion.attrs["promptlift"]["sentences"], strict=True))
+        in_order = tuple(said[name] for name in others)
+        sentences, more = (in_order if len(others) < CARDS else (f"{finding(completion)}.",)), None
+    return Answer(sentences, _section("differences", shown, _rule(first, len(others)), more))
+
+
+def against_the_period_before(material: Material, words: str, *, redacted: bool) -> Answer:
+    """Compare each prompt with itself in the period before.
+
+    Parameters
+    ----------
+    material
+        The data of the report.
+    words
+        The period before in words.
+    redacted
+        Whether to omit what may repeat the words of conversations.
+    """
+    now, before = material.conversations, material.earlier
+    if before is None or not len(now):
+        return Answer((), None)
+    table = pd.concat([before.assign(period=words), now.assign(period=_NOW)], ignore_index=True)
+    names = [name for name in material.names if (now[GROUP] == name).any()]
+    if len(names) > CARDS:
+        return Answer((), None)
+    sentences, rows, comparison = [], [], None
+    for name in names:
+        part = table[table[GROUP] == name]
+        comparison = _comparison(part, "period", (words, _NOW), redacted=redacted)
+        prefix = f"{name}: " if material.compared else ""
+        sentences.append(prefix + _capital(comparison.sentence))
+        if not comparison.table.empty:
+            rate = Estimate(
+                *(comparison.table[f"rate_control{end}"].iloc[0] for end in ("", "_low", "_high"))
+            )
+            cells = _cells(_compared(part, "period", words), _NOW)
+            rows.append((*material.naming(name), rate, *cells))
+    if not rows:
+        return Answer(tuple(sentences), None)
+    before_label = f"Completed their task in {words}"
+    columns = (
+        *material.naming(Column("prompt", "Prompt")),
+        Column("rate_before", before_label, "share", 95),
+        *_columns(),
+    )
+    shown = Table("before", "Against the period before", columns, tuple(rows))
+    rule = _rule(words, 1)
+    return Answer(
+        tuple(sentences), _section("before", shown, rule, None if material.compared else comparison)
+    )
+
+
+def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacted: bool) -> Comparison:
+    """Return what ``lift.compare`` gives for two groups."""
+    table = _without_words(table) if redacted else table
+    parts = two_groups.answer(
+        table.assign(**{two_groups.COMPARED: table[by]}),
+        names,
+        outcome="task_completed",
+        level=_LEVEL,
+        tz="UTC",
+    )
+    return Comparison(*parts)
+
+
+def _without_words(table: pd.DataFrame) -> pd.DataFrame:
+    """Drop the columns whose values may be the words of a conversation or name a person."""
+    said = [str(name) for name in table if name in ("topics", "title", "tags", "company_name")]
+    return table.drop(columns=[*said, *(name for name in table if str(name).startswith("metadata."))])
+
+
+def _compared(table: pd.DataFrame, by: str, control: str) -> dict[str, pd.DataFrame]:
+    """Return what ``analysis.compare`` gives for each measure, by the group."""
+    named = table["sentiment"].astype("str")
+    judged = table.assign(
+        negative=named.eq("negative").astype("boolean").mask(table["sentiment"].isna()),
+        # Other services may send any number; a report must not fail because of it.
+        sentiment_score=table["sentiment_score"].where(np.isfinite(table["sentiment_score"])),
+    )
+    return {
+        measure: analysis.compare(
+            judged,
+            by=by,
+            outcome=measure,
+            control=control,
+            level=_LEVEL,
+            kind="score" if kind == "score" else "completion",
+        ).set_index("variant", drop=False)
+        for measure, _, kind in _MEASURES
+    }
+
+
+def _columns() -> tuple[Column, ...]:
+    columns: list[Column] = []
+    for measure, label, kind in _MEASURES:
+        columns += [
+            Column(f"{measure}_difference", label, kind, 95),
+            Column(f"{measure}_verdict", "Verdict"),
+        ]
+    return tuple(columns)
+
+
+def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    for compared in found.values():
+        row: Any = compared.loc[name]
+        column = "difference_points" if "difference_points" in row else "difference"
+        difference = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+        cells += [difference, _VERDICTS.get(row["verdict"], "not compared")]
+    return tuple(cells)
+
+
+def _section(name: str, table: Table, rule: str, comparison: Comparison | None) -> Section:
+    """Return the table of differences, and of a single comparison what else differs and what it is not."""
+    paragraphs: Sequence[str] = (rule,)
+    points: tuple[str, ...] = ()
+    if comparison is not None:
+        others = comparison.what_else
+        points = others[:_MOST_OTHERS]
+        n = len(comparison.others)
+        if others:
+            more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
+            last = f"What else clearly differs among {n:,} comparisons{more}:"
+        else:
+            last = f"Nothing else clearly differs among {n:,} comparisons." if n else ""
+        paragraphs = [*comparison.notes, rule, *([last] if last else [])]
+    return Section(name, table.title, tuple(paragraphs), points, tables=(table,))
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _rule(control: str, count: int) -> str:
+    adjusted = f", after Holm's correction for {count} prompts" if count > 1 else ""
+    against = f"Every prompt is compared with {control}. " if count > 1 else ""
+    return (
+        f'{against}"Higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
+        'of the difference; mean sentiment: Mann-Whitney test, with Welch\'s interval). "Unclear" does not mean equal: the '
+        "interval shows which differences remain possible. Other customers, times or models may also explain a "
+        "difference."
+    )

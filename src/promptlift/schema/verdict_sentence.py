@@ -1,0 +1,110 @@
+"""The verdict of an optimization in a sentence, from what the service sends; nothing is guessed where it is silent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from promptlift.schema.optimizations import Optimization
+    from promptlift.schema.results import OptimizationResults
+
+__all__ = ["STAGES", "next_call", "verdict_sentence"]
+
+STAGES: Final = {"preparing": "writing variants", "screen": "screening", "confirm": "confirming"}
+"""What an optimization does in each of its stages, in words."""
+
+
+def verdict_sentence(optimization: Optimization) -> str:
+    """Return in words what became of an optimization, or how far it is.
+
+    A lift is called more only where its interval does not hold 0.
+    """
+    said = _said(optimization)
+    rehearsal = "Rehearsal, which says nothing about a real prompt: "
+    return f"{rehearsal}{said[0].lower()}{said[1:]}" if optimization.rehearsal else said
+
+
+def next_call(optimization: Optimization) -> str:
+    """Return the call that comes next, as a person types it."""
+    if optimization.status in ("queued", "running"):
+        return f"promptlift.widgets.OptimizationMonitor(lift, {optimization.id!r})"
+    if optimization.status == "completed":
+        return f"promptlift.widgets.VariantReview(lift, {optimization.id!r})"
+    return f"lift.variants({optimization.id!r})"
+
+
+def _said(optimization: Optimization) -> str:
+    status, results = optimization.status, optimization.results
+    if status in ("completed", "stopped") and results is not None and results.winner_selected:
+        return _winner(results)
+    said = {
+        "queued": "It waits for its turn.",
+        "running": _running(results),
+        "failed": f"It failed: {_why_failed(optimization)}.",
+        "stopped": f"It was stopped{_why_stopped(optimization)}. No winner was found until then.",
+        "completed": f"No winner was found. {_why_none(results)}".rstrip(),
+    }
+    return said.get(status, f"Its status is {status}.")
+
+
+def _why_failed(optimization: Optimization) -> str:
+    results = optimization.results
+    why = optimization.failure or (results and results.explanation) or "the service does not say why"
+    return why.rstrip(".")
+
+
+def _why_stopped(optimization: Optimization) -> str:
+    return f": {optimization.stop_reason.rstrip('.')}" if optimization.stop_reason else ""
+
+
+def _why_none(results: OptimizationResults | None) -> str:
+    return (results.explanation or _lift(results)) if results is not None else ""
+
+
+def _running(results: OptimizationResults | None) -> str:
+    progress = results.progress if results is not None else None
+    stage = STAGES.get(str(progress.stage)) if progress is not None else None
+    parts = [f"It is running{f' ({stage})' if stage else ''}"]
+    if progress is not None and progress.conversations_done is not None and progress.conversations_max:
+        parts.append(
+            f"{progress.conversations_done:,} of at most {progress.conversations_max:,} conversations"
+        )
+    if results is not None and results.confidence is not None:
+        parts.append(f"confidence so far {results.confidence:.2f}")
+    return f"{', '.join(parts)}."
+
+
+def _winner(results: OptimizationResults) -> str:
+    low, high = results.lift_low, results.lift_high
+    if results.lift is not None and low is not None and low > 0.0:
+        ends = f"{_figure(low)}% to {_figure(high)}%" if high is not None else f"{_figure(low)}% or more"
+        found = (
+            f"A winner was found: it completes {_figure(results.lift)}% more tasks than the original ({ends})"
+        )
+    else:
+        lift = _lift(results)
+        found = f"A winner was found{'; ' + lift[0].lower() + lift[1:].rstrip('.') if lift else ''}"
+    sure = "" if results.confidence is None else f"; confidence {results.confidence:.2f}"
+    expected = (
+        "" if results.lift_expected is None else f" Expect {_signed(results.lift_expected)}% in production."
+    )
+    return f"{found}{sure}.{expected}"
+
+
+def _lift(results: OptimizationResults) -> str:
+    if results.lift is None:
+        return ""
+    said = f"The measured lift is {_signed(results.lift)}%"
+    if results.lift_low is None or results.lift_high is None:
+        return f"{said}, without an interval."
+    return f"{said} ({_signed(results.lift_low)}% to {_signed(results.lift_high)}%)."
+
+
+def _figure(value: float) -> str:
+    """Write a number with one decimal at most; one that is not 0 never as 0."""
+    text = f"{abs(value):,.1f}".removesuffix(".0")
+    return f"{abs(value):.1g}" if text == "0" and value else text
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else '+' if value > 0 else ''}{_figure(value)}"

@@ -1,0 +1,57 @@
+"""Task completion of many prompts at once: over all time, and by week."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.service import clock
+from promptlift.service.actions.views.percent import percent, percent_interval
+from promptlift.service.store import aggregates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+WEEKS: Final = 8
+_DAYS: Final = 7
+
+
+def completion_views(
+    connection: Connection, account_id: str, prompt_ids: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the completion of each prompt by its id.
+
+    The weeks end with the day of the latest conversation of any of the prompts, so that logs of last year have weeks
+    too. Conversations that are dated in the future count over all time only.
+    """
+    today = clock.now() // clock.DAY * clock.DAY
+    last, counts = aggregates.completion_by_day(
+        connection, account_id, prompt_ids, days=WEEKS * _DAYS, today=today
+    )
+    nothing = aggregates.Completion(0, 0, 0, 0, {})
+    return {one: _view(counts.get(one, nothing), last) for one in prompt_ids}
+
+
+def _view(counts: aggregates.Completion, last: int | None) -> dict[str, Any]:
+    low, high = percent_interval(counts.completed, counts.judged)
+    return {
+        "conversations": counts.total,
+        "withInsights": counts.scored,
+        "judged": counts.judged,
+        "completed": counts.completed,
+        "rate": percent(counts.completed, counts.judged),
+        "rateLow": low,
+        "rateHigh": high,
+        "weeks": [] if last is None else [_week(counts, last, ago) for ago in range(WEEKS - 1, -1, -1)],
+    }
+
+
+def _week(counts: aggregates.Completion, last: int, ago: int) -> dict[str, Any]:
+    first = last - ((ago + 1) * _DAYS - 1) * clock.DAY
+    days = [counts.days.get(first + day * clock.DAY, (0, 0)) for day in range(_DAYS)]
+    return {
+        "from": clock.iso(first),
+        "judged": sum(judged for judged, _ in days),
+        "completed": sum(completed for _, completed in days),
+    }

@@ -1,0 +1,179 @@
+"""From a number of an analysis to the conversations that it counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from support.synthetic_tables import conversations, small
+
+
+def table(n=1200):
+    found = conversations(n, prompts=("v1", "v2", "v3"), seed=5)
+    found["metadata.channel"] = np.where(np.arange(n) % 3 == 0, "web", "phone")
+    return found
+
+
+DATA = table()
+GROUPS = [None, "prompt_id", ["prompt_id", "llm_model"], "llm_model"]
+
+
+def keys(result, *names, n="n"):
+    """The mark of each row of a result, and how many conversations the row counts."""
+    by = result.attrs["promptlift"].get("by")
+    for row in result.to_dict("records"):
+        values = [row[name] for name in names]
+        group = (row[by],) if by in row else ()
+        yield row, values, group, row[n]
+
+
+@pytest.mark.parametrize("by", GROUPS)
+@pytest.mark.parametrize(("name", "label"), [("issues", "issue"), ("topics", "topic")])
+def test_a_title_leads_to_as_many_conversations_as_it_counts_and_each_mentions_it(name, label, by):
+    result = getattr(analysis, name)(DATA, by=by)
+    for row, mark, group, n in keys(result, label):
+        found = analysis.conversations_of(result, DATA, *mark, *group)
+        assert len(found) == n
+        assert list(found.columns) == list(DATA.columns)
+        for cell in found[name]:
+            assert row[label] in [one["title"] if isinstance(one, dict) else one for one in cell]
+
+
+@pytest.mark.parametrize("by", GROUPS)
+@pytest.mark.parametrize(
+    ("freq", "tz"), [("D", "UTC"), ("W", "America/New_York"), ("h", "Asia/Kolkata"), ("MS", "UTC")]
+)
+def test_a_period_leads_to_the_conversations_that_ended_in_it(freq, tz, by):
+    data = DATA.head(300)
+    result = analysis.completion_trend(data, freq=freq, tz=tz, by=by)
+    for row, mark, group, n in keys(result[result["n"] > 0].head(60), "period_start"):
+        found = analysis.conversations_of(result, data, *mark, *group)
+        assert len(found) == n
+        assert int(found["task_completed"].sum()) == row["completed"]
+
+
+@pytest.mark.parametrize("by", [None, "prompt_id"])
+def test_a_sentiment_of_a_period_leads_to_its_conversations(by):
+    result = analysis.sentiment_trend(DATA, freq="W", by=by)
+    for row, mark, group, n in keys(result, "period_start"):
+        assert len(analysis.conversations_of(result, DATA, *mark, *group)) == n
+        for label, count in (("negative", "negative"), ("positive", "positive"), ("score", "sentiment_n")):
+            assert len(analysis.conversations_of(result, DATA, *mark, *group, label)) == row[count]
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_a_sentiment_leads_to_its_conversations(by):
+    result = analysis.sentiment_distribution(DATA, by=by)
+    for row, mark, group, n in keys(result, "sentiment"):
+        found = analysis.conversations_of(result, DATA, *mark, *group)
+        assert len(found) == n
+        assert set(found["sentiment"]) <= {row["sentiment"]}
+
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_a_completion_rate_leads_to_the_conversations_that_ended(by):
+    result = analysis.completion(DATA, by=by)
+    for row, _, group, n in keys(result):
+        found = analysis.conversations_of(result, DATA, *group)
+        assert (len(found), int(found["task_completed"].sum())) == (n, row["completed"])
+
+
+def test_a_segment_leads_to_its_conversations():
+    data = DATA.assign(n_turns=np.arange(len(DATA)) % 17, odd=np.arange(len(DATA)) % 2 == 1)
+    result = analysis.segments(
+        data, pairs=[("llm_model", "metadata.channel")], bins=3, smallest=30, tz="Asia/Tokyo"
+    )
+    assert {"hour", "n_turns", "odd", "topics", "llm_model × metadata.channel"} <= set(result["column"])
+    for row, mark, _, n in keys(result, "column", "segment"):
+        found = analysis.conversations_of(result, data, *mark)
+        assert (len(found), int(found["task_completed"].sum())) == (n, row["completed"])
+    web = analysis.conversations_of(result, data, "metadata.channel", "web")
+    assert set(web["metadata.channel"]) == {"web"}
+
+
+def test_a_variant_leads_to_its_conversations_and_so_does_the_control():
+    for outcome in ("task_completed", "sentiment_score", "sentiment"):
+        result = analysis.compare(DATA, by="prompt_id", outcome=outcome, control="v1")
+        for row, mark, _, n in keys(result, "variant"):
+            found = analysis.conversations_of(result, DATA, *mark)
+            assert len(found) == n
+            assert set(found["prompt_id"]) == {row["variant"]}
+            assert len(analysis.conversations_of(result, DATA, "v1")) == row["n_control"]
+
+
+def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
+    data = small(
+        conversation_id=[f"c{i}" for i in range(9)],
+        prompt=["old"] * 4 + ["new"] * 5,
+        task=["a", "b", "c", "d", "a", "b", "c", "e", None],
+        task_completed=[True, False, None, True, True, True, True, False, True],
+    )
+    result = analysis.compare(data, by="prompt", pair="task", control="old")
+    assert result["n_pairs"].tolist() == [2]
+    assert analysis.conversations_of(result, data, "new")["conversation_id"].tolist() == ["c4", "c5"]
+    assert analysis.conversations_of(result, data, "old")["conversation_id"].tolist() == ["c0", "c1"]
+
+
+@pytest.mark.parametrize(("name", "label"), [("issue_changes", "issue"), ("topic_changes", "topic")])
+def test_a_change_leads_to_the_conversations_before_and_after(name, label):
+    spans = (("2026-01-20", "2026-02-01"), ("2026-02-10", "2026-03-01"))
+    for options in ({"at": "2026-02-10"}, {"at": "2026-02-10", "window": "7D"}, {"periods": spans}):
+        result = getattr(analysis, name)(DATA, **options)
+        for row, mark, _, n in keys(result, label, n="n_before"):
+            assert len(analysis.conversations_of(result, DATA, *mark, "before")) == n
+            assert len(analysis.conversations_of(result, DATA, *mark, "after")) == row["n_after"]
+            assert len(analysis.conversations_of(result, DATA, *mark)) == n + row["n_after"]
+
+
+def test_rows_without_a_value_are_a_group_that_can_be_named():
+    result = analysis.issues(DATA, by="llm_model")
+    missing = result[result["llm_model"].isna()].iloc[0]
+    for nothing in (None, float("nan"), pd.NA):
+        found = analysis.conversations_of(result, DATA, missing["issue"], nothing)
+        assert len(found) == missing["n"] > 0
+        assert found["llm_model"].isna().all()
+
+
+@pytest.mark.parametrize("engine", ["polars", "lazy", "pyarrow"])
+def test_any_engine_gives_its_own_rows(engine):
+    pl = pytest.importorskip("polars")
+    native = pl.from_pandas(DATA.drop(columns="topics"))
+    native = {"polars": native, "lazy": native.lazy(), "pyarrow": native.to_arrow()}[engine]
+    for result, mark in (
+        (analysis.issues(native, by="prompt_id"), ("Long wait", "v2")),
+        (analysis.completion_trend(native, freq="W"), ("2026-02-04",)),
+        (analysis.segments(native, by=["metadata.channel"]), ("metadata.channel", "web")),
+        (analysis.compare(native, by="prompt_id", control="v1"), ("v2",)),
+        (analysis.completion(native, by=["prompt_id", "metadata.channel"]), ("v1 · web",)),
+    ):
+        found = analysis.conversations_of(result, native, *mark)
+        assert type(found) is type(native)
+        frame = (found.collect() if engine == "lazy" else found).to_pandas()
+        same = analysis.conversations_of(result, DATA, *mark)
+        assert sorted(frame["conversation_id"]) == sorted(same["conversation_id"])
+
+
+def test_a_mark_that_matches_nothing_is_refused_with_near_names():
+    result = analysis.issues(DATA, by="prompt_id")
+    with pytest.raises(ValueError, match=r"no issue 'Refund refused'\. It has: 'Refund was refused'"):
+        analysis.conversations_of(result, DATA, "Refund refused")
+    with pytest.raises(ValueError, match=r"no group 'v4'\. It has: 'v"):
+        analysis.conversations_of(result, DATA, "Long wait", "v4")
+    with pytest.raises(ValueError, match="named by issue, group, in this order"):
+        analysis.conversations_of(result, DATA)
+    trend = analysis.completion_trend(DATA, freq="D")
+    with pytest.raises(ValueError, match="run from 2026-01-10 to 2026-03-1"):
+        analysis.conversations_of(trend, DATA, "2025-12-31")
+    with pytest.raises(ValueError, match="period must be a time"):
+        analysis.conversations_of(trend, DATA, "v1")
+    with pytest.raises(ValueError, match=r"such as analysis\.issues"):
+        analysis.conversations_of(DATA, DATA, "Long wait")
+    with pytest.raises(ValueError, match="no segment of llm_model 'gpt-5'"):
+        analysis.conversations_of(analysis.segments(DATA), DATA, "llm_model", "gpt-5")
+    bare = pytest.importorskip("polars").from_pandas(DATA[["status", "task_completed"]])
+    result = analysis.completion(bare)
+    with pytest.raises(FrameError, match="conversation_id"):
+        analysis.conversations_of(result, bare)

@@ -1,0 +1,181 @@
+"""A plot as a person uses it in JupyterLab: hover over its marks, click them, or go from mark to mark with the keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(300)
+
+TESTS = Path(__file__).parents[1]
+TABLE = f"""
+import sys
+sys.path.insert(0, {str(TESTS)!r})
+import json
+from support.every_plot import HOSTILE, table
+from promptlift import plots, widgets
+df = table(400, ("Support v1", "Support v2"))
+df["content"] = [json.dumps({{"messages": [{{"role": "user", "content": f"Question {{one}}"}}]}}) for one in df["conversation_id"]]
+hostile = table(300, HOSTILE, tuple(reversed(HOSTILE[:4])))
+hostile["issues"] = [[{{"title": "<img src=x onerror=alert(1)><script>alert(2)</script>"}}] for _ in range(len(hostile))]
+"""
+PLOTS = {
+    "issues": 'plots.issues(df, by="prompt_id")',
+    "trend": 'plots.completion_trend(df, by="prompt_id", freq="W")',
+    "sentiment": 'plots.sentiment_trend(df, freq="W")',
+    "distribution": "plots.sentiment_distribution(df)",
+    "segments": "plots.segments(df, by=['llm_model', 'prompt_id', 'hour'])",
+    "overview": "plots.prompt_overview(df)",
+}
+
+
+def opened(lab, name, code, *, dark=False):
+    notebook = lab.open(
+        [TABLE, f"plot = widgets.InteractivePlot({code})\nplot"], name=f"plot-{name}.ipynb", dark=dark
+    )
+    notebook.run_all()
+    notebook.page.locator(".plw-plot .plw-mark").first.wait_for(state="attached")
+    notebook.page.locator(".plw-plot").scroll_into_view_if_needed()
+    return notebook
+
+
+def marks(notebook):
+    """What each mark says, where it is drawn in the picture, and the ids of its conversations as the plot returns them."""
+    return json.loads(
+        notebook.evaluate(
+            "print(json.dumps([[*about, list(one.drill_down(*one.mark.key)['conversation_id'])]"
+            " for one, about in zip(plot._marks, plot._about['marks'])]))"
+        )
+    )
+
+
+def at_mark(notebook, x, y):
+    """Where a mark is on the page."""
+    picture = notebook.page.locator(".plw-picture img:visible")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    return box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100
+
+
+def shows(notebook, ids, words):
+    """Wait until the browser of a mark is open, on exactly these conversations."""
+    from playwright.sync_api import expect
+
+    box = notebook.page.locator(".plw-plot")
+    expect(box.locator(".plw-opened b")).to_have_text(
+        re.compile(f"^{len(ids)} conversations? · {re.escape(words)}$"), timeout=20_000
+    )
+    expect(box.locator(".plw-browser .plw-found")).to_have_text(f"{len(ids)} conversations", timeout=20_000)
+    titles = box.locator(".plw-browser .plw-title")
+    expect(titles).to_have_text([f"Question {one}" for one in ids[:50]])
+    inside = notebook.evaluate("import json; print(json.dumps(plot.browser._catalogue.ids))")
+    assert json.loads(inside) == ids
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_click_on_a_mark_opens_exactly_its_conversations(lab, name):
+    from playwright.sync_api import expect
+
+    notebook = opened(lab, name, PLOTS[name])
+    page = notebook.page
+    assert page.locator(".jp-OutputArea-output img").count() == 1, "the cell shows the picture once"
+    every = [one for one in marks(notebook) if one[3]]
+    # Where two marks are drawn at the same place, the pointer cannot choose.
+    chosen = [
+        one
+        for one in every
+        if sum(abs(one[0] - other[0]) < 2 and abs(one[1] - other[1]) < 2 for other in every) == 1
+    ]
+    assert len(chosen) >= 3
+    for x, y, words, ids in (chosen[0], chosen[len(chosen) // 2], chosen[-1]):
+        page.mouse.move(*at_mark(notebook, x, y))
+        expect(page.locator(".plw-tip")).to_have_text(words)
+        assert re.search(r"95% interval .* to .*, n = \d", words)
+        notebook.screenshot(f"plot-{name}-hover")
+        page.mouse.click(*at_mark(notebook, x, y))
+        shows(notebook, ids, words)
+    notebook.screenshot(f"plot-{name}-opened")
+    assert notebook.problems() == []
+
+
+def test_the_marks_are_reached_with_the_keys_and_labels_stay(lab):
+    from playwright.sync_api import expect
+
+    notebook = opened(lab, "keys", PLOTS["issues"])
+    page = notebook.page
+    every = marks(notebook)
+    assert page.locator(".plw-mark[tabindex='0']").count() == 1
+    page.locator(".plw-mark[tabindex='0']").focus()
+    expect(page.locator(".plw-tip")).to_have_text(every[0][2])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".plw-tip")).to_have_text(every[2][2])
+    expect(page.locator(".plw-mark:focus")).to_have_attribute("aria-label", every[2][2])
+    notebook.screenshot("plot-keys")
+    page.keyboard.press("Enter")
+    shows(notebook, every[2][3], every[2][2])
+    page.locator(".plw-browser .plw-list").focus()
+    page.keyboard.press("n")
+    expect(page.locator(".plw-browser .plw-progress")).to_contain_text("1 labelled", timeout=20_000)
+    page.locator(".plw-mark[tabindex='0']").focus()
+    page.keyboard.press("End")
+    page.keyboard.press(" ")
+    shows(notebook, every[-1][3], every[-1][2])
+    expect(page.locator(".plw-browser .plw-progress")).to_contain_text("1 labelled")
+    assert notebook.evaluate("print(plot.labels['conversation_id'].tolist())") == f"[{every[2][3][0]!r}]"
+    page.locator(".plw-mark:focus").press("Escape")
+    expect(page.locator(".plw-below")).to_be_hidden(timeout=20_000)
+    # "d d" in command mode deletes the cell; not while a mark has the focus.
+    page.keyboard.press("d")
+    page.keyboard.press("d")
+    assert page.locator(".jp-Notebook .jp-CodeCell").count() == 2
+    assert notebook.problems() == []
+
+
+def test_hostile_names_do_nothing(lab):
+    from playwright.sync_api import expect
+
+    notebook = opened(lab, "hostile", 'plots.issues(hostile, by="prompt_id")')
+    page = notebook.page
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.locator(".plw-mark[tabindex='0']").focus()
+    expect(page.locator(".plw-tip")).to_contain_text("<img src=x onerror=alert(1)><script>alert(2)</script>")
+    page.keyboard.press("Enter")
+    expect(page.locator(".plw-opened b")).to_contain_text("<script>alert(2)</script>", timeout=20_000)
+    assert page.locator(".plw-plot script, .plw-plot img[src='x']").count() == 0
+    notebook.screenshot("plot-hostile")
+    assert asked == []
+    assert notebook.problems() == []
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_dark_page_shows_the_picture_and_its_browser(lab, follow):
+    code = PLOTS["trend"]
+    if follow:
+        code = f"(plots.follow_notebook_theme(), {code})[1]"
+    notebook = opened(lab, f"dark-{follow}", code)
+    page = notebook.page
+    assert page.locator(".plw-picture img:visible").count() == 1
+    notebook.screenshot(f"plot-light-{follow}")
+    notebook.command("apputils:change-theme", theme="JupyterLab Dark")
+    page.wait_for_function(
+        "() => { const [r] = getComputedStyle(document.querySelector('.plw')).backgroundColor.match(/\\d+/g).map(Number); return r < 60; }"
+    )
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    pictures = page.locator(".plw-picture img")
+    assert pictures.count() == 1 + follow
+    assert page.locator(".plw-picture img:visible").get_attribute("class") == (
+        "plw-on-dark" if follow else "plw-on-light"
+    )
+    x, y, words, ids = next(one for one in marks(notebook) if one[3])
+    page.mouse.click(*at_mark(notebook, x, y))
+    shows(notebook, ids, words)
+    page.locator(".plw-plot").scroll_into_view_if_needed()
+    page.mouse.move(*at_mark(notebook, x, y))
+    notebook.screenshot(f"plot-dark-{follow}")
+    notebook.command("apputils:change-theme", theme="JupyterLab Light")
+    assert notebook.problems() == []

@@ -1,0 +1,156 @@
+"""Every mark of a plot leads to its conversations."""
+
+from __future__ import annotations
+
+import io
+import pickle
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.axes import Axes
+
+from promptlift import analysis, plots
+from promptlift.plots.drill_down import drill_down_of
+from support.every_plot import HOSTILE, table
+from support.synthetic_versions import versions
+
+DATA = table(400, ("v1", "v2"))
+CASES = {
+    "issues": ({}, {"by": "prompt_id"}),
+    "topics": ({}, {"by": ["prompt_id", "llm_model"]}),
+    "issue_changes": ({"at": "2026-02-10"},),
+    "topic_changes": ({"at": "2026-02-10"},),
+    "completion_trend": ({}, {"by": "prompt_id", "freq": "W", "tz": "Europe/Berlin"}, {"freq": "h"}),
+    "sentiment_trend": ({}, {"value": "score", "by": "prompt_id"}, {"value": ["neutral", "positive"], "freq": "W"}),
+    "sentiment_distribution": ({}, {"by": "prompt_id"}),
+    "segments": ({}, {"by": ["llm_model", "hour"], "smallest": 5}),
+    "compare": ({"by": "prompt_id"}, {"by": "prompt_id", "value": "lift"}, {"by": "llm_model", "outcome": "sentiment_score"}),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    yield
+    plt.close("all")
+
+
+def drawn_points(ax):
+    """How many estimates are drawn: the points of lines that have markers."""
+    return sum(
+        len(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None" and line.get_marker() not in ("", "None")
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [(name, one) for name, several in CASES.items() for one in several]
+)
+def test_each_mark_is_where_it_is_drawn_and_leads_to_as_many_conversations_as_it_says(name, options):
+    ax = getattr(plots, name)(DATA, **options)
+    assert isinstance(ax, Axes)
+    marks = drill_down_of(ax).marks
+    assert len(marks) == drawn_points(ax) > 0
+    seen = {(x, y) for line in ax.lines for x, y in zip(*line.get_data(), strict=True)}
+    for mark in marks[:: max(1, len(marks) // 60)]:
+        assert (mark.x, mark.y) in seen
+        found = ax.conversations(*mark.key)
+        words = (
+            mark.words.rpartition("n = ")[2]
+            if "changes" not in name
+            else mark.words.rpartition("points, ")[2]
+        )
+        counts = [int(part.partition(" of ")[0].replace(",", "")) for part in words.split(" then ")]
+        assert len(found) == sum(counts), mark
+        assert list(found.columns) == list(DATA.columns)
+
+
+def test_an_issue_is_named_as_the_issue_says():
+    gave_up = DATA.assign(
+        has_insights=True,
+        issues=[
+            [{"title": "User gave up", "severity": "high"}] if i % 4 == 0 else [] for i in range(len(DATA))
+        ],
+    )
+    found = plots.issues(gave_up).conversations("User gave up")
+    assert found["conversation_id"].tolist() == gave_up["conversation_id"][::4].tolist()
+    assert found.index.tolist() == list(range(0, len(DATA), 4))
+    (mark,) = plots.issues(gave_up).conversations.marks
+    assert mark.words == "User gave up: 25%, 95% interval 21% to 29%, n = 100 of 400"
+
+
+def test_a_trend_takes_any_time_in_the_period_and_the_group():
+    ax = plots.completion_trend(DATA, by="prompt_id", freq="W")
+    week = ax.conversations("2026-02-05", "v1")
+    assert set(week["prompt_id"]) == {"v1"}
+    assert len(ax.conversations("2026-02-05")) == len(week) + len(ax.conversations("2026-02-05", "v2"))
+    mark = next(
+        one
+        for one in drill_down_of(ax).marks
+        if one.key[1] == "v1" and str(one.key[0]).startswith("2026-02-02")
+    )
+    assert mark.words.startswith("week from 02 Feb 2026 · v1: ")
+    assert mark.words.endswith(f"n = {len(week)}")
+
+
+def test_what_is_written_into_the_table_later_changes_nothing():
+    data = table(100, ("v1",))
+    ax = plots.sentiment_distribution(data)
+    before = len(ax.conversations("negative"))
+    data["sentiment"] = "positive"
+    assert len(ax.conversations("negative")) == before > 0
+
+
+def test_a_pickled_figure_carries_no_conversations_and_can_be_drawn():
+    figure = plots.completion_trend(DATA).figure
+    text = pickle.dumps(figure)
+    assert b"conversation_id" not in text
+    again = pickle.loads(text)
+    again.savefig(io.BytesIO())
+    with pytest.raises(ValueError, match="does not have the conversations"):
+        again.axes[0].conversations("2026-02-05")
+
+
+def test_a_plot_of_a_result_says_how_to_get_at_the_conversations():
+    result = analysis.issues(DATA)
+    ax = plots.issues(result)
+    with pytest.raises(ValueError, match=r"analysis\.conversations_of\(result, df"):
+        ax.conversations("Long wait")
+    assert len(analysis.conversations_of(result, DATA, "Long wait")) > 0
+
+
+def test_the_last_plot_on_the_same_axes_counts():
+    _, ax = plt.subplots()
+    plots.issues(DATA, ax=ax)
+    plots.topics(DATA, ax=ax)
+    assert [mark.key for mark in drill_down_of(ax).marks] == [
+        (one,) for one in analysis.topics(DATA)["topic"]
+    ]
+
+
+def test_the_overview_and_the_timeline_lead_to_conversations_too():
+    figure = plots.prompt_overview(DATA)
+    _, trend, sentiment, issues = figure.axes
+    assert len(trend.conversations("2026-02-05")) > 0
+    assert set(sentiment.conversations("negative")["sentiment"]) == {"negative"}
+    assert len(issues.conversations("Long wait")) > 0
+    one = DATA.assign(prompt_id="v1")
+    ax = plots.prompt_timeline(one, versions=versions(["2026-01-20", "2026-02-12"]), freq="W")
+    assert len(ax.conversations("2026-02-05")) > 0
+
+
+def test_nothing_to_draw_has_no_marks():
+    for name, several in CASES.items():
+        if name != "compare":
+            ax = getattr(plots, name)(DATA.head(0), **several[0])
+            assert drill_down_of(ax).marks == []
+    _, other = plt.subplots()
+    assert drill_down_of(other) is None
+
+
+def test_hostile_names_are_on_one_line():
+    data = table(300, HOSTILE, tuple(reversed(HOSTILE[:4])))
+    for mark in drill_down_of(plots.issues(data, by="prompt_id")).marks:
+        assert "\n" not in mark.words
+        assert "\x00" not in mark.words
+        assert "\u202e" not in mark.words
+        assert len(mark.words) < 260
+        assert mark.key[0] in set(analysis.issues(data)["issue"])

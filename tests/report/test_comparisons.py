@@ -1,0 +1,282 @@
+"""The answer that opens a report: how prompts differ, and how its period differs from the one before, in every format."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptlift import analysis, report
+from promptlift.errors import ConfigError
+from promptlift.report.compose import build
+from promptlift.report.period import window_of
+from promptlift.report.renderers import pdf
+from support.report_numbers import exact_tables, html_tables, pdf_text, squeezed
+from support.report_page import NOW, clock, conversations, read_page
+from support.true_sentences import check
+
+OVERLAPPING = (
+    "v2 completes 10 points more than v1 (2 to 19); clearly higher. 10 more of 100 users get their task done."
+)
+
+
+def counted(prompt_id, completed, n):
+    """Make ``n`` ended conversations of which that many completed their task; the others sound negative."""
+    table = conversations(2 * n, prompt_id=prompt_id)
+    table = table[table["status"].eq("completed")].iloc[:n].copy()
+    done = np.arange(n) < completed
+    table["task_completed"] = pd.array(done, dtype="boolean")
+    table["sentiment"] = pd.Categorical(
+        np.where(done, "positive", "negative"), table["sentiment"].cat.categories
+    )
+    return table
+
+
+def write(tmp_path, parts, *, ending="html", ids=None):
+    ids = ids or list(dict.fromkeys(part["prompt_id"].iloc[0] for part in parts))
+    return report.write(pd.concat(parts, ignore_index=True), ids, tmp_path / f"r.{ending}", clock=clock)
+
+
+def test_prompts_whose_intervals_overlap_may_differ_all_the_same(tmp_path):
+    """130 of 200 vs 151 of 200: 58 to 71 and 69 to 81 %, yet the difference is 1.5 to 19.2 points."""
+    page = read_page(write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200)]))
+    assert "58% to 71%" in page.text
+    assert "69% to 81%" in page.text
+    assert OVERLAPPING in page.text
+    assert page.text.index(OVERLAPPING) < page.text.index("Completed their task")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["md", "xlsx", "pdf"])
+def test_every_format_says_the_difference(tmp_path, ending):
+    if ending == "pdf":
+        try:
+            pdf.check()
+        except ConfigError:
+            pytest.skip("PDF cannot be written here")
+    path = write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200)], ending=ending)
+    if ending == "pdf":
+        assert squeezed(OVERLAPPING) in pdf_text(path)
+    elif ending == "md":
+        assert OVERLAPPING in path.read_text("utf-8").replace("\\", "")
+    else:
+        book = openpyxl.load_workbook(path)
+        assert OVERLAPPING in [cell.value for cell in book["Summary"]["A"]]
+
+
+def test_its_numbers_are_those_of_compare(tmp_path):
+    parts = [counted("v1", 130, 200), counted("v2", 151, 200), counted("v3", 90, 180)]
+    exact = exact_tables(write(tmp_path, parts, ending="parquet.zip"))["differences"]
+    table = pd.concat(parts, ignore_index=True).assign(
+        negative=lambda t: t["sentiment"].astype("str").eq("negative")
+    )
+    assert exact["prompt"].tolist() == ["v2", "v3"]
+    assert set(exact["against"]) == {"v1"}
+    for outcome in ("task_completed", "negative", "sentiment_score"):
+        found = analysis.compare(table, by="prompt_id", outcome=outcome, control="v1")
+        name = "difference" if outcome == "sentiment_score" else "difference_points"
+        for end in ("", "_low", "_high"):
+            assert exact[f"{outcome}_difference{end}"].tolist() == pytest.approx(
+                found[f"{name}{end}"].tolist()
+            )
+    assert exact["task_completed_verdict"].tolist() == ["higher", "lower"]
+    assert exact["negative_verdict"].tolist() == ["lower", "higher"]
+
+
+def test_several_prompts_are_compared_with_the_first_one_and_the_correction_is_named(tmp_path):
+    page = read_page(
+        write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200), counted("v3", 120, 180)])
+    )
+    assert "Every prompt is compared with v1." in page.text
+    assert "after Holm's correction for 2 prompts" in page.text
+    assert (
+        "v2 completes 10 points more than v1 (2 to 19); perhaps higher, but not clearly: p is 0.057."
+        in page.text
+    )
+    assert "No clear difference between v3 and v1: +2 points measured (−8 to +11); unclear." in page.text
+
+
+def test_fewer_completed_tasks_are_said_to_be_fewer(tmp_path):
+    page = read_page(write(tmp_path, [counted("v1", 151, 200), counted("v2", 130, 200)]))
+    assert "v2 completes 10 points less than v1 (2 to 19); clearly lower." in page.text
+    assert "10 fewer of 100 users get their task done." in page.text
+    assert "−10.5 (−19.2 to −1.5)" in page.text.replace("\u00a0", " ")
+
+
+def test_many_prompts_have_a_table_and_one_sentence(tmp_path):
+    parts = [counted(f"v{number}", 20 + number, 40) for number in range(1, 7)]
+    path = write(tmp_path, parts)
+    tables, _ = html_tables(path)
+    assert [row[0] for row in tables["differences"][1:]] == [f"v{number}" for number in range(2, 7)]
+    text = read_page(path).text
+    assert "No difference was found among 5 variants: the largest, v6 12 points higher than v1" in text
+    assert "No clear difference between" not in text
+
+
+def test_a_prompt_without_conversations_is_no_comparison(tmp_path):
+    parts = [counted("v1", 13, 20), counted("v2", 15, 20)]
+    page = read_page(write(tmp_path, parts, ids=["none", "v1", "v2"]))
+    assert "No clear difference between v2 and v1: +10 points measured" in page.text
+    alone = read_page(write(tmp_path, parts[:1], ids=["v1", "none"]))
+    assert "How the prompts differ" not in alone.text
+
+
+def test_prompts_that_nobody_judged_cannot_be_compared_yet(tmp_path):
+    blank = counted("v2", 15, 20)
+    blank["task_completed"] = pd.array([pd.NA] * 20, dtype="boolean")
+    blank["sentiment_score"] = [np.inf, *[np.nan] * 19]
+    blank["sentiment"] = pd.Categorical([None] * 20, blank["sentiment"].cat.categories)
+    path = write(tmp_path, [counted("v1", 13, 20), blank])
+    assert "v2 and v1 cannot be compared yet" in read_page(path).text
+    (row,) = html_tables(path)[0]["differences"][1:]
+    assert row[2:] == ["–", "not compared"] * 3
+
+
+def test_one_prompt_has_nothing_to_differ_from(tmp_path):
+    page = read_page(write(tmp_path, [counted("v1", 13, 20)]))
+    assert "How the prompts differ" not in page.text
+
+
+def dated(completed, n, *, days_ago, prompt_id="v1"):
+    """Make conversations of one day."""
+    return counted(prompt_id, completed, n).assign(started_at=NOW - timedelta(days=days_ago))
+
+
+def document(parts, ids="v1", **options):
+    given = {"title": None, "logo": None, "redacted": False, "examples": 0, "period": None, **options}
+    return build(pd.concat(parts, ignore_index=True), ids, clock=clock, **given)
+
+
+def tables(made):
+    return {table.name: table for section in made.sections for table in section.tables}
+
+
+def row_of(table, at):
+    """Return the completion of a row of a table of differences, as ``analysis.compare`` names it."""
+    cells = dict(zip((column.key for column in table.columns), table.rows[at], strict=True))
+    difference = cells["task_completed_difference"]
+    verdict = {"higher": "winner", "lower": "worse", "unclear": "no winner"}.get(
+        cells["task_completed_verdict"]
+    )
+    return {
+        "verdict": verdict,
+        "difference_points": difference.value,
+        "difference_points_low": difference.low,
+        "difference_points_high": difference.high,
+    }
+
+
+COUNTS = st.tuples(st.integers(0, 120), st.integers(0, 120)).filter(any)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(COUNTS, min_size=2, max_size=4))
+def test_every_opening_sentence_agrees_with_the_table_below_it(groups):
+    ids = [f"v{place}" for place in range(len(groups))]
+    parts = [counted(name, yes, yes + no) for name, (yes, no) in zip(ids, groups, strict=True)]
+    made = document(parts, ids)
+    assert len(made.answer) == len(groups) - 1
+    for place, sentence in enumerate(made.answer):
+        check(sentence, row_of(tables(made)["differences"], place))
+
+
+@settings(max_examples=25, deadline=None)
+@given(COUNTS, COUNTS)
+def test_the_sentence_about_the_period_before_agrees_with_its_table(now, before):
+    parts = [dated(yes, yes + no, days_ago=ago) for (yes, no), ago in ((now, 3), (before, 10))]
+    made = document(parts, period=7)
+    overall, against = made.answer
+    assert f"of {sum(now):,} conversation" in overall
+    check(against, row_of(tables(made)["before"], 0))
+
+
+def test_a_period_is_compared_with_as_many_days_before_it():
+    parts = [
+        dated(38, 40, days_ago=3),
+        dated(20, 40, days_ago=10),
+        dated(0, 40, days_ago=17),
+    ]
+    made = document(parts, period=7)
+    assert made.answer == (
+        "95% of 40 conversations completed their task (83% to 99%).",
+        (
+            "This period completes 45 points more than the 7 days before (26 to 60); clearly higher. "
+            "45 more of 100 users get their task done."
+        ),
+    )
+    assert tables(made)["before"].rows[0][0].value == 0.5
+    section = next(one for one in made.sections if one.name == "before")
+    assert any("not an experiment" in text for text in section.paragraphs)
+
+
+def test_two_prompts_in_a_period_are_compared_with_each_other_and_with_themselves():
+    parts = [
+        dated(done, 40, days_ago=ago, prompt_id=name)
+        for name, done, ago in (("v1", 20, 3), ("v1", 20, 10), ("v2", 38, 3), ("v2", 20, 10))
+    ]
+    between, first, second = document(parts, ["v1", "v2"], period=7).answer
+    assert between.startswith("v2 completes 45 points more than v1")
+    assert first.startswith("v1: No clear difference between this period and the 7 days before")
+    assert second.startswith("v2: This period completes 45 points more than the 7 days before")
+
+
+def test_a_period_without_one_before_says_so():
+    made = document([dated(30, 40, days_ago=3)], period=7)
+    assert made.answer[1] == (
+        "This period and the 7 days before cannot be compared: there are no conversations of the 7 days before."
+    )
+    assert "before" not in tables(made)
+
+
+def test_what_else_differs_is_said_below_the_differences():
+    parts = [
+        counted("v1", 100, 200).assign(latency_ms=np.arange(200.0)),
+        counted("v2", 100, 200).assign(latency_ms=np.arange(200.0) + 500.0),
+    ]
+    section = document(parts, ["v1", "v2"]).sections[0]
+    assert any("mean latency in milliseconds of v2 is 500 higher" in point for point in section.points)
+
+
+def test_a_redacted_report_names_no_topic_and_no_metadata():
+    said = {"topics": ["Wobblefish"], "metadata.customer": "Quentin"}
+    parts = [
+        counted("v1", 100, 200),
+        counted("v2", 100, 200).assign(
+            topics=[said["topics"]] * 200, **{"metadata.customer": said["metadata.customer"]}
+        ),
+    ]
+    shown = str(document(parts, ["v1", "v2"]).sections)
+    assert "Wobblefish" in shown
+    assert not {"Wobblefish", "Quentin"} & set(str(document(parts, ["v1", "v2"], redacted=True)).split())
+    assert "Wobblefish" not in str(document(parts, ["v1", "v2"], redacted=True))
+
+
+@pytest.mark.parametrize(
+    ("period", "before"),
+    [
+        (7, ("the 7 days before", datetime(2026, 2, 24, 9, 30, tzinfo=UTC))),
+        (1, ("the day before", datetime(2026, 3, 8, 9, 30, tzinfo=UTC))),
+        (("2026-02-01", "2026-02-28"), ("the 28 days before", datetime(2026, 1, 4, tzinfo=UTC))),
+        # Of a period that is not over, as much counts as has passed.
+        (
+            ("2026-03-01", "2026-03-31"),
+            ("the equally long period before", datetime(2026, 2, 19, 14, 30, tzinfo=UTC)),
+        ),
+        (("2026-03-09", None), ("the equally long period before", datetime(2026, 3, 7, 14, 30, tzinfo=UTC))),
+        ((None, "2026-02-28"), None),
+        (("2026-04-01", None), None),
+        (None, None),
+    ],
+)
+def test_the_period_before_is_as_long(period, before):
+    window = window_of(period, NOW)
+    if before is None:
+        assert window.previous is None
+        return
+    assert (window.previous.words, window.previous.start) == before
+    assert window.previous.end == window.start

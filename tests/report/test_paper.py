@@ -1,0 +1,64 @@
+"""A report on paper: everything is inside the page, and the first page is used."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import weasyprint
+
+from promptlift.report.compose import build
+from promptlift.report.renderers.html import page
+from support.report_page import clock, conversations
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_pdf")]
+
+CITIES = ("Amsterdam", "Berlin", "Copenhagen", "Dublin", "Edinburgh", "Florence", "Geneva")
+LONG = [f"A customer support assistant for the shop in {city}, second text, friendly" for city in CITIES]
+ISSUES = [
+    {"title": "The answer repeated a policy that the user had quoted before " * 2, "severity": "high"},
+    {"title": "Donaudampfschifffahrtsgesellschaftskapitaensmuetze" * 2, "severity": "medium"},
+]
+
+
+def laid_out(names, *, period=None):
+    parts = []
+    for place, name in enumerate(names):
+        part = conversations(60, prompt_id=name, rate=0.3 + 0.08 * place)
+        part["issues"] = [
+            [{**one, "evidence": "I said this twice already and nobody reads it. " * 5} for one in ISSUES]
+            for _ in range(len(part))
+        ]
+        parts.append(part)
+    made = build(
+        pd.concat(parts, ignore_index=True),
+        names if len(names) > 1 else names[0],
+        title=None,
+        logo=None,
+        redacted=False,
+        examples=2,
+        period=period,
+        clock=clock,
+    )
+    return weasyprint.HTML(string=page(made, paged=True)).render().pages
+
+
+def boxes(sheet, *names):
+    return [box for box in sheet._page_box.descendants() if box.element_tag in names]
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 4, 6, 7])
+def test_every_cell_and_figure_is_inside_the_page(prompts):
+    period = 14 if prompts < 6 else None
+    for sheet in laid_out(LONG[:prompts], period=period):
+        right = sheet._page_box.content_box_x() + sheet._page_box.width
+        for box in boxes(sheet, "td", "th", "figure", "p", "li"):
+            assert box.position_x + box.width <= right + 0.5, box.element
+
+
+@pytest.mark.parametrize("prompts", [1, 2, 6])
+@pytest.mark.parametrize("period", [None, 14])
+def test_the_first_page_is_not_half_empty(prompts, period):
+    first = laid_out(LONG[:prompts], period=period)[0]
+    bottom = max(box.position_y + box.height for box in boxes(first, "td", "p", "figure", "li"))
+    height = first._page_box.content_box_y() + first._page_box.height
+    assert bottom > 0.65 * height

@@ -1,0 +1,133 @@
+"""A plot whose marks open conversations: what the front end is told, what it may ask for, and the picture that stays."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+from promptlift import analysis, plots
+from promptlift.widgets import InteractivePlot
+from support.every_plot import table
+
+mpl.use("agg")
+VIEW = "application/vnd.jupyter.widget-view+json"
+DATA = table(300, ("v1", "v2"))
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    yield
+    plt.close("all")
+
+
+def click(plot, number, mark):
+    plot.set_state({"_query": {"number": number, "mark": mark}})
+    return plot._opened
+
+
+def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
+    ax = plots.issues(DATA, by="prompt_id")
+    plot = InteractivePlot(ax)
+    for place, mark in enumerate(ax.conversations.marks):
+        opened = click(plot, place + 1, place)
+        rows = ax.conversations(*mark.key)
+        assert opened["number"] == place + 1
+        assert opened["words"] == f"{len(rows)} conversations · {mark.words}"
+        assert opened["browser"] == f"anywidget:{plot.browser.model_id}"
+        assert plot.browser._catalogue.ids == rows["conversation_id"].tolist()
+    assert click(plot, 99, None) == {"number": 99}
+
+
+@pytest.mark.parametrize("query", [None, [], {}, {"number": "1", "mark": 0}, {"number": 1, "mark": "0"}, {"number": 1, "mark": -1},
+                                   {"number": 1, "mark": 10_000}, {"number": True, "mark": 0}, {"number": 1, "mark": True}])  # fmt: skip
+def test_any_other_message_is_ignored(query):
+    plot = InteractivePlot(plots.issues(DATA))
+    plot._on_query({"new": query})
+    assert plot._opened == {}
+    assert plot.browser is None
+    assert plot.labels is None
+
+
+def test_the_output_is_the_picture_and_the_view():
+    ax = plots.completion_trend(DATA, freq="W")
+    plot = InteractivePlot(ax)
+    bundle, about = plot._repr_mimebundle_()
+    assert set(bundle) == {VIEW, "image/png", "text/plain"}
+    assert bundle["text/plain"] == f"InteractivePlot({len(ax.conversations.marks)} marks)" == repr(plot)
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
+    width, height = ax.figure.get_size_inches() * 100
+    assert about["image/png"] == {"width": round(width), "height": round(height)}
+    plot.close()
+    bundle, _ = plot._repr_mimebundle_()
+    assert set(bundle) == {"image/png", "text/plain"}
+
+
+def test_the_cell_does_not_show_the_figure_a_second_time():
+    before = plt.get_fignums()
+    InteractivePlot(plots.issues(DATA))
+    assert plt.get_fignums() == before
+
+
+def test_marks_lie_on_the_points_of_the_picture():
+    """The pixel of each mark has the colour of its point."""
+    ax = plots.sentiment_distribution(DATA)
+    plot = InteractivePlot(ax)
+    picture = plt.imread(io.BytesIO(base64.b64decode(plot._png)), format="png")
+    height, width = picture.shape[:2]
+    for (x, y, _), line in zip(
+        plot._about["marks"], [one for one in ax.lines if one.get_marker() == "o"], strict=True
+    ):
+        pixel = picture[round(y * height / 100), round(x * width / 100), :3]
+        assert tuple(pixel) == pytest.approx(mpl.colors.to_rgb(line.get_color()), abs=0.02)
+
+
+def test_labels_stay_when_another_mark_is_opened(tmp_path):
+    path = tmp_path / "labels.csv"
+    for options in ({}, {"labels": path}, {"labels": str(path)}):
+        plot = InteractivePlot(plots.issues(DATA), label_sets={"reason": ["bug", "other"]}, **options)
+        click(plot, 1, 0)
+        name = plot.browser._catalogue.ids[0]
+        command = {"client": "a", "number": 1, "place": 0, "field": "task_completed", "value": False}
+        plot.browser.set_state({"_commands": [command]})
+        click(plot, 2, 1)
+        assert plot.labels["conversation_id"].tolist() == [name]
+        assert "reason" in plot.labels
+
+
+def test_what_cannot_be_opened_says_why():
+    plot = InteractivePlot(plots.sentiment_distribution(DATA.drop(columns="conversation_id")))
+    assert "conversation_id" in click(plot, 1, 0)["problem"]
+    with pytest.raises(ValueError, match="Draw it from the conversations"):
+        InteractivePlot(plots.issues(analysis.issues(DATA)))
+    with pytest.raises(ValueError, match=r"such as plots\.issues"):
+        InteractivePlot(plt.figure())
+    with pytest.raises(ValueError, match=r"such as plots\.issues\(df\), not DataFrame"):
+        InteractivePlot(DATA)
+    dense = plots.completion_trend(table(20_000), freq="h", by=["llm_model", "prompt_id"])
+    with pytest.raises(ValueError, match="more than 5,000"):
+        InteractivePlot(dense)
+
+
+def test_a_mark_without_conversations_opens_an_empty_browser():
+    data = DATA.assign(sentiment="positive")
+    plot = InteractivePlot(plots.sentiment_distribution(data))
+    assert click(plot, 1, 0)["words"].startswith("0 conversations · negative: 0%")
+
+
+def test_rows_of_another_engine_are_opened_too():
+    native = pytest.importorskip("polars").from_pandas(DATA)
+    plot = InteractivePlot(plots.issues(native))
+    assert click(plot, 1, 0)["words"].startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
+
+
+def test_the_front_end_gets_the_picture_and_the_words_but_no_conversations():
+    plot = InteractivePlot(plots.issues(DATA))
+    state = plot.get_state()
+    sent = json.dumps({name: state[name] for name in state if name not in ("_esm", "_css", "layout")})
+    assert "Long wait" in sent
+    assert '"c1"' not in sent

@@ -1,0 +1,334 @@
+"""A workspace in a cell: what it says of real accounts, and that nothing a service does breaks or holds up the cell."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from IPython.core.formatters import DisplayFormatter
+
+import promptlift
+from promptlift.local import wait_for_insights
+from support.foreign_service import KEY, ForeignService
+from support.hostile import PAYLOADS, name_of
+from support.report_page import Page
+from support.request_log import requests_of
+from support.source_tree import ROOT
+
+# Longer than a glance may take, shorter than the client's own time limit for an answer.
+DEADLINE = 30.0
+GOOD = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
+BAD = "User: Cancel my order.\nAssistant: I cannot do that.\nUser: That did not help, forget it."
+
+
+def shown(lift):
+    """What a cell shows, as a notebook asks for it: text and HTML."""
+    data, _ = DisplayFormatter().format(lift, include={"text/plain", "text/html"})
+    return data["text/plain"], data["text/html"]
+
+
+def named_calls(text):
+    return [line.strip() for line in text.rpartition("Next:\n")[2].splitlines()]
+
+
+def in_time(act):
+    """The result of a call that must not hang."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(act()), daemon=True)
+    thread.start()
+    thread.join(DEADLINE)
+    assert found, f"no result after {DEADLINE:.0f} seconds"
+    return found[0]
+
+
+@contextmanager
+def workspace_on(service, scheme="prompt"):
+    with promptlift.connect(service.base_url, KEY, scheme=scheme, progress=False) as lift:
+        yield lift
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A local workspace of its own with three prompts, of which two have judged conversations of several weeks."""
+    with promptlift.local(tmp_path_factory.mktemp("glance"), progress=False) as lift:
+        fill(lift)
+        yield lift
+
+
+def fill(account):
+    for name in ("Empty", "Support v1", "Support v2"):
+        account.create_prompt(name, "You help.", llm_model="gpt-4o")
+    now = datetime.now(UTC).replace(microsecond=0)
+    for name, contents in (("Support v1", [GOOD, BAD, GOOD]), ("Support v2", [GOOD, GOOD])):
+        records = [
+            {
+                "messages": [
+                    {
+                        "role": line.split(": ")[0].lower(),
+                        "content": line.split(": ")[1],
+                        "timestamp": at.isoformat(),
+                    }
+                    for line in content.split("\n")
+                ]
+            }
+            for place, content in enumerate(contents)
+            for at in [now - timedelta(days=8 * place, minutes=1)]
+        ]
+        assert not account.log(records, prompt_id=name).failed
+    wait_for_insights(account, ["Support v1", "Support v2"], progress=False)
+
+
+def test_an_empty_account_says_how_to_fill_it(tmp_path):
+    with promptlift.local(tmp_path, progress=False) as lift:
+        text, html = shown(lift)
+    assert "There are no prompts yet." in text
+    assert "There are no prompts yet." in html
+    assert text.count("\n  ") == 3
+    assert "promptlift import" in text
+    assert "promptlift.local.log_samples(lift)" in text
+
+
+def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
+    shutil.copy(ROOT / "notebooks" / "data" / "support-chat.jsonl", tmp_path / "export.jsonl")
+    monkeypatch.chdir(tmp_path)
+    with promptlift.local(tmp_path / "data", progress=False) as lift:
+        first = named_calls(shown(lift)[0])
+        for call in first:
+            exec(call, {"lift": lift, "promptlift": promptlift})
+        assert lift.prompts()["name"].tolist()[-1] == "Support assistant"
+        assert len(lift.conversations("Support assistant")) == 60
+        again = named_calls(shown(lift)[0])
+        assert again[0].startswith("promptlift.local.wait_for_insights(lift, ['Support assistant v1'])")
+        for call in again:
+            exec(call, {"lift": lift, "promptlift": promptlift})
+
+
+def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled):
+    text, html = shown(filled)
+    assert text.startswith("promptlift: on this computer, in the temporary folder ")
+    rows = [line.split("  ") for line in text.splitlines() if line.startswith(("Support", "Empty"))]
+    names = [row[0].strip() for row in rows]
+    assert names == ["Support v1", "Support v2", "Empty"]
+    first = re.sub(r" +", " ", next(line for line in text.splitlines() if line.startswith("Support v1")))
+    assert first == "Support v1 3 67% (21% to 94%) 3 ·····█▁█"
+    assert "none judged yet" in next(line for line in text.splitlines() if line.startswith("Empty"))
+    for said in ("the built-in analyser, which is rough", "Optimizations: none is running."):
+        assert said in text
+        assert said in html
+    assert text.rpartition("Next:\n")[2].splitlines() == [
+        "  df = lift.conversations('Support v1', insights=True)",
+        "  lift.compare('Support v1', 'Support v2')",
+        "  lift.this_week('Support v1')",
+    ]
+    page = Page(html)
+    assert "1 of 1 completed" in html
+    assert page.misnested == []
+
+
+def test_the_calls_that_it_names_can_be_run(filled):
+    for call in named_calls(repr(filled)):
+        exec(call, {"lift": filled, "promptlift": promptlift})
+
+
+def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):
+    with requests_of(filled) as made:
+        shown(filled)
+        assert sorted(made) == ["GET /conversations", "GET /optimizations", "GET /prompts"]
+        repr(filled)
+        assert len(made) == 3
+        shown(filled)
+        assert len(made) == 6
+
+
+def test_a_running_optimization_is_named_with_the_call_that_watches_it(filled):
+    begun = filled.optimize("Support v2", rehearsal_seconds=600, wait=False)
+    try:
+        text, _ = shown(filled)
+        assert re.search(r"Optimizations: Support v2 \((running|queued), ", text)
+        assert f"promptlift.widgets.OptimizationMonitor(lift, '{begun.id}')" in text
+    finally:
+        filled.stop(begun.id, reason="seen")
+
+
+def test_old_data_are_compared_up_to_their_end(tmp_path):
+    with promptlift.local(tmp_path, progress=False) as lift:
+        lift.create_prompt("Old", "You help.", llm_model="gpt-4o")
+        told = {"role": "user", "content": "Thanks, that worked!", "timestamp": "2025-03-09T12:00:00Z"}
+        lift.log([{"messages": [told]}], prompt_id="Old")
+        wait_for_insights(lift, ["Old"], progress=False)
+        text, _ = shown(lift)
+        assert "8 weeks to 9 Mar 2025" in text
+        assert "lift.this_week('Old', until='2025-03-10')" in text
+
+
+def test_prompts_of_one_name_have_their_ids_in_the_calls(tmp_path):
+    with promptlift.local(tmp_path, progress=False) as lift:
+        lift.create_prompt("Two  spaces", "c", llm_model="gpt-4o")
+        assert "lift.optimize('Two  spaces')" in shown(lift)[0]
+        ids = [lift.client.prompts.create(name="Twin", content="c", llm_model="gpt-4o").id for _ in range(2)]
+        text, _ = shown(lift)
+        assert text.count("Twin (prm_") == 2
+        assert any(f"prompt_id='{one}')" in text for one in ids)
+
+
+@pytest.mark.parametrize("scheme", ["prompt", "agent"])
+def test_another_service_costs_a_request_more_for_each_of_five_prompts_at_most(scheme):
+    view = {
+        "promptId": "p",
+        "period": {},
+        "summary": {
+            "totalConversations": 7,
+            "completedConversations": 5,
+            "abandonedConversations": 2,
+            "completionRate": 71.4,
+        },
+        "metrics": {
+            "taskCompletion": {"rate": 80.0, "trend": "+1%"},
+            "sentiment": {"average": 0.1, "distribution": {}},
+        },
+    }
+
+    def fault(_method, path, _count):
+        if path == f"/{scheme}s":
+            rows = [
+                {"id": f"p{n}", "name": f"Prompt {n}", "content": "", "status": "active"} for n in range(8)
+            ]
+            answer = {"data": rows, "pagination": {"total": 8, "limit": 100, "offset": 0}}
+            return lambda handler: service.send(handler, 200, answer)
+        if path.endswith("/insights"):
+            return lambda handler: service.send(handler, 200, view)
+        if path == "/optimizations":
+            row = {"id": "o1", f"{scheme}Id": "p2", "status": "running"}
+            return lambda handler: service.send(handler, 200, {"data": [row]})
+        return None
+
+    with ForeignService(fault=fault) as service:
+        service.fill(2)
+        with workspace_on(service, scheme) as lift:
+            text, html = shown(lift)
+            assert len(service.seen) == 3 + 5
+    assert "80%, without an interval" in text
+    assert "3 more of 8 prompts: lift.prompts() has all." in text
+    assert "Judge: the service does not say who." in text
+    assert "Optimizations: Prompt 2 (running)." in text
+    assert html.count("80%, without an interval") == 5
+
+
+def slow(release):
+    """A service that takes every request and never answers."""
+    return lambda *_: lambda _handler: release.wait()
+
+
+def drops(release):
+    """A service whose answers arrive so slowly that no single read ever times out."""
+
+    def answer(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        handler.wfile.flush()
+        while not release.wait(0.05):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+
+    return lambda *_: answer
+
+
+@pytest.mark.parametrize("kind", [slow, drops])
+def test_a_service_that_does_not_answer_in_time_is_said_to_be_out_of_reach(kind):
+    release = threading.Event()
+    with ForeignService(fault=kind(release)) as service, workspace_on(service) as lift:
+        try:
+            text, html = in_time(lambda: shown(lift))
+        finally:
+            release.set()
+    for said in (text, html):
+        assert "cannot be reached or read now" in said
+        assert service.base_url in said
+    assert "Next:" not in text
+
+
+def test_a_part_that_does_not_come_in_time_does_not_hide_the_rest():
+    release = threading.Event()
+
+    def fault(_method, path, _count):
+        return (lambda _handler: release.wait()) if path == "/optimizations" else None
+
+    with ForeignService(fault=fault) as service, workspace_on(service) as lift:
+        service.fill(2)
+        try:
+            text, _ = in_time(lambda: shown(lift))
+        finally:
+            release.set()
+    assert "Optimizations: could not be read." in text
+    assert "prompt_id='n')" in text
+
+
+def test_a_service_that_is_not_there_and_a_wrong_key_are_said():
+    with promptlift.connect("http://127.0.0.1:1", "some-secret-key") as lift:
+        for said in in_time(lambda: (*shown(lift), repr(lift))):
+            assert "cannot be reached or read now" in said
+            assert "some-secret-key" not in said
+    with ForeignService() as service, promptlift.connect(service.base_url, "another-key") as lift:
+        text, html = shown(lift)
+        assert "The API key is invalid" in text
+        assert "another-key" not in text + html
+
+
+ODD = [
+    b"",
+    b"<html>It works!</html>",
+    b"null",
+    b"[]",
+    b'{"data": null}',
+    b'{"data": [], "pagination": {"total": 1e999}}',
+    b'{"data": [null], "pagination": {"total": 1}}',
+    b"""{"data": [{"id": "p", "name": ["n"], "status": 3, "completion": {"weeks": "many"}, "insights": 5}],
+    "pagination": {"total": 1}}""",
+    b"""{"data": [{"id": "p", "status": "running", "completion": {"conversations": -1, "withInsights": 0, "judged": 5,
+    "completed": 9, "rate": 180, "rateLow": null, "rateHigh": 1e300, "weeks": [{"from": "0001-01-01T00:00:00Z",
+    "judged": 2, "completed": 7}]}}], "pagination": {"total": 1}}""",
+]
+
+
+@pytest.mark.parametrize("body", ODD, ids=range(len(ODD)))
+def test_an_answer_of_any_shape_breaks_no_cell(body):
+    with ForeignService() as service:
+        service.fault = lambda *_: lambda handler: service.send(handler, 200, body)
+        with workspace_on(service) as lift:
+            text, html = in_time(lambda: shown(lift))
+    assert text.startswith("promptlift: http://127.0.0.1")
+    assert Page(html).misnested == []
+
+
+@pytest.mark.parametrize("payload", [one for one in PAYLOADS if "\ud800" not in one], ids=name_of)
+def test_a_hostile_name_is_text(payload):
+    """Of prompts, of the judge, and of what an optimization says of itself."""
+    completion = {
+        **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), 1),
+        "rate": 100.0,
+        "rateLow": 20.0,
+        "rateHigh": 100.0,
+        "weeks": [{"from": "2026-01-01T00:00:00Z", "judged": 1, "completed": 1}],
+    }
+    row = {
+        **dict.fromkeys(("name", "promptId", "mode"), payload),
+        "id": payload or "p",
+        "status": "running",
+        "completion": completion,
+        "insights": {"analyser": payload},
+    }
+    answer = {"data": [row], "pagination": {"total": 1}}
+    with ForeignService() as service:
+        service.fault = lambda *_: lambda handler: service.send(handler, 200, answer)
+        with workspace_on(service) as lift:
+            text, html = shown(lift)
+    page = Page(html)
+    assert page.names <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "span", "code", "br"}
+    assert page.misnested == []
+    assert page.comments == []
+    assert all(set(attributes) <= {"style", "class", "scope", "title"} for _, attributes in page.tags)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    assert len(text) < 4_000
