@@ -68,6 +68,28 @@ def test_the_mean_of_one_conversation_has_no_interval(env, tmp_path):
     assert re.fullmatch(r"\d+% \(\d+% to \d+%\) +[+-]\d\.\d\d +\d+% \(\d+% to \d+%\)", row)
 
 
+def test_files_that_belong_together_are_read_together(run_command, lift, tmp_path):
+    """The requests of a batch and its answers; the second file adds nothing of its own and is no failure."""
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where is it?"}]}
+    answer = {
+        "object": "chat.completion",
+        "choices": [{"message": {"role": "assistant", "content": "Here."}}],
+    }
+    files = {
+        "in.jsonl": {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": asked},
+        "out.jsonl": {"custom_id": "a", "response": {"status_code": 200, "body": answer}, "error": None},
+    }
+    for name, record in files.items():
+        (tmp_path / name).write_text(json.dumps(record), encoding="utf-8")
+    for order in (("in.jsonl", "out.jsonl"), ("out.jsonl", "in.jsonl")):
+        code, said = run_command("import", *(tmp_path / name for name in order), "--prompt", "Import pairs")
+        assert code == 0, said
+        assert "in.jsonl: openai-batch, 1 conversation, 1 model call; logged" in said
+        assert "out.jsonl: openai-batch, 0 conversations\n" in said
+    messages = lift.messages("Import pairs")
+    assert list(messages["content"]) == ["Where is it?", "Here."]
+
+
 def test_prompts_set_gives_a_text(env, lift, tmp_path):
     text = tmp_path / "prompt.txt"
     text.write_bytes(b"You help. \r\n")

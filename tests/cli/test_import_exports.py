@@ -7,10 +7,8 @@ import re
 
 import pandas as pd
 import pytest
-import typer.testing
 
 from promptlift import transcripts
-from promptlift.cli.commands import app
 from support.shared_data import SHARED, needs_shared
 
 pytestmark = [needs_shared, pytest.mark.slow]
@@ -18,20 +16,6 @@ pytestmark = [needs_shared, pytest.mark.slow]
 EXPORTS = SHARED / "exports"
 FILES = sorted(path.name for path in EXPORTS.glob("*.*") if path.name != "manifest.json")
 FOLDERS = sorted(path.name for path in EXPORTS.glob("plain/*"))
-
-
-@pytest.fixture
-def promptlift(service, tmp_path, monkeypatch):
-    """Run a command against the shared service, and give its exit code and output."""
-    monkeypatch.setenv("PROMPTLIFT_BASE_URL", service.base_url)
-    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
-    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path / "user-data"))
-
-    def run(*arguments):
-        done = typer.testing.CliRunner().invoke(app, [str(one) for one in arguments])
-        return done.exit_code, done.stdout
-
-    return run
 
 
 def records(path):
@@ -63,9 +47,9 @@ def system_prompts(value):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "langfuse-scores.jsonl"])
-def test_an_export_goes_from_the_file_to_the_table(promptlift, lift, name):
+def test_an_export_goes_from_the_file_to_the_table(run_command, lift, name):
     path, prompt = EXPORTS / name, f"Export {name}"
-    code, said = promptlift("import", path, "--prompt", prompt, "--verbose")
+    code, said = run_command("import", path, "--prompt", prompt, "--verbose")
     assert code == 0, said
     reading = transcripts.read(path)
     count = len(reading.conversations)
@@ -99,27 +83,27 @@ def test_an_export_goes_from_the_file_to_the_table(promptlift, lift, name):
     assert bool(texts) != name.startswith(("messages", "chatgpt"))
 
 
-def test_scores_say_what_reads_them(promptlift):
-    code, said = promptlift("import", EXPORTS / "langfuse-scores.jsonl", "--prompt", "Export scores")
+def test_scores_say_what_reads_them(run_command):
+    code, said = run_command("import", EXPORTS / "langfuse-scores.jsonl", "--prompt", "Export scores")
     assert code == 1
     assert "lift.labels(FILE, PROMPT) reads these as labels" in said
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_of_texts_goes_from_the_files_to_the_table(promptlift, lift, name):
+def test_a_folder_of_texts_goes_from_the_files_to_the_table(run_command, lift, name):
     files = sorted((EXPORTS / "plain" / name).glob("*.txt"))
-    code, said = promptlift("import", *files, "--prompt", f"Export {name}")
+    code, said = run_command("import", *files, "--prompt", f"Export {name}")
     assert code == 0, said
     assert f"{files[0]}: plain, 1 conversation; logged 1, already there 0" in said
     assert re.search(rf"^Export {name}  {len(files)} ", said, re.MULTILINE)
     assert len(lift.conversations(f"Export {name}")) == len(files)
 
 
-def test_the_reports_of_an_export_are_written_for_each_of_its_prompts(promptlift, tmp_path):
+def test_the_reports_of_an_export_are_written_for_each_of_its_prompts(run_command, tmp_path):
     prompt = "Export reported"
-    code, said = promptlift("import", EXPORTS / "langfuse-observations.jsonl", "--prompt", prompt)
+    code, said = run_command("import", EXPORTS / "langfuse-observations.jsonl", "--prompt", prompt)
     assert code == 0, said
     for name in ("tau2-airline", "tau2-retail"):
-        code, said = promptlift("report", f"{prompt} / {name}", "--out", tmp_path / f"{name}.html")
+        code, said = run_command("report", f"{prompt} / {name}", "--out", tmp_path / f"{name}.html")
         assert code == 0, said
         assert name in (tmp_path / f"{name}.html").read_text(encoding="utf-8")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from promptlift import transcripts
-from support import instrumented_application
-from support.service_process import clean_environment
-from support.stub_endpoint import StubEndpoint, weather_answer
+from support.instrumented import run_instrumented
 
 pytestmark = pytest.mark.slow
 
@@ -46,20 +40,7 @@ ONLY_LOGS = {"ONLY_LOGS": "1"}
     ],
 )
 def test_what_an_application_writes_is_read(tmp_path, said, instrumentation, settings, where):
-    stub = StubEndpoint(weather_answer)
-    program = [sys.executable, str(Path(instrumented_application.__file__)), instrumentation]
-    try:
-        done = subprocess.run(
-            [*program, stub.settings.base_url, str(tmp_path)],
-            env=clean_environment({"OTEL_SERVICE_NAME": "shop", **settings}),
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-    finally:
-        stub.close()
-    assert done.returncode == 0, done.stderr
+    run_instrumented(instrumentation, {"OTEL_SERVICE_NAME": "shop", **settings}, str(tmp_path))
     files = [tmp_path / "spans.json", tmp_path / "logs.json"]
     assert (files[1].stat().st_size > 0) == (where == "logs")
     reading = transcripts.read(files[0], beside=files)

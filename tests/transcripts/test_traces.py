@@ -474,3 +474,12 @@ def test_many_traces_that_say_the_same_are_joined_one_with_one(written):
     reading = transcripts.read(written("a.jsonl", records))
     assert len(reading.conversations) == 100
     assert {len(one.metadata["traceIds"]) for one in reading.conversations} == {2}
+
+
+def test_a_role_that_is_not_known_costs_its_trace_alone(written, said):
+    odd = [{"role": "narrator", "content": "It was night."}]
+    records = [without_session(langfuse(person, odd, CHAT[2], 0)) for person in ("a", "b")]
+    records += [without_session(langfuse("c", CHAT[:2], CHAT[2], 0))]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert [said(one) for one in reading.conversations] == [SAID[:2]]
+    assert ["'narrator'" in problem.message for problem in reading.problems] == [True, True]

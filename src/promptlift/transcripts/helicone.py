@@ -22,18 +22,11 @@ __all__ = ["is_request", "read_helicone"]
 
 _READ: Final = frozenset(
     {
-        *(
-            "request_id",
-            "request_body",
-            "response_body",
-            "request_created_at",
-            "response_created_at",
-            "delay_ms",
-        ),
-        *("request_model", "response_model", "model", "model_override", "provider", "response_id"),
-        *("prompt_tokens", "completion_tokens", "total_tokens", "costUSD", "request_user_id"),
-        *("request_properties", "properties", "prompt_id", "prompt_version", "scores", "feedback_rating"),
-        *("country_code", "response_status"),
+        *("request_id", "request_body", "response_body", "request_created_at", "response_created_at"),
+        *("delay_ms", "request_model", "response_model", "model", "model_override", "provider"),
+        *("response_id", "prompt_tokens", "completion_tokens", "total_tokens", "costUSD"),
+        *("request_user_id", "request_properties", "properties", "prompt_id", "prompt_version", "scores"),
+        *("feedback_rating", "country_code", "response_status"),
     }
 )
 _SESSION: Final = ("Helicone-Session-Id", "helicone-session-id", "session_id", "Session-Id")

@@ -21,26 +21,16 @@ __all__ = ["is_intercom", "is_zendesk", "read_intercom", "read_zendesk"]
 _OVER: Final = ("closed", "solved")
 _TICKET_READ: Final = frozenset(
     {
-        *(
-            "id",
-            "ticket_id",
-            "subject",
-            "description",
-            "status",
-            "created_at",
-            "requester_id",
-            "comments",
-            "users",
-        ),
-        *("tags", "channel", "via", "priority", "type", "satisfaction_rating"),
+        *("id", "ticket_id", "subject", "description", "status", "created_at", "requester_id"),
+        *("comments", "users", "tags", "channel", "via", "priority", "type", "satisfaction_rating"),
     }
 )
 # The ends of a ticket's rating that nobody gave.
 _NOT_RATED: Final = ("offered", "unoffered")
 _INTERCOM_READ: Final = frozenset(
     {
-        *("id", "type", "title", "source", "conversation_parts", "created_at", "state", "tags", "contacts"),
-        *("priority", "open", "conversation_rating", "custom_attributes", "ai_agent"),
+        *("id", "type", "title", "source", "conversation_parts", "created_at", "state", "tags"),
+        *("contacts", "priority", "open", "conversation_rating", "custom_attributes", "ai_agent"),
     }
 )
 # Everybody else who writes in a conversation is on the company's side: teammates, teams, bots and the AI agent.

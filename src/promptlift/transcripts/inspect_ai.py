@@ -21,8 +21,8 @@ __all__ = ["is_log", "read_inspect"]
 
 _READ: Final = frozenset(
     {
-        *("id", "epoch", "uuid", "messages", "output", "scores", "model_usage", "metadata", "attachments"),
-        *("started_at", "error", "limit"),
+        *("id", "epoch", "uuid", "messages", "output", "scores", "model_usage", "metadata"),
+        *("attachments", "started_at", "error", "limit"),
     }
 )
 # The rest of a log says how the evaluation was run, and what its scores come to.

@@ -34,14 +34,10 @@ _MODELS: Final = (
 )
 _READ: Final = frozenset(
     {
-        *(
-            "mlflow.spanType",
-            "mlflow.spanInputs",
-            "mlflow.spanOutputs",
-            "mlflow.traceRequestId",
-            "mlflow.spanLogLevel",
-        ),
-        *("mlflow.chat.tokenUsage", "mlflow.llm.cost", "mlflow.message.format", "session.id", *_MODELS),
+        *("mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.traceRequestId"),
+        *("mlflow.spanLogLevel", "mlflow.chat.tokenUsage", "mlflow.llm.cost", "mlflow.message.format"),
+        "session.id",
+        *_MODELS,
     }
 )
 

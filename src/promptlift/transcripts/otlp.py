@@ -37,44 +37,13 @@ _VERSIONS: Final = ("gen_ai.prompt.version", "prompt.version", "llm.prompt_templ
 _EVENTS: Final = "gen_ai."
 # Attributes that are read, by how they begin.
 _READ: Final = (
-    *(
-        "gen_ai.input.",
-        "gen_ai.output.messages",
-        "gen_ai.system_instructions",
-        "gen_ai.prompt",
-        "gen_ai.completion",
-    ),
-    *(
-        "gen_ai.usage.",
-        "gen_ai.operation.name",
-        "gen_ai.request.model",
-        "gen_ai.response.model",
-        "gen_ai.agent.",
-    ),
-    *(
-        "gen_ai.conversation.id",
-        "gen_ai.cost.",
-        "llm.input_messages",
-        "llm.output_messages",
-        "llm.token_count.",
-    ),
-    *(
-        "llm.model_name",
-        "llm.response.model_name",
-        "llm.request.type",
-        "llm.cost.",
-        "llm.prompt_template.version",
-    ),
-    *(
-        "llm.usage.",
-        "traceloop.association.",
-        "openinference.",
-        "input.",
-        "output.",
-        "telemetry.",
-        "user.",
-        "session.",
-    ),
+    *("gen_ai.input.", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.prompt"),
+    *("gen_ai.completion", "gen_ai.usage.", "gen_ai.operation.name", "gen_ai.request.model"),
+    *("gen_ai.response.model", "gen_ai.agent.", "gen_ai.conversation.id", "gen_ai.cost."),
+    *("llm.input_messages", "llm.output_messages", "llm.token_count.", "llm.model_name"),
+    *("llm.response.model_name", "llm.request.type", "llm.cost.", "llm.prompt_template.version"),
+    *("llm.usage.", "traceloop.association.", "openinference.", "input.", "output.", "telemetry."),
+    *("user.", "session."),
 )
 _NUMBER: Final = re.compile(r"\.\d+")
 _TAGS: Final = ("tag.tags", "langfuse.trace.tags")

@@ -16,7 +16,8 @@ _LISTS: Final = ("data", "runs", "traces", "examples", "feedback")
 _PAGING: Final = frozenset(
     {
         *("meta", "object", "error", "hasmore", "firstid", "lastid", "page", "limit", "offset", "links"),
-        *("cursor", "cursors", "nextcursor", "nextpagetoken", "total", "totalcount", "totalitems", "count"),
+        *("cursor", "cursors", "nextcursor", "nextpagetoken", "total", "totalcount", "totalitems"),
+        "count",
     }
 )
 

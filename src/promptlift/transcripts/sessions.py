@@ -233,7 +233,10 @@ def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict
 
 def _digests(call: Call) -> tuple[list[bytes], bytes | None]:
     """Return a digest of each beginning of what a call was asked, and of all with its answer, if it has one."""
-    start = count_system_messages(call.history)
+    try:
+        start = count_system_messages(call.history)
+    except Unreadable:
+        return [], None  # what is wrong is reported where the conversation is made
     asked, answered = said_in(call.history[start:]), said_in(call.answer)
     digests: list[bytes] = []
     digest = b""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 import promptlift
-from support import instrumented_application
-from support.service_process import clean_environment, wait_until
+from support.instrumented import run_instrumented
+from support.service_process import wait_until
 from support.spans import as_json, as_protobuf, chat
-from support.stub_endpoint import StubEndpoint, weather_answer
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 HI = ("user", "Hi")
@@ -55,7 +51,6 @@ def conversations(service, count):
     ],
 )
 def test_an_instrumented_application_needs_no_code_of_ours(quiet, instrumentation):
-    stub = StubEndpoint(weather_answer)
     environment = {
         "OTEL_SERVICE_NAME": "shop",
         "OTEL_EXPORTER_OTLP_ENDPOINT": quiet.base_url.removesuffix("/api/v1"),
@@ -64,20 +59,7 @@ def test_an_instrumented_application_needs_no_code_of_ours(quiet, instrumentatio
         "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
         "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "span_only",
     }
-    program = [sys.executable, str(Path(instrumented_application.__file__)), instrumentation]
-    try:
-        done = subprocess.run(
-            [*program, stub.settings.base_url],
-            env=clean_environment(environment),
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-    finally:
-        stub.close()
-    assert done.returncode == 0, done.stderr
-    assert "Failed to export" not in done.stderr
+    run_instrumented(instrumentation, environment)
     rows, messages, prompts = conversations(quiet, 1)
     assert list(prompts.name) == ["shop"]
     assert list(prompts.content) == ["You help."]
