@@ -53,6 +53,8 @@ def build(out: Path, *, notebooks: str) -> int:
     with tempfile.TemporaryDirectory(prefix="promptlift-docs-") as folder:
         source = Path(folder, "source")
         lay_out(source)
+        # The notebook that begins with what is there finds nothing of whoever builds the site.
+        os.environ["PROMPTLIFT_DATA"] = str(Path(folder, "data"))
         code = sphinx_build(
             [
                 "-b",

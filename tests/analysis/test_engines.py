@@ -39,6 +39,7 @@ RUNS = {
     ),
     "issues": lambda t, by: analysis.issues(t, by=by),
     "topics": lambda t, by: analysis.topics(t, by=by),
+    "measures": lambda t, by: analysis.measures(t, by=by, of=["sentiment_score"]),
     "overview": lambda t, by: analysis.prompt_overview(t, by=by),
 }
 

@@ -121,8 +121,8 @@ def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_
 def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):
     copied = copy_notebooks(tmp_path / "mine")
     names = {path.relative_to(tmp_path / "mine").as_posix() for path in copied}
-    assert {"01-first-look.ipynb", "02-your-own-logs.ipynb", "data/support-chat.jsonl"} <= names
-    assert not any(name.startswith("docs/") for name in names)
+    assert {"00-your-data.ipynb", "01-first-look.ipynb", "data/support-chat.jsonl"} <= names
+    assert not any(name.startswith("docs/") or name.endswith(".py") for name in names)
     edited = tmp_path / "mine" / "01-first-look.ipynb"
     edited.write_text("edited")
     (tmp_path / "mine" / "02-your-own-logs.ipynb").unlink()
@@ -176,7 +176,9 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
 
         wait_until(is_listed, what="JupyterLab answers")
         names = set(found)
-        assert {"01-first-look.ipynb", "02-your-own-logs.ipynb"} <= names
+        assert {"00-your-data.ipynb", "01-first-look.ipynb"} <= names
+        # It opens the notebook that begins with what is there; the address that it prints leads there too.
+        wait_until(lambda: "/lab/tree/00-your-data.ipynb" in log.read_text(), what=log.read_text())
         # What is saved in JupyterLab shows conversations too.
         saved = urllib.request.Request(
             f"{server['url']}api/contents/saved.ipynb?token=t",

@@ -61,6 +61,13 @@ def test_an_import_waits_for_the_insights_and_says_how_the_prompt_does(env, lift
     assert done.returncode == 0
 
 
+def test_the_mean_of_one_conversation_has_no_interval(env, tmp_path):
+    write_export(tmp_path / "a.jsonl", ("a", "Where is it?"))
+    done = promptlift_command("import", tmp_path / "a.jsonl", "--prompt", "Import one", env=env)
+    row = re.search(r"^Import one +1 +(.+)$", done.stdout, re.MULTILINE)[1]
+    assert re.fullmatch(r"\d+% \(\d+% to \d+%\) +[+-]\d\.\d\d +\d+% \(\d+% to \d+%\)", row)
+
+
 def test_prompts_set_gives_a_text(env, lift, tmp_path):
     text = tmp_path / "prompt.txt"
     text.write_bytes(b"You help. \r\n")

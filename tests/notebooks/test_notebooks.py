@@ -26,6 +26,7 @@ def outputs_of(notebook):
 def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
     names = [path.stem for path in NOTEBOOKS]
     assert names == [
+        "00-your-data",
         "01-first-look",
         "02-your-own-logs",
         "03-variant-review",

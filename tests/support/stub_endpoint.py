@@ -126,3 +126,23 @@ class StubEndpoint:
                 handler.close_connection = True
         except OSError:  # the client left
             handler.close_connection = True
+
+
+def weather_answer(asked: Asked) -> Say:
+    """Answer what the instrumented application asks: with a call of a tool first, then in words."""
+    count = len(asked.body["messages"])
+    said = {"role": "assistant", "content": f"Answer {count}"}
+    if count == 2:
+        function = {"name": "weather", "arguments": '{"city": "Paris"}'}
+        call = {"id": "call_1", "type": "function", "function": function}
+        said = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return Say(
+        {
+            "id": f"c{count}",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "stub-1",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": said}],
+            "usage": {"prompt_tokens": 10 * count, "completion_tokens": count, "total_tokens": 11 * count},
+        }
+    )

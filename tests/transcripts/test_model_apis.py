@@ -76,7 +76,7 @@ def test_answers_that_go_on_with_each_other_are_one_conversation_in_any_order(wr
 
 def test_a_chain_whose_beginning_is_missing_or_that_goes_round_is_read(written, said):
     records = [
-        {"request": {"input": "Hi"}, "response": response(2, text("Hello"), before=1)},
+        {"request": {"input": "Good day"}, "response": response(2, text("Hello"), before=1)},
         {"request": {"input": "Hi"}, "response": response(7, text("Hello"), before=8)},
         {"request": {"input": "Hi"}, "response": response(8, text("Hello"), before=7)},
     ]

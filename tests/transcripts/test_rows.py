@@ -49,7 +49,8 @@ def test_csv_cells_stay_what_they_are(written):
             "tokens": 12,
         },
     ]
-    assert reading.dropped == {"kind": 5}
+    assert reading.dropped == {}
+    assert [found.metadata["kind"] for found in reading.conversations] == ["text", "text"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,8 @@ def test_parquet_keeps_real_types(tmp_path, said, unit):
         "timestamp": "2026-01-05T10:00:00.000Z",
         "tokens": 5,
     }
-    assert reading.dropped == {"score": 1, "content (row without text)": 1}
+    assert reading.dropped == {"content (row without text)": 1}
+    assert conversation.metadata["score"] == 0.5
     assert [str(p) for p in reading.problems] == [
         f"{path}:3: the conversation has no messages; nothing to import"
     ]
@@ -179,3 +181,30 @@ def test_rows_as_json_lines_are_read(written, said):
     reading = transcripts.read(written("a.jsonl", records))
     assert reading.format == "rows"
     assert said(reading.conversations[0]) == [("user", "a"), ("assistant", "b")]
+
+
+def test_a_column_with_one_value_in_each_conversation_is_metadata_and_others_are_named(written):
+    text = (
+        "conversation_id,role,content,plan,seats,mood,page,prompt,prompt_version,subject\n"
+        f"a,user,Hi,pro,3,glad,{'x' * 2000},Support,2,Order\n"
+        f"a,assistant,Hello,pro,3,calm,{'x' * 2000},Support,2,Order\n"
+        "b,user,Hi,,1,glad,,Sales,1,\n"
+    )
+    reading = transcripts.read(written("a.csv", text))
+    first, second = reading.conversations
+    assert dict(first.metadata) == {"plan": "pro", "seats": "3"}
+    assert dict(second.metadata) == {"seats": "1"}
+    assert reading.dropped == {"mood": 3, "page": 2}
+    assert (first.title, first.prompt_name, first.prompt_version) == ("Order", "Support", "2")
+    assert reading.prompt_names == ["Support", "Sales"]
+
+
+def test_a_column_of_prompts_may_hold_their_texts(written):
+    prompt = "You are kind.\n\tAlways.  "
+    rows = [{"conversation_id": "a", "role": "user", "content": "Hi", "prompt": prompt}]
+    reading = transcripts.read(written("a.jsonl", rows))
+    assert [text.text for text in reading.system_prompts] == [prompt]
+    assert (reading.prompt_names, dict(reading.conversations[0].metadata)) == ([], {})
+    each = [{**rows[0], "prompt": words} for words in ("Where is it?", "Thanks")]
+    reading = transcripts.read(written("b.jsonl", each))
+    assert (reading.prompt_names, reading.dropped) == ([], {"prompt": 2})

@@ -422,3 +422,55 @@ def test_a_run_without_a_model_call_is_a_conversation(written, said, name):
     reading = transcripts.read(written("a.jsonl", [record]))
     assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
     assert reading.model_calls == 0
+
+
+def without_session(call):
+    return {name: value for name, value in call.items() if name != "session_id"}
+
+
+def test_traces_that_no_session_names_are_joined_where_one_goes_on_with_another(written, said):
+    """As an application sends them that repeats the history in every request."""
+    both = [
+        {**without_session(langfuse(person, *call)), "user_id": person}
+        for person in ("a", "b")
+        for call in calls()
+    ]
+    random.Random(7).shuffle(both)
+    reading = transcripts.read(written("a.jsonl", both))
+    found = {one.metadata["userId"]: one for one in reading.conversations}
+    assert len(found) == len(reading.conversations) == 2
+    for person, one in found.items():
+        assert said(one) == SAID
+        # The first trace names it, so that it is the same one when it has grown.
+        assert one.source_id == f"t-{person}-0"
+        assert sorted(one.metadata["traceIds"]) == [f"t-{person}-{number}" for number in range(3)]
+        assert one.output_tokens == 33
+
+
+def test_traces_that_only_begin_alike_stay_apart(written, said):
+    first, second, _ = calls()
+    others = [
+        [{**SYSTEM}, {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Good day"}],
+        [{**SYSTEM}, {"role": "user", "content": "Hi"}],
+    ]
+    answer = {"role": "assistant", "content": "What?"}
+    records = [
+        without_session(langfuse("a", *first)),
+        # It goes on with another answer.
+        without_session(langfuse("b", [*others[0], {"role": "user", "content": "More"}], answer, 1)),
+        # The same question, asked again.
+        without_session(langfuse("c", others[1], first[1], 2)),
+        # It began before the other had ended.
+        {**without_session(langfuse("d", *second)), "start_time": "2026-01-05 09:00:00.000000"},
+    ]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert sorted(one.source_id for one in reading.conversations) == ["t-a-0", "t-b-1", "t-c-2", "t-d-1"]
+
+
+def test_many_traces_that_say_the_same_are_joined_one_with_one(written):
+    records = [
+        without_session(langfuse(f"p{number}", *call)) for number in range(100) for call in calls()[:2]
+    ]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert len(reading.conversations) == 100
+    assert {len(one.metadata["traceIds"]) for one in reading.conversations} == {2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from support.foreign_service import KEY, ForeignService
 from support.hostile import PAYLOADS, name_of
 from support.report_page import Page
 from support.request_log import requests_of
+from support.source_tree import ROOT
 
 # Longer than a glance may take, shorter than the client's own time limit for an answer.
 DEADLINE = 30.0
@@ -27,6 +29,10 @@ def shown(lift):
     """What a cell shows, as a notebook asks for it: text and HTML."""
     data, _ = DisplayFormatter().format(lift, include={"text/plain", "text/html"})
     return data["text/plain"], data["text/html"]
+
+
+def named_calls(text):
+    return [line.strip() for line in text.rpartition("Next:\n")[2].splitlines()]
 
 
 def in_time(act):
@@ -83,6 +89,22 @@ def test_an_empty_account_says_how_to_fill_it(tmp_path):
     assert "There are no prompts yet." in html
     assert text.count("\n  ") == 3
     assert "promptlift import" in text
+    assert "promptlift.local.log_samples(lift)" in text
+
+
+def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
+    shutil.copy(ROOT / "notebooks" / "data" / "support-chat.jsonl", tmp_path / "export.jsonl")
+    monkeypatch.chdir(tmp_path)
+    with promptlift.local(tmp_path / "data", progress=False) as lift:
+        first = named_calls(shown(lift)[0])
+        for call in first:
+            exec(call, {"lift": lift, "promptlift": promptlift})
+        assert lift.prompts()["name"].tolist()[-1] == "Support assistant"
+        assert len(lift.conversations("Support assistant")) == 60
+        again = named_calls(shown(lift)[0])
+        assert again[0].startswith("promptlift.local.wait_for_insights(lift, ['Support assistant v1'])")
+        for call in again:
+            exec(call, {"lift": lift, "promptlift": promptlift})
 
 
 def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled):
@@ -108,9 +130,8 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
 
 
 def test_the_calls_that_it_names_can_be_run(filled):
-    calls = repr(filled).rpartition("Next:\n")[2].splitlines()
-    for call in calls:
-        exec(call.strip(), {"lift": filled, "promptlift": promptlift})
+    for call in named_calls(repr(filled)):
+        exec(call, {"lift": filled, "promptlift": promptlift})
 
 
 def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):
@@ -151,7 +172,7 @@ def test_prompts_of_one_name_have_their_ids_in_the_calls(tmp_path):
         ids = [lift.client.prompts.create(name="Twin", content="c", llm_model="gpt-4o").id for _ in range(2)]
         text, _ = shown(lift)
         assert text.count("Twin (prm_") == 2
-        assert any(f"lift.log(records, prompt_id='{one}')" in text for one in ids)
+        assert any(f"prompt_id='{one}')" in text for one in ids)
 
 
 @pytest.mark.parametrize("scheme", ["prompt", "agent"])
@@ -242,7 +263,7 @@ def test_a_part_that_does_not_come_in_time_does_not_hide_the_rest():
         finally:
             release.set()
     assert "Optimizations: could not be read." in text
-    assert "lift.log(records, prompt_id='n')" in text
+    assert "prompt_id='n')" in text
 
 
 def test_a_service_that_is_not_there_and_a_wrong_key_are_said():

@@ -316,7 +316,7 @@ def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> 
 
 
 def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
-    """Say how the completion of two differs, decided by the interval alone."""
+    """Return in words how the completion of two differs, decided by the interval alone."""
     value, low, high = ends
     if not _sure(low, high):
         return f"No difference was found: {_measured(one, other, value, low, high, True)}"
@@ -325,7 +325,7 @@ def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
 
 
 def _measured(one: str, other: str, value: float, low: float, high: float, in_points: bool) -> str:  # noqa: FBT001
-    """Say what was measured where nothing was found: the size in words, the interval with its signs."""
+    """Return in words what was measured where nothing was found: the size in words, the interval with its signs."""
     ends = f" ({' to '.join(signed_figures(low, high, plus=False))})" if known(low) and known(high) else ""
     (shown,) = size_figures(value)
     unit = points(shown) if in_points else shown
@@ -335,7 +335,7 @@ def _measured(one: str, other: str, value: float, low: float, high: float, in_po
 
 
 def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> str:
-    """Say how the shares of groups differ: two with a test, more from the lowest to the highest."""
+    """Return in words how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
     if not known_groups:
         return _NO_INSIGHTS

@@ -292,7 +292,7 @@ def _decide(rows: list[dict[str, Any]], used: Sequence[Split], level: float) -> 
 
 
 def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
-    """Say what was found among how many segments, and what could have been found."""
+    """Return in words what was found among how many segments, and what could have been found."""
     if table.empty:
         return "No column has two segments with enough conversations to compare."
     found = table[table["verdict"] != "unclear"]

@@ -77,7 +77,7 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Stren
 
 
 def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = None) -> str:
-    """Say how many conversations completed their task.
+    """Return in words how many conversations completed their task.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def difference_sentence(
     outcome: str = "task_completed",
     why_not: str = "",
 ) -> str:
-    """Say how two completion rates differ.
+    """Return in words how two completion rates differ.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def difference_sentence(
 def score_sentence(
     name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None
 ) -> str:
-    """Say how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
+    """Return in words how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
     one, other = name_in_words(name), name_in_words(control)
     what = _MEASURES.get(score) or one_line(score, 40).replace("_", " ")
     strength = strength_of(difference, low, high, decided=decided)
@@ -174,7 +174,7 @@ def score_sentence(
 
 
 def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.compare`` shows.
+    """Return in words what a row of ``analysis.compare`` shows.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
 
 
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
+    """Return in words what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
     name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
     return difference_sentence(
         name, "the rest",
@@ -212,7 +212,7 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
 
 
 def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Say what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
+    """Return in words what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
     one, other = name_in_words(facts["variant"]), name_in_words(facts["control"])
     ends = tuple(row[f"difference{end}"] for end in ("", "_low", "_high"))
     decided = row["verdict"] != "unclear"
@@ -238,7 +238,7 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
 
 
 def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
-    """Say whether completion rises or falls.
+    """Return in words whether completion rises or falls.
 
     Parameters
     ----------

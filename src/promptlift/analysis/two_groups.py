@@ -98,7 +98,7 @@ def answer(
 
 
 def _findable(result: pd.DataFrame) -> list[str]:
-    """Say what could have been found where nothing was."""
+    """Return in words what could have been found where nothing was."""
     if result.empty or result["verdict"].iloc[0] != "no winner" or "smallest_findable_points" not in result:
         return []
     row = result.iloc[0]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.compare import compare
+from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.mentions import find_mentions, judged_rows
 from promptlift.analysis.periods import check_zone
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["what_else"]
 
-MEASURES: Final = (
-    "n_turns", "duration_s", "tokens", "cost", "latency_ms", "tool_calls", "tool_errors", "quality", "sentiment_score",
-)  # fmt: skip
 COLUMNS: Final = (
     "kind", "name", "verdict", "difference", "difference_low", "difference_high", "unit", "value", "value_control",
     "n", "n_control", "p", "p_holm",

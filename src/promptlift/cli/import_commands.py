@@ -116,7 +116,7 @@ def set_text(
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Give a prompt the text of a file, byte for byte, as a new version that is live at once."""
+    """Set the text of a prompt from a file, byte for byte, as a new version that is live at once."""
     from promptlift.cli.prompt_text import set_prompt_text  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 

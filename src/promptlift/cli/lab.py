@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -15,6 +16,9 @@ from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, MissingExtra
 from promptlift.local import DataFolder, ServiceUse
 from promptlift.local.privacy import warn_when_open
+
+FIRST: Final = "00-your-data.ipynb"
+"""The notebook that JupyterLab opens: it begins with what is there."""
 
 
 def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
@@ -51,6 +55,7 @@ def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
         "PROMPTLIFT_DATA": str(use.folder.path),
     }
     command = [sys.executable, "-m", "jupyterlab", str(folder), *([] if browser else ["--no-browser"])]
+    command.append(f"--LabApp.default_url=/lab/tree/{FIRST}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # In a container the only user is root. JupyterLab listens on loopback and asks for its token.
         command.append("--allow-root")
@@ -90,8 +95,8 @@ def copy_notebooks(folder: Path) -> list[Path]:
     copied = []
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
         part = file.relative_to(source)
-        # The sources of the documentation site lie there too in a source tree.
-        if part.parts[0] == "docs" or any(name.startswith(".") for name in part.parts):
+        # In a source tree the sources of the documentation site and what tests need lie there too.
+        if part.parts[0] in ("docs", "conftest.py") or any(name.startswith(".") for name in part.parts):
             continue
         to = folder / part
         if not to.exists():
@@ -105,6 +110,6 @@ def notebooks_folder() -> Path:
     """Return the folder of the notebooks: beside the package when installed, else in the source tree."""
     package = Path(promptlift.__file__).parent
     for folder in (package / "notebooks", package.parents[1] / "notebooks"):
-        if (folder / "01-first-look.ipynb").exists():
+        if (folder / FIRST).exists():
             return folder
     raise ConfigError("This installation has no notebooks. Reinstall promptlift.")

@@ -53,7 +53,7 @@ def read_text(file: Path) -> str:
 
 
 def set_prompt_text(name: str, file: Path, target: Target) -> None:
-    """Give a prompt the text of a file.
+    """Set the text of a prompt from a file.
 
     Parameters
     ----------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
 
 _HEAD = ("prompt", "conversations", "task completion", "mean sentiment", "negative")
@@ -24,17 +27,17 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
     prompts
         Ids by the names to show, in the order to show them.
     """
-    rows = overview.set_index("prompt_id")
+    rows: dict[Hashable, dict[Hashable, Any]] = overview.set_index("prompt_id").to_dict("index")
     lines = [_HEAD]
     for name, prompt_id in prompts.items():
-        row = rows.loc[prompt_id]
+        row = rows[prompt_id]
         lines.append(
             (
                 name,
                 str(row["conversations"]),
-                f"{row['rate']:.0%} ({row['rate_low']:.0%} to {row['rate_high']:.0%})",
-                f"{row['sentiment_mean']:+.2f} ({row['sentiment_low']:+.2f} to {row['sentiment_high']:+.2f})",
-                f"{row['negative_share']:.0%} ({row['negative_low']:.0%} to {row['negative_high']:.0%})",
+                _estimate(row, "rate", "rate", ".0%"),
+                _estimate(row, "sentiment_mean", "sentiment", "+.2f"),
+                _estimate(row, "negative_share", "negative", ".0%"),
             )
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -43,3 +46,10 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
     return "\n".join(
         [*(line.rstrip() for line in table), "In brackets: 95 % intervals.", *([note] if note else [])]
     )
+
+
+def _estimate(row: dict[Hashable, Any], name: str, bounds: str, form: str) -> str:
+    """Return an estimate with its interval, which a mean of one conversation does not have."""
+    value, low, high = (row[one] for one in (name, f"{bounds}_low", f"{bounds}_high"))
+    shown = "–" if math.isnan(value) else f"{value:{form}}"
+    return shown if math.isnan(low) else f"{shown} ({low:{form}} to {high:{form}})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -15,11 +14,12 @@ from promptlift.frames.metadata_columns import MetadataColumns
 from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.content_facts import answer_seconds, content_facts
+from promptlift.schema.insights import issue_record
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 Row = dict[str, Any]
 
@@ -166,7 +166,7 @@ def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[
 def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:
     """Make the long table of issues, one row a mention, from a table of conversations with insights."""
     places, found = _mentions(conversations["issues"])
-    records = [_issue(one) for one in found]
+    records = [issue_record(one) for one in found]
     values = {name: [record[name] for record in records] for name in ("kind", "title", "severity", "quote")}
     return _long(conversations, places, ISSUES, values)
 
@@ -185,23 +185,6 @@ def _mentions(cells: pd.Series[Any]) -> tuple[list[int], list[Any]]:
 def _listed(cell: Any) -> Iterator[Any]:
     if isinstance(cell, list):
         yield from (one for one in cell if one is not None)
-
-
-def _issue(issue: Any) -> dict[str, str | None]:
-    """Return an issue of any shape: the API leaves it open."""
-    if not isinstance(issue, Mapping):
-        return {"kind": "issue", "title": str(issue), "severity": None, "quote": None}
-    severity = (_first(issue, "severity", "impact") or "").lower()
-    return {
-        "kind": _first(issue, "kind", "type", "category") or "issue",
-        "title": _first(issue, "title", "issue", "name", "description"),
-        "severity": "high" if severity == "critical" else severity or None,
-        "quote": _first(issue, "evidence", "quote"),
-    }
-
-
-def _first(issue: Mapping[str, Any], *names: str) -> str | None:
-    return next((str(issue[name]) for name in names if issue.get(name)), None)
 
 
 def _long(

@@ -46,7 +46,7 @@ class LocalWorkspace(Workspace):
         self._ledger_file = folder.path / FILE_NAME
 
     def _place(self) -> str:
-        """Say where the data are: a temporary folder will not last."""
+        """Return where the data are, in words, and whether in a temporary folder, which will not last."""
         folder, temporary = self._folder_path, Path(tempfile.gettempdir()).resolve()
         if folder.is_relative_to(temporary):
             return f"on this computer, in the temporary folder {folder.relative_to(temporary)}"

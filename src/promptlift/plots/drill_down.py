@@ -125,7 +125,7 @@ def record_marks(ax: Axes, x: NDArray[Any], y: NDArray[Any], rows: pd.DataFrame,
 
 
 def lead_to_conversations(ax: Axes, table: pd.DataFrame, source: Any) -> Axes:
-    """Give the axes of a finished plot the attribute ``conversations``, and return them.
+    """Return the axes of a finished plot with the attribute ``conversations``.
 
     Parameters
     ----------

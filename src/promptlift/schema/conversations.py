@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
+from promptlift.schema.conversation_html import conversation_html, conversation_text
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
@@ -61,6 +62,13 @@ class Conversation(LinkedModel):
     started_at: Annotated[UtcTime | None, Column()] = None
     """First message time, else the time of the log request. Our service gives it, others may not."""
     ended_at: UtcTime | None = None
+
+    def _repr_html_(self) -> str:
+        return conversation_html(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        del include, exclude
+        return {"text/plain": conversation_text(self), "text/html": self._repr_html_()}
 
 
 Count = Annotated[int, Field(ge=0, le=limits.COUNT_MAX)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -64,3 +65,20 @@ class RegenerateAnswer(ApiModel):
     message: str | None = None
     queued: int | None = None
     """Conversations that will be judged again."""
+
+
+def issue_record(issue: Any) -> dict[str, str | None]:
+    """Return kind, title, severity and quote of an issue of any shape: the API leaves it open."""
+    if not isinstance(issue, Mapping):
+        return {"kind": "issue", "title": str(issue), "severity": None, "quote": None}
+    severity = (_first(issue, "severity", "impact") or "").lower()
+    return {
+        "kind": _first(issue, "kind", "type", "category") or "issue",
+        "title": _first(issue, "title", "issue", "name", "description"),
+        "severity": "high" if severity == "critical" else severity or None,
+        "quote": _first(issue, "evidence", "quote"),
+    }
+
+
+def _first(issue: Mapping[str, Any], *names: str) -> str | None:
+    return next((str(issue[name]) for name in names if issue.get(name)), None)

@@ -97,6 +97,10 @@ class Optimization(LinkedModel):
         """What became of it, or how far it is."""
         return verdict_sentence(self)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        del include, exclude
+        return {"text/plain": one_line(self.sentence, 800), "text/html": self._repr_html_()}
+
     def _repr_html_(self) -> str:
         call = element("code", next_call(self))
         name = self.results.hypothesis.text if self.results and self.results.hypothesis else None

@@ -15,7 +15,7 @@ STAGES: Final = {"preparing": "writing variants", "screen": "screening", "confir
 
 
 def verdict_sentence(optimization: Optimization) -> str:
-    """Say what became of an optimization, or how far it is.
+    """Return in words what became of an optimization, or how far it is.
 
     A lift is called more only where its interval does not hold 0.
     """

@@ -85,7 +85,7 @@ def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
 
 
 def tokens_used_up(limit: int, *, now: int) -> str:
-    """Say why work that needs a language model waits or ends, and until when."""
+    """Return in words why work that needs a language model waits or ends, and until when."""
     until = clock.iso(clock.billing_period(now)[1])
     return f"The account's limit of {limit} tokens a month is reached; there are new ones from {until}"
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.responses import from_responses, is_responses
-from promptlift.transcripts.traces import Call, read_traces
+from promptlift.transcripts.sessions import Call
+from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside
 

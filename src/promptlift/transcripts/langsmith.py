@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, Step, read_traces
+from promptlift.transcripts.sessions import Call, Step
+from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 

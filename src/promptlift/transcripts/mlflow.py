@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, Step, read_calls
+from promptlift.transcripts.sessions import Call, Step
+from promptlift.transcripts.traces import read_calls
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 

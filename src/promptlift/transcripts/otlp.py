@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.spans.model_call import is_model_call, read_call
 from promptlift.schema.spans.otlp_json import log_records_of, spans_of
 from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
+from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.times import read_time
-from promptlift.transcripts.traces import Call, Step, read_calls
+from promptlift.transcripts.traces import read_calls
 from promptlift.transcripts.usage import amount
 
 if TYPE_CHECKING:

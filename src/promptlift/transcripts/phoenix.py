@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.spans.messages import unflatten
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, Step, read_traces
+from promptlift.transcripts.sessions import Call, Step
+from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, whole_run
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.traces import Call, read_calls
+from promptlift.transcripts.sessions import Call
+from promptlift.transcripts.traces import read_calls
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
 if TYPE_CHECKING:

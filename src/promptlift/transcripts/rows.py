@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.limits import MESSAGES
+from promptlift.schema.limits import MESSAGES, NAME_CHARS
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
 from promptlift.transcripts.markup import plain
@@ -62,12 +62,18 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "sessionId": ("session_id",),
     "channel": ("channel",),
     "language": ("language", "lang"),
+    "title": ("title", "conversation_title", "subject"),
+    "prompt": ("prompt_name", "prompt"),
+    "prompt_version": ("prompt_version",),
     # Of tables of Intercom and Zendesk: what a row is, and whether the customer saw it.
     "part": ("part_type",),
     "public": ("public", "is_public"),
 }
 _HIDDEN: Final = ("false", "0", "no")
 NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
+# What is one for a whole conversation, or says something else.
+_OF_ALL: Final = ("prompt", "prompt_version")
+_LONG: Final = 1_000
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
 _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
 
@@ -129,21 +135,58 @@ class _Thread:
     count: int = 0
     models: Counter[str] = field(default_factory=Counter)
     fields: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, Any] = field(default_factory=dict)
     fault: tuple[int, str] | None = None
+
+
+class _OtherColumns:
+    """Columns that say nothing of a message: those with one value in each conversation are its metadata."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._varying: set[str] = set()
+
+    def take(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
+        """Take note of the cells of a row that are not known."""
+        known = {name for what, name in columns.of.items() if what not in _OF_ALL}
+        texts = [columns.of.get("prompt")]
+        for name, cell in row.items():
+            if name in known or not is_something(cell) or cell in ("[]", "{}"):
+                continue
+            self._counts[name] += 1
+            plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
+            is_long = isinstance(plain_cell, str) and len(plain_cell) > _LONG and name not in texts
+            if (
+                is_long
+                or isinstance(cell, dict | list)
+                or thread.others.setdefault(name, plain_cell) != plain_cell
+            ):
+                self._varying.add(name)
+
+    def of(self, thread: _Thread) -> dict[str, Any]:
+        """Return what the columns say of a conversation."""
+        return {name: cell for name, cell in thread.others.items() if name not in self._varying}
+
+    def drop(self, collector: Collector) -> None:
+        """Count the cells of columns that are of single messages."""
+        for name in self._counts:
+            if name in self._varying:
+                collector.drop(name, self._counts[name])
 
 
 def read_rows(records: Iterable[Record], collector: Collector) -> None:
     """Read rows and add one conversation for every id, in the order of their first rows."""
     threads: dict[Any, _Thread] = {}
     columns: Columns | None = None
-    known: frozenset[str] = frozenset()
+    others = _OtherColumns()
     for line, row in collector.objects(records, "row"):
         if columns is None or not set(columns.of.values()) <= row.keys():
             columns = Columns(row, collector.columns)
             _check_given(columns, row, collector)
-            known = frozenset(columns.of.values())
-        collector.drop_unknown(row, known)
-        _take(threads, line, row, columns, collector)
+        thread = _take(threads, line, row, columns, collector)
+        if thread is not None:
+            others.take(row, columns, thread)
+    others.drop(collector)
     for name, thread in threads.items():
         if thread.fault is not None:
             what = "the conversation" if name is None else f"conversation {name}"
@@ -153,11 +196,11 @@ def read_rows(records: Iterable[Record], collector: Collector) -> None:
             message = f"the conversation has {thread.count} messages; the limit is {MESSAGES}"
             collector.problem(thread.line, message)
         else:
-            collector.add(_conversation(name, thread, collector))
+            collector.add(_conversation(name, thread, columns, others.of(thread), collector))
 
 
 def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
-    """Say which of the columns that the user names is not there."""
+    """Note columns that the user names and that are not there."""
     missing = [name for what, name in collector.columns.items() if what not in columns.of]
     if missing:
         collector.note(
@@ -167,23 +210,24 @@ def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) ->
 
 def _take(
     threads: dict[Any, _Thread], line: int, row: dict[str, Any], columns: Columns, collector: Collector
-) -> None:
+) -> _Thread | None:
+    """Add a row to its conversation and return that, ``None`` when the row is left out."""
     name = columns.get(row, "conversation")
     if "conversation" in columns.of and (not is_something(name) or isinstance(name, dict | list)):
         collector.problem(line, f"the row has no {columns.of['conversation']}; it is left out")
-        return
+        return None
     if "conversation" not in columns.of:
         collector.note(_NO_CONVERSATION)
     if _is_internal(row, columns):
         collector.drop("rows that the customer did not see")
-        return
+        return None
     thread = threads.setdefault(None if name is None else str(name), _Thread(line))
     try:
         turns = _turns(row, columns, collector)
     except (Unreadable, RecursionError) as error:
         # Without one of its messages it would be a different conversation.
         thread.fault = thread.fault or (line, str(error))
-        return
+        return None
     thread.count += len(turns)
     if thread.count <= MESSAGES:
         thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
@@ -192,10 +236,11 @@ def _take(
     model = columns.get(row, "model")
     if isinstance(model, str) and model:
         thread.models[model] += 1
-    for what in ("status", "company", "start", *_METADATA):
+    for what in ("status", "company", "start", "title", *_METADATA):
         cell = columns.get(row, what)
         if is_something(cell) and (what != "start" or "start" not in thread.fields):
             thread.fields[what] = cell
+    return thread
 
 
 def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
@@ -225,8 +270,13 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
     return fold([message], collector, path="row", details={0: detail}, name=lambda _: "the row")
 
 
-def _conversation(name: str | None, thread: _Thread, collector: Collector) -> ParsedConversation:
+def _conversation(
+    name: str | None, thread: _Thread, columns: Columns | None, others: dict[str, Any], collector: Collector
+) -> ParsedConversation:
     fields = thread.fields
+    prompt, version = (others.pop(columns.of.get(what, ""), None) if columns else None for what in _OF_ALL)
+    # A column called prompt may hold its name or its text.
+    is_text = isinstance(prompt, str) and (len(prompt) > NAME_CHARS or "\n" in prompt)
     return ParsedConversation(
         [turn for row in _in_order(thread.rows, collector) for turn in row.turns],
         thread.line,
@@ -234,8 +284,12 @@ def _conversation(name: str | None, thread: _Thread, collector: Collector) -> Pa
         status=fields.get("status"),
         llm_model=thread.models.most_common(1)[0][0] if thread.models else None,
         company_name=fields.get("company"),
-        metadata={what: fields[what] for what in _METADATA if what in fields},
+        metadata={**others, **{what: fields[what] for what in _METADATA if what in fields}},
         started_at=collector.time(fields.get("start"), "start"),
+        system_prompt=prompt if is_text else None,
+        prompt_name=None if is_text else prompt,
+        prompt_version=version,
+        title=fields.get("title"),
     )
 
 

@@ -227,7 +227,7 @@ class Benchmarking(Session):
         prices: Prices | None = None,
         level: float = 0.95,
     ) -> CheapestChoice:
-        """Say which arm is the cheapest that is not worse than the reference by ``within`` points or more.
+        """Return the cheapest arm that is not worse than the reference by ``within`` points or more.
 
         That an arm is not worse is proven on the same cells (non-inferiority, a score test for pairs), adjusted over the arms
         by Holm: the chance that any claim is wrong is at most ``1 - level``. An arm of which too little is known does

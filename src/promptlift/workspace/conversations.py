@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from promptlift.schema.conversations import Conversation
+
     Time = str | date | datetime
 
 
@@ -142,6 +144,25 @@ class ConversationTables(Session):
             lambda on_part: self._read_each(details, on_part, ids, status=status),
             parts,
         )
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Return one conversation with its transcript and its insights; in a cell it can be read.
+
+        Parameters
+        ----------
+        conversation_id
+            An id, as tables of conversations have it.
+
+        Raises
+        ------
+        NotFound
+            When there is no such conversation.
+
+        Examples
+        --------
+        >>> lift.conversation(df["conversation_id"].iloc[0])  # doctest: +SKIP
+        """
+        return self.client.conversations.get(conversation_id)
 
     def issues(
         self,
@@ -374,6 +395,6 @@ def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
 
 
 def _long(table: pd.DataFrame, read: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Say on a long table how the conversations were read that it comes from."""
+    """Record on a long table how the conversations were read that it comes from."""
     table.attrs["promptlift"] = {**read.attrs["promptlift"], "table": name, "rows": len(table)}
     return table

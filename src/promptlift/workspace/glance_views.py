@@ -22,6 +22,7 @@ _NAME_WIDTH: Final = 48
 _CALL_WIDTH: Final = 400
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _NO_BAR: Final = "·"
+_EXPORT: Final = 'promptlift.transcripts.read("export.jsonl")'
 _LEXICON: Final = "lexicon"
 _MODEL: Final = "llm:"
 # A week before this the data end in the past: "this week" would be empty.
@@ -64,24 +65,27 @@ def _calls(glance: Glance) -> Iterator[str]:
     if glance.problem:
         return
     if not glance.prompt_count:
-        yield '!promptlift import exports/*.jsonl --prompt "Support assistant"'
         yield 'lift.create_prompt("Support assistant", "You are …", llm_model="gpt-4o-mini")'
-        yield "promptlift.local.log_samples(lift)  # sample conversations"
+        yield f'lift.log({_EXPORT}, prompt_id="Support assistant")'
+        yield "promptlift.local.log_samples(lift)  # or sample conversations"
         return
     first = glance.prompts[0]
     name = repr(first.reference)
+    active = [
+        f"promptlift.widgets.OptimizationMonitor(lift, {one.optimization_id!r})"
+        for one in glance.optimizations or ()
+    ]
     judged = [one for one in glance.prompts if one.rate is not None]
     if not glance.conversations and not judged:
-        yield f"!promptlift import exports/*.jsonl --prompt {_in_shell(first.reference)}"
-        yield f"lift.log(records, prompt_id={name})"
+        yield f"lift.log({_EXPORT}, prompt_id={name})"
+        yield from active[:1]
         yield f"lift.optimize({name})"
+        yield f"lift.versions({name})"
         return
     if not judged:
         yield f"promptlift.local.wait_for_insights(lift, [{name}])"
     yield f"df = lift.conversations({name}, insights=True)"
-    for one in glance.optimizations or ():
-        yield f"promptlift.widgets.OptimizationMonitor(lift, {one.optimization_id!r})"
-        break
+    yield from active[:1]
     if len(judged) > 1:
         # The list is newest first, so the newer of the two is compared with the older.
         newer, older = sorted(judged[:2], key=lambda one: one.place)
@@ -91,13 +95,6 @@ def _calls(glance: Glance) -> Iterator[str]:
         until = f", until={glance.weeks_end.isoformat()!r}"
     yield f"lift.this_week({name}{until})"
     yield f"promptlift.plots.prompt_overview(lift, {name})"
-
-
-def _in_shell(name: str) -> str:
-    """Quote a name for a shell."""
-    import shlex  # noqa: PLC0415 - an account without conversations is looked at once
-
-    return shlex.quote(name)
 
 
 def _head(glance: Glance) -> list[str]:
@@ -150,7 +147,7 @@ def _said(glance: Glance) -> Iterator[str]:
         yield f"The service cannot be reached or read now. {one_line(glance.problem, 600)} Then run this again."
         return
     if not glance.prompt_count:
-        yield "There are no prompts yet."
+        yield "There are no prompts yet. In a terminal, promptlift import takes exports of other tools."
         return
     more = glance.prompt_count - len(glance.prompts)
     if more:

@@ -113,7 +113,7 @@ class Workspace(
         return self._glanced[1]
 
     def _place(self) -> str:
-        """Say where the data are."""
+        """Return where the data are, in words."""
         config = self.client.config
         return f"{config.base_url}{', agents' if config.scheme.name == 'agent' else ''}"
 

@@ -16,7 +16,7 @@ import promptlift
 from support import instrumented_application
 from support.service_process import clean_environment, wait_until
 from support.spans import as_json, as_protobuf, chat
-from support.stub_endpoint import Say, StubEndpoint
+from support.stub_endpoint import StubEndpoint, weather_answer
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 HI = ("user", "Hi")
@@ -46,25 +46,6 @@ def conversations(service, count):
         return lift.conversations(content=True), lift.messages(), lift.prompts()
 
 
-def answer_of(asked):
-    count = len(asked.body["messages"])
-    said = {"role": "assistant", "content": f"Answer {count}"}
-    if count == 2:
-        function = {"name": "weather", "arguments": '{"city": "Paris"}'}
-        call = {"id": "call_1", "type": "function", "function": function}
-        said = {"role": "assistant", "content": None, "tool_calls": [call]}
-    return Say(
-        {
-            "id": f"c{count}",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "stub-1",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": said}],
-            "usage": {"prompt_tokens": 10 * count, "completion_tokens": count, "total_tokens": 11 * count},
-        }
-    )
-
-
 @pytest.mark.parametrize(
     "instrumentation",
     [
@@ -74,7 +55,7 @@ def answer_of(asked):
     ],
 )
 def test_an_instrumented_application_needs_no_code_of_ours(quiet, instrumentation):
-    stub = StubEndpoint(answer_of)
+    stub = StubEndpoint(weather_answer)
     environment = {
         "OTEL_SERVICE_NAME": "shop",
         "OTEL_EXPORTER_OTLP_ENDPOINT": quiet.base_url.removesuffix("/api/v1"),

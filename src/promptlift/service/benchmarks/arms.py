@@ -168,7 +168,7 @@ def _of(
 
 
 def _named_apart(arms: Sequence[Arm]) -> list[Arm]:
-    """Give arms of the same name a number, so that a picture can tell them apart."""
+    """Add numbers to arms of the same name, so that a picture can tell them apart."""
     seen: dict[str, int] = {}
     found = []
     for arm in arms:

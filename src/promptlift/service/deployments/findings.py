@@ -203,7 +203,7 @@ def judge(
 
 
 def _with_harm(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
-    """Say which metrics became worse. A verified fix that does harm is regressing."""
+    """Return in words which metrics became worse. A verified fix that does harm is regressing."""
     window = max(change.window for change in finding.harmed)
     recent = tuple(after[max(0, len(after) - window) :])
     issues = count_issues(before, recent)

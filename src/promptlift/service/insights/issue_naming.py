@@ -60,7 +60,7 @@ class GroupsAnswer(BaseModel):
 
 
 class IssueNaming:
-    """Give new titles of issues the name of their group, account by account.
+    """Name the groups of new titles of issues, account by account.
 
     Parameters
     ----------

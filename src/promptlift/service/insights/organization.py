@@ -40,6 +40,6 @@ class Organization:
 
     @property
     def background(self) -> dict[str, str]:
-        """What is known of the organization itself, by name; empty where nothing is."""
+        """The facts about the organization itself by name; empty where nothing is known."""
         known = {"industry": self.industry, "objectives": self.objectives, "kpis": self.kpis}
         return {name: value for name, value in known.items() if value}

@@ -54,7 +54,7 @@ class TooSlow(NoAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent.
+    """A request to send.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ class _Answer:
         return self.is_whole and self._keep_alive and not self._surplus
 
     def release(self) -> None:
-        """Let go of the parser, which holds this object: thousands of them a second would wait for the collector."""
+        """Release the parser, which holds this object: thousands of them a second would wait for the collector."""
         self._parser = None
 
     def feed(self, data: bytes) -> None:

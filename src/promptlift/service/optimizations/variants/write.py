@@ -224,10 +224,11 @@ def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> I
 
 
 def _bare(content: str, original: str) -> str:
-    """Take a code fence away that the model put around the whole text."""
+    """Take a code fence away that the model put around the whole text, and begin with the blanks of the original."""
     text = content.strip()
     lines = text.split("\n")
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"
     if fenced and not original.strip().startswith("```"):
-        return "\n".join(lines[1:-1]).strip()
-    return text
+        text = "\n".join(lines[1:-1]).strip()
+    blanks = original[: len(original) - len(original.lstrip())]
+    return f"{blanks}{text}" if text else text

@@ -1,4 +1,4 @@
-"""What is known about a conversation beside its content: metadata, title, tokens, cost, latency and tools."""
+"""Facts about a conversation beside its content: metadata, title, tokens, cost, latency and tools."""
 
 from __future__ import annotations
 

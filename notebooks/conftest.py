@@ -1,0 +1,36 @@
+"""Notebooks that are tested run on data folders of their own, never on that of whoever runs the tests."""
+
+# ruff: noqa: INP001  no package
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_FOLDER = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a folder for them; it is removed with the tests."""
+    config.stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="promptlift-notebooks-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder."""
+    config.stash[_FOLDER].cleanup()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Start kernels, which takes place here, without the settings of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("PROMPTLIFT_")]:
+            patch.delenv(name)
+        patch.setenv("PROMPTLIFT_DATA", str(Path(item.config.stash[_FOLDER].name, item.path.stem)))
+        return (yield)

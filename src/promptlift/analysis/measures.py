@@ -1,0 +1,124 @@
+"""What conversations measure beside their outcome: cost, latency, tokens, length, tools, quality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.reading import (
+    By,
+    collect,
+    group_rows,
+    names_of,
+    one_group_column,
+    require,
+    with_provenance,
+)
+from promptlift.frames.layouts import TABLES
+from promptlift.stats.intervals import check_level, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["MEASURES", "measures"]
+
+MEASURES: Final = (
+    "n_turns", "duration_s", "tokens", "cost", "latency_ms", "tool_calls", "tool_errors", "quality", "sentiment_score",
+)  # fmt: skip
+_UNITS: Final = {column.name: column.unit for column in TABLES["conversations"]}
+_NUMBERS: Final = ("n", "mean", "mean_low", "mean_high", "median", "p95", "total", "n_missing")
+_COLUMNS: Final = ("measure", "unit", *_NUMBERS)
+
+
+def measures(
+    conversations: Any, *, of: str | Sequence[str] | None = None, by: By = None, level: float = 0.95
+) -> pd.DataFrame:
+    """Compute what conversations cost, how long they take, and other numbers of them.
+
+    Parameters
+    ----------
+    conversations
+        Table with some of the columns of numbers.
+    of
+        Columns of numbers, such as ``["cost", "latency_ms"]``; by default those of n_turns, duration_s, tokens, cost,
+        latency_ms, tool_calls, tool_errors, quality and sentiment_score that have any value.
+    by
+        Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
+    level
+        Coverage of the interval of the mean.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure (and group, then ``by`` comes first): ``measure``, ``unit``, ``n`` conversations with a value,
+        ``mean`` with its t interval ``mean_low`` and ``mean_high`` (of few very skewed values it covers less than it
+        says), ``median``, ``p95`` (95 % of the values are at most so large), ``total``, ``n_missing``. NaN where there
+        is nothing to compute.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When a column of ``of`` holds no numbers, or ``by`` or ``level`` cannot be used.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"prompt": ["a", "a", "b"], "cost": [0.01, 0.03, None]})
+    >>> measures(table, of="cost", by="prompt")[["prompt", "n", "mean", "total"]].to_dict("records")
+    [{'prompt': 'a', 'n': 2, 'mean': 0.02, 'total': 0.04}, {'prompt': 'b', 'n': 0, 'mean': nan, 'total': 0.0}]
+    """
+    level = check_level(level)
+    conversations, by = one_group_column(conversations, by)
+    wanted = [of] if isinstance(of, str) else list(of) if of is not None else _present(conversations)
+    columns = require(conversations, wanted, by=by, taken=_COLUMNS)
+    frame = collect(conversations, columns)
+    groups = group_rows(frame, by)
+    values = {name: _numbers(frame[name]) for name in wanted}
+    if of is None:
+        values = {name: one for name, one in values.items() if not np.isnan(one).all()}
+    rows = [
+        {"measure": name, "unit": _UNITS.get(name, ""), **_row(one[groups.codes == group], level)}
+        for group in range(groups.count)
+        for name, one in values.items()
+    ]
+    result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
+        {
+            **dict.fromkeys(_NUMBERS, "float64"),
+            **dict.fromkeys(("n", "n_missing"), "int64"),
+            **dict.fromkeys(("measure", "unit"), "str"),
+        }
+    )
+    if values:
+        groups.name_rows(result, each=len(values))
+    elif groups.names is not None:
+        result.insert(0, str(groups.names.name), groups.names.head(0))
+    return with_provenance(result, conversations, "measures", by=by, level=level)
+
+
+def _present(table: Any) -> list[str]:
+    present = names_of(table)
+    return [name for name in MEASURES if name in present]
+
+
+def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
+    """Return a column as numbers, NaN where there is none."""
+    try:
+        found: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise ValueError(f"Column {column.name} holds {column.dtype}, not numbers.") from None
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _row(values: NDArray[np.float64], level: float) -> dict[str, Any]:
+    known = values[~np.isnan(values)]
+    n = len(known)
+    mean = float(known.mean()) if n else np.nan
+    low, high = mean_interval(mean, known.std(ddof=1) if n > 1 else np.nan, n, level=level)
+    median, p95 = np.quantile(known, (0.5, 0.95)) if n else (np.nan, np.nan)
+    numbers = (n, mean, float(low), float(high), median, p95, known.sum(), len(values) - n)
+    return dict(zip(_NUMBERS, numbers, strict=True))

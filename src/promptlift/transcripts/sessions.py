@@ -1,0 +1,298 @@
+"""The sessions of a file of traces: which model calls are one conversation.
+
+The calls of a file are in no order. The calls of one session with one prompt are one conversation. Where no session is named,
+it is those of one trace, and a call that repeats what was said in another trace goes on with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.transcripts.chat import MessageDetails, fold, kind_of
+from promptlift.transcripts.collector import Collector, is_something
+from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.usage import UsageSums, milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+__all__ = ["Call", "Session", "Sessions", "Step", "count_system_messages", "role_of", "said_in"]
+
+# Of traces that say the same, this many of the latest are looked at: there may be thousands of "Hi" and "Hello".
+_COMPARED: Final = 20
+_USUAL_KINDS: Final = {"human": "user", "ai": "assistant"}
+
+
+@dataclass(slots=True)
+class Call:
+    """One model call: what it was asked, what it answered, and what is known about it.
+
+    Attributes
+    ----------
+    session, trace, span
+        Ids of the conversation, of the run that it is part of, and of the call itself.
+    whole
+        Whether this is no call of a model but the run around it, which stands in where the run has no call.
+    tokens
+        Tokens of the answer.
+    title
+        Name of the trace.
+    """
+
+    session: Any
+    history: list[Any]
+    answer: list[Any]
+    ended: datetime | None = None
+    model: Any = None
+    tokens: int | float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    started: datetime | None = None
+    trace: Any = None
+    span: Any = None
+    input_tokens: int | float | None = None
+    cost: float | None = None
+    latency_ms: float | None = None
+    prompt_name: Any = None
+    prompt_version: Any = None
+    title: Any = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a run that is no call of a model, such as the use of a tool."""
+
+    trace: Any
+    session: Any = None
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Session:
+    """The longest call of a session so far, the answers of all its calls, and their sums."""
+
+    longest: Call
+    line: int
+    answers: list[tuple[int, list[Any], MessageDetails]] = field(default_factory=list)
+    usage: UsageSums = field(default_factory=UsageSums)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    calls: int = 0
+    # The longest call of each trace, as long as none has a history of several turns.
+    traces: dict[str, Call] | None = field(default_factory=dict)
+    trace_ids: dict[str, None] = field(default_factory=dict)
+    span_ids: dict[str, None] = field(default_factory=dict)
+    # The run around the first of the calls that has one.
+    root: Call | None = None
+
+    def add(self, call: Call, line: int) -> None:
+        """Add a call."""
+        self.calls += not call.whole
+        trace = _name(call.trace, line)
+        self.trace_ids.setdefault(trace)
+        if is_something(call.span):
+            self.span_ids.setdefault(str(call.span))
+        if _length(call) > _length(self.longest):
+            self.longest, self.line = call, line
+        if self.traces is not None:
+            known = self.traces.get(trace)
+            if _several_turns(call.history):
+                self.traces = None
+            elif known is None or _length(call) > _length(known):
+                self.traces[trace] = call
+        latency = call.latency_ms if call.latency_ms is not None else milliseconds(call.started, call.ended)
+        self.usage.add_call(
+            input_tokens=call.input_tokens, output_tokens=call.tokens, cost=call.cost, latency_ms=latency
+        )
+        for name, value in call.metadata.items():
+            self.metadata.setdefault(name, value)
+        if call.answer:
+            model = call.model if isinstance(call.model, str) else None
+            self.answers.append(
+                (len(call.history), call.answer, MessageDetails(call.ended, model, call.tokens))
+            )
+
+    def merge(self, other: Session) -> None:
+        """Add the calls of another one."""
+        if _length(other.longest) > _length(self.longest):
+            self.longest, self.line = other.longest, other.line
+        self.answers += other.answers
+        self.usage.add(other.usage)
+        self.metadata = {**other.metadata, **self.metadata}
+        self.calls += other.calls
+        self.traces = None if self.traces is None or other.traces is None else {**self.traces, **other.traces}
+        self.trace_ids.update(other.trace_ids)
+        self.span_ids.update(other.span_ids)
+
+    def add_root(self, root: Call) -> None:
+        """Add what the run around a call says."""
+        self.root = self.root or root
+        if is_something(root.span):
+            self.span_ids.setdefault(str(root.span))
+
+
+class Sessions:
+    """The sessions of a file, each with one part for every prompt that it names."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[str | None, Session]] = {}
+        # Runs around calls, by trace, until it is known whether they have calls.
+        self._whole: dict[str, tuple[Call, int]] = {}
+        self._called: set[str] = set()
+        self._steps: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(self, call: Call, line: int) -> None:
+        """Add a call."""
+        trace = _name(call.trace, line)
+        if call.whole:
+            known = self._whole.get(trace)
+            if known is None or _length(call) > _length(known[0]):
+                self._whole[trace] = call, line
+            return
+        self._called.add(trace)
+        self._add(call, line)
+
+    def add_step(self, step: Step) -> None:
+        """Count a step of a run."""
+        count = self._steps[str(step.trace)]
+        count[0] += 1
+        count[1] += step.failed
+
+    def finish(self) -> Iterator[tuple[str, Session]]:
+        """Yield the parts with their names, in the order in which the sessions began in the file."""
+        called = set(self._parts)
+        for trace, (call, line) in self._whole.items():
+            if trace not in self._called and _name(call.session, line) not in called:
+                self._add(call, line)
+        for name, parts in _continued(self._by_session()).items():
+            for part in _joined(parts):
+                for trace in part.trace_ids:
+                    if trace in self._whole:
+                        part.add_root(self._whole[trace][0])
+                steps = [self._steps[trace] for trace in part.trace_ids if trace in self._steps]
+                if steps:
+                    part.usage.tool_errors = (part.usage.tool_errors or 0) + sum(
+                        failed for _, failed in steps
+                    )
+                yield name, part
+
+    def _by_session(self) -> dict[str, dict[str | None, Session]]:
+        """Return the parts by session; some tools name the session only on the run around the calls."""
+        found: dict[str, dict[str | None, Session]] = {}
+        for name, parts in self._parts.items():
+            root = self._whole.get(name)
+            known = found.setdefault(name if root is None else _name(root[0].session, root[1]), {})
+            for prompt, part in parts.items():
+                if prompt in known:
+                    known[prompt].merge(part)
+                else:
+                    known[prompt] = part
+        return found
+
+    def _add(self, call: Call, line: int) -> None:
+        parts = self._parts.setdefault(_name(call.session, line), {})
+        prompt = str(call.prompt_name) if is_something(call.prompt_name) else None
+        part = parts.get(prompt)
+        if part is None:
+            part = parts[prompt] = Session(call, line)
+        part.add(call, line)
+
+
+def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict[str | None, Session]]:
+    """Join traces that no session names where one repeats what was said in another, and goes on."""
+    alone = [
+        (name, *next(iter(parts.items())))
+        for name, parts in sessions.items()
+        if len(parts) == 1 and all(name in part.trace_ids and part.calls for part in parts.values())
+    ]
+    if len(alone) < 2:
+        return sessions
+    digests = {name: _digests(part.longest) for name, _, part in alone}
+    # What was said to the end, by whom and to which prompt; the shortest first, so that each finds the one just before it.
+    ended: defaultdict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
+    end_of: dict[str, tuple[Any, ...]] = {}
+    for name, prompt, part in sorted(alone, key=lambda one: len(digests[one[0]][0])):
+        asked, whole = digests[name]
+        speaker = prompt, str(part.metadata.get("userId"))
+        alike = (ended.get((*speaker, digest), {}) for digest in reversed(asked))
+        latest = (one for known in alike for one in itertools.islice(reversed(known), _COMPARED))
+        before = next((one for one in latest if _follows(part, sessions[one][prompt])), None)
+        if before is not None:
+            del ended[end_of.pop(before)][before]
+            sessions[before][prompt].merge(part)
+            del sessions[name]
+        if whole is not None:
+            end_of[before or name] = *speaker, whole
+            ended[*speaker, whole][before or name] = None
+    return sessions
+
+
+def _digests(call: Call) -> tuple[list[bytes], bytes | None]:
+    """Return a digest of each beginning of what a call was asked, and of all with its answer, if it has one."""
+    start = count_system_messages(call.history)
+    asked, answered = said_in(call.history[start:]), said_in(call.answer)
+    digests: list[bytes] = []
+    digest = b""
+    for role, text in [*asked, *answered]:
+        digest = hashlib.sha256(digest + f"{role}\0{text}".encode(errors="surrogatepass")).digest()
+        digests.append(digest)
+    return digests[: len(asked)], digest if asked and answered else None
+
+
+def _follows(after: Session, before: Session) -> bool:
+    """Whether one began when the other had ended, as far as the times are known."""
+    ended, begun = before.longest.ended, after.longest.started
+    return ended is None or begun is None or ended <= begun
+
+
+def _joined(parts: dict[str | None, Session]) -> list[Session]:
+    """Return the parts of a session; calls that name no prompt belong to the only one that is named."""
+    unnamed = parts.get(None)
+    if unnamed is None or len(parts) != 2:
+        return list(parts.values())
+    (named,) = (part for name, part in parts.items() if name is not None)
+    prompt = named.longest.prompt_name, named.longest.prompt_version
+    named.merge(unnamed)
+    named.longest.prompt_name, named.longest.prompt_version = prompt
+    return [named]
+
+
+def _name(value: Any, line: int) -> str:
+    return str(value) if is_something(value) else f"record {line}"
+
+
+def _length(call: Call) -> tuple[int, bool]:
+    """Order calls by history; of two equal ones the answered one is longer."""
+    return len(call.history), bool(call.answer)
+
+
+def role_of(message: Any) -> Any:
+    """Return the role of a message, LangChain's kinds as usual ones."""
+    role = message.get("role") if isinstance(message, dict) else None
+    return _USUAL_KINDS.get(role, role) if isinstance(role, str) else None
+
+
+def _several_turns(history: list[Any]) -> bool:
+    """Whether a user spoke again after an answer."""
+    roles = [role_of(message) for message in history]
+    return "assistant" in roles and "user" in roles[roles.index("assistant") :]
+
+
+def count_system_messages(messages: list[Any]) -> int:
+    """Count the system messages at the beginning."""
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict) or kind_of(message.get("role"), f"message {index + 1}") != "system":
+            return index
+    return 0
+
+
+def said_in(messages: list[Any]) -> list[tuple[str, str]]:
+    """Return role and text of messages, without what tools write differently in input and output."""
+    try:
+        return [(turn.role, turn.content) for turn in fold(messages, Collector(""))]
+    except Unreadable:
+        return []

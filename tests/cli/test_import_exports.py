@@ -1,0 +1,125 @@
+"""Real exports, each from the file to the table: what is left out is named, and the prompts have their texts byte for byte."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+import typer.testing
+
+from promptlift import transcripts
+from promptlift.cli.commands import app
+from support.shared_data import SHARED, needs_shared
+
+pytestmark = [needs_shared, pytest.mark.slow]
+
+EXPORTS = SHARED / "exports"
+FILES = sorted(path.name for path in EXPORTS.glob("*.*") if path.name != "manifest.json")
+FOLDERS = sorted(path.name for path in EXPORTS.glob("plain/*"))
+
+
+@pytest.fixture
+def promptlift(service, tmp_path, monkeypatch):
+    """Run a command against the shared service, and give its exit code and output."""
+    monkeypatch.setenv("PROMPTLIFT_BASE_URL", service.base_url)
+    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
+    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path / "user-data"))
+
+    def run(*arguments):
+        done = typer.testing.CliRunner().invoke(app, [str(one) for one in arguments])
+        return done.exit_code, done.stdout
+
+    return run
+
+
+def records(path):
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path).to_dict("records")
+    text = path.read_text(encoding="utf-8")
+    return json.loads(text) if path.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
+
+
+def system_prompts(value):
+    """Every system prompt in a record, found without the code that is tested."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return
+    if isinstance(value, dict):
+        kinds = (value.get("role"), value.get("message.role"), value.get("from"), value.get("type"))
+        texts = (value.get("content"), value.get("message.content"), value.get("value"))
+        if "system" in kinds:
+            yield from (text for text in texts if isinstance(text, str))
+        if str(value.get("id")).endswith("'SystemMessage']"):
+            yield value["kwargs"]["content"]
+        for inner in value.values():
+            yield from system_prompts(inner)
+    elif hasattr(value, "tolist") or isinstance(value, list):
+        for inner in value:
+            yield from system_prompts(inner)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "langfuse-scores.jsonl"])
+def test_an_export_goes_from_the_file_to_the_table(promptlift, lift, name):
+    path, prompt = EXPORTS / name, f"Export {name}"
+    code, said = promptlift("import", path, "--prompt", prompt, "--verbose")
+    assert code == 0, said
+    reading = transcripts.read(path)
+    count = len(reading.conversations)
+    calls = f", {reading.model_calls} model calls" if reading.model_calls else ""
+    dropped = len(reading.dropped)
+    left_out = f"; {dropped} field{'s' * (dropped != 1)} left out, --verbose lists them" if dropped else ""
+    line = (
+        f"{path}: {reading.format}, {count} conversations{calls}; logged {count}, already there 0{left_out}\n"
+    )
+    assert line in said
+    # Everything that is left out has its name and how often it was there.
+    named = dict(re.findall(r"^  left out (.+) \(([\d,]+) records?\)$", said, re.MULTILINE))
+    assert {field: int(number.replace(",", "")) for field, number in named.items()} == reading.dropped
+
+    made = lift.prompts()
+    made = made[made["name"].str.startswith(prompt)]
+    table = re.search(r"\n(prompt +conversations .*)\n((?:.+\n)+?)In brackets", said)
+    rows = dict(zip(made["name"], made["prompt_id"], strict=True))
+    shown = {}
+    for row in table[2].splitlines():
+        known = next(one for one in sorted(rows, key=len, reverse=True) if row.startswith(one))
+        shown[known] = int(row.removeprefix(known).split()[0])
+    assert sum(shown.values()) == count
+    assert shown == {one: len(lift.conversations(one)) for one in rows if len(lift.conversations(one))}
+
+    expected = set() if name.startswith(("messages", "chatgpt")) else set(system_prompts(records(path)))
+    texts = set()
+    for prompt_id in rows.values():
+        texts |= set(lift.versions(prompt_id)["content"].dropna())
+    assert texts == expected
+    assert bool(texts) != name.startswith(("messages", "chatgpt"))
+
+
+def test_scores_say_what_reads_them(promptlift):
+    code, said = promptlift("import", EXPORTS / "langfuse-scores.jsonl", "--prompt", "Export scores")
+    assert code == 1
+    assert "lift.labels(FILE, PROMPT) reads these as labels" in said
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_of_texts_goes_from_the_files_to_the_table(promptlift, lift, name):
+    files = sorted((EXPORTS / "plain" / name).glob("*.txt"))
+    code, said = promptlift("import", *files, "--prompt", f"Export {name}")
+    assert code == 0, said
+    assert f"{files[0]}: plain, 1 conversation; logged 1, already there 0" in said
+    assert re.search(rf"^Export {name}  {len(files)} ", said, re.MULTILINE)
+    assert len(lift.conversations(f"Export {name}")) == len(files)
+
+
+def test_the_reports_of_an_export_are_written_for_each_of_its_prompts(promptlift, tmp_path):
+    prompt = "Export reported"
+    code, said = promptlift("import", EXPORTS / "langfuse-observations.jsonl", "--prompt", prompt)
+    assert code == 0, said
+    for name in ("tau2-airline", "tau2-retail"):
+        code, said = promptlift("report", f"{prompt} / {name}", "--out", tmp_path / f"{name}.html")
+        assert code == 0, said
+        assert name in (tmp_path / f"{name}.html").read_text(encoding="utf-8")
