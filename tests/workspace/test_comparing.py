@@ -227,7 +227,7 @@ def test_what_else_finds_issue_length_and_the_segment_where_the_difference_is_an
     said = " ".join(others.attrs["promptlift"]["sentences"][: len(clear)])
     assert "b has the issue Slow answer" in said
     assert "more often than a" in said
-    assert "mean n turns of b is 1.7 higher" in said
+    assert "mean number of turns of b is 1.7 higher" in said
     assert "the difference of b to a is another" in said
 
 
