@@ -92,7 +92,7 @@ def test_several_prompts_are_compared_with_the_first_one_and_the_correction_is_n
     page = read_page(
         write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200), counted("v3", 120, 180)])
     )
-    assert "Every prompt is compared with v1." in page.text
+    assert "every prompt is compared with v1." in page.text
     assert "after Holm's correction for 2 prompts" in page.text
     assert (
         "v2 completes 10 points more than v1 (2 to 19); perhaps higher, but not clearly: p is 0.057."

@@ -16,8 +16,6 @@ from promptlift.report.sections.headlines import CARDS
 from promptlift.workspace.comparison import Comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlift.report.document import Cell, Kind
     from promptlift.report.gather import Material
 
@@ -36,10 +34,11 @@ _MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
 
 
 class Answer(NamedTuple):
-    """What a comparison found: sentences for the top of the report, and a section with the numbers."""
+    """What a comparison found: sentences for the top of the report, a section with the numbers, and how it was decided."""
 
-    sentences: tuple[str, ...]
-    section: Section | None
+    sentences: tuple[str, ...] = ()
+    section: Section | None = None
+    rule: str = ""
 
 
 def between_prompts(material: Material, *, redacted: bool) -> Answer:
@@ -56,7 +55,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     there = set(table[GROUP].unique())
     first, *others = [name for name in material.names if name in there] or [""]
     if not others:
-        return Answer((), None)
+        return Answer()
     found = _compared(table, GROUP, first)
     columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns())
     rows = [(name, first, *_cells(found, name)) for name in others]
@@ -69,7 +68,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
         said = dict(zip(completion.index, completion.attrs["promptlift"]["sentences"], strict=True))
         in_order = tuple(said[name] for name in others)
         sentences, more = (in_order if len(others) < CARDS else (f"{finding(completion)}.",)), None
-    return Answer(sentences, _section("differences", shown, _rule(first, len(others)), more))
+    return Answer(sentences, _section("differences", shown, more), _rule(first, len(others)))
 
 
 def against_the_period_before(material: Material, words: str, *, redacted: bool) -> Answer:
@@ -86,11 +85,11 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     """
     now, before = material.conversations, material.earlier
     if before is None or not len(now):
-        return Answer((), None)
+        return Answer()
     table = pd.concat([before.assign(period=words), now.assign(period=_NOW)], ignore_index=True)
     names = [name for name in material.names if (now[GROUP] == name).any()]
     if len(names) > CARDS:
-        return Answer((), None)
+        return Answer()
     sentences, rows, comparison = [], [], None
     for name in names:
         part = table[table[GROUP] == name]
@@ -104,7 +103,7 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
             cells = _cells(_compared(part, "period", words), _NOW)
             rows.append((*material.naming(name), rate, *cells))
     if not rows:
-        return Answer(tuple(sentences), None)
+        return Answer(tuple(sentences))
     before_label = f"Completed their task in {words}"
     columns = (
         *material.naming(Column("prompt", "Prompt")),
@@ -112,10 +111,8 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
         *_columns(),
     )
     shown = Table("before", "Against the period before", columns, tuple(rows))
-    rule = _rule(words, 1)
-    return Answer(
-        tuple(sentences), _section("before", shown, rule, None if material.compared else comparison)
-    )
+    section = _section("before", shown, None if material.compared else comparison)
+    return Answer(tuple(sentences), section, _rule(words, 1))
 
 
 def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacted: bool) -> Comparison:
@@ -178,21 +175,18 @@ def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _section(name: str, table: Table, rule: str, comparison: Comparison | None) -> Section:
+def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
     """Return the table of differences, and of a single comparison what else differs and what it is not."""
-    paragraphs: Sequence[str] = (rule,)
-    points: tuple[str, ...] = ()
-    if comparison is not None:
-        others = comparison.what_else
-        points = others[:_MOST_OTHERS]
-        n = len(comparison.others)
-        if others:
-            more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
-            last = f"What else clearly differs among {n:,} comparisons{more}:"
-        else:
-            last = f"Nothing else clearly differs among {n:,} comparisons." if n else ""
-        paragraphs = [*comparison.notes, rule, *([last] if last else [])]
-    return Section(name, table.title, tuple(paragraphs), points, tables=(table,))
+    if comparison is None:
+        return Section(name, table.title, tables=(table,))
+    others, n = comparison.what_else, len(comparison.others)
+    said = list(comparison.notes)
+    if others:
+        more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
+        said.append(f"What else clearly differs among {n:,} comparisons{more}:")
+    elif n:
+        said.append(f"Nothing else clearly differs among {n:,} comparisons.")
+    return Section(name, table.title, tuple(said), others[:_MOST_OTHERS], tables=(table,))
 
 
 def _capital(sentence: str) -> str:
@@ -201,9 +195,9 @@ def _capital(sentence: str) -> str:
 
 def _rule(control: str, count: int) -> str:
     adjusted = f", after Holm's correction for {count} prompts" if count > 1 else ""
-    against = f"Every prompt is compared with {control}. " if count > 1 else ""
+    against = f"every prompt is compared with {control}. " if count > 1 else ""
     return (
-        f'{against}"Higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
+        f'Differences: {against}"higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
         'of the difference; mean sentiment: Mann-Whitney test, with Welch\'s interval). "Unclear" does not mean equal: the '
         "interval shows which differences remain possible. Other customers, times or models may also explain a "
         "difference."
