@@ -10,6 +10,7 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
+from promptlift.analysis.what_else import MEASURES
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
@@ -23,6 +24,13 @@ __all__ = ["Answer", "against_the_period_before", "between_prompts"]
 
 _LEVEL: Final = 0.95
 _MOST_OTHERS: Final = 8
+# Issues are among them, because their titles are redacted before.
+_SAFE: Final = frozenset(
+    (
+        "conversation_id", "prompt_id", GROUP, "period", "status", "has_insights", "created_at", "started_at", "llm_model",
+        "sentiment", "task_completed", "issues", "analyser", *MEASURES,
+    )
+)  # fmt: skip
 _NOW: Final = "this period"
 _VERDICTS: Final = {"winner": "higher", "worse": "lower", "no winner": "unclear"}
 # Column, label and unit of each headline measure.
@@ -129,9 +137,8 @@ def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacte
 
 
 def _without_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Drop the columns whose values may be the words of a conversation or name a person."""
-    said = [str(name) for name in table if name in ("topics", "title", "tags", "company_name")]
-    return table.drop(columns=[*said, *(name for name in table if str(name).startswith("metadata."))])
+    """Keep the columns whose values are neither the words of a conversation nor name a person."""
+    return table[[name for name in table if name in _SAFE]]
 
 
 def _compared(table: pd.DataFrame, by: str, control: str) -> dict[str, pd.DataFrame]:
@@ -171,8 +178,15 @@ def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
         row: Any = compared.loc[name]
         column = "difference_points" if "difference_points" in row else "difference"
         difference = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
-        cells += [difference, _VERDICTS.get(row["verdict"], "not compared")]
+        cells += [difference, _verdict(row["verdict"], difference)]
     return tuple(cells)
+
+
+def _verdict(verdict: Any, difference: Estimate) -> str:
+    """Return the verdict in a word; a test of ranks may be sure where the interval of the means holds 0."""
+    if verdict in ("winner", "worse") and difference.low <= 0.0 <= difference.high:
+        return "unclear"
+    return _VERDICTS.get(verdict, "not compared")
 
 
 def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
