@@ -108,7 +108,7 @@ def report_page(scene: Scene) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         page = report.write(
             scene.lift,
-            [scene.new, scene.old],
+            [scene.old, scene.new],
             Path(folder, "report.html"),
             clock=lambda: NOW,
             title="Help desk",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import promptlift
+from tests.support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -111,20 +112,23 @@ def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(lab, five):
     confirmed.locator(".plw-choose").click()
     stage = box.get_by_label("Stage")
     expect(stage.locator("option")).to_have_text(["confirmation", "screening"])
-    counts = {}
-    for chosen in ("confirm", "screen"):
-        stage.select_option(chosen)
-        box.get_by_label("Outcome").select_option("")
-        expect(box.locator(".plw-examples [role=status]")).to_contain_text("of")
-        notebook.page.wait_for_function(
-            "stage => document.querySelector('.plw-examples select').value === stage", arg=chosen
-        )
+
+    def listed(chosen: str) -> bool:
+        # The front end shows the stage before until the kernel has answered for this one.
         counts[chosen] = int(
             notebook.evaluate(
                 "print((lambda e: e['total'] if e['found'] == e['total'] and e['stage'] == "
-                f"{chosen!r} else -1)(review._examples))"
+                f"{chosen!r} else 0)(review._examples))"
             )
         )
+        return counts[chosen] > 0
+
+    counts: dict[str, int] = {}
+    for chosen in ("confirm", "screen"):
+        stage.select_option(chosen)
+        box.get_by_label("Outcome").select_option("")
+        wait_until(lambda chosen=chosen: listed(chosen), what=f"the pairs of {chosen}", seconds=60)
+        expect(box.locator(".plw-examples [role=status]")).to_have_text(f"{counts[chosen]} of {counts[chosen]} pairs")
     table = notebook.evaluate(
         "s = lift.simulations(review._id); v = lift.variants(review._id); f = v[v['stage'].eq('confirm') & ~v['is_original']]"
         ".variant_id.iloc[0]; print(*s[s.variant_id.eq(f)].stage.value_counts()[['confirm', 'screen']])"

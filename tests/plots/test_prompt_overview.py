@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from promptlift.analysis.findings import finding
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.prompt_insights import PromptInsightsView
 from support.drawn import words
@@ -179,3 +180,14 @@ def test_ends_of_an_interval_that_look_alike_have_one_more_digit():
     assert low != high
     few = small(status=["completed"] * 10**5, task_completed=[i % 10 < 7 for i in range(10**5)], sentiment=["neutral"] * 10**5, sentiment_score=[0.5] * 10**5, conversation_id=["c"] * 10**5, issues=[None] * 10**5, started_at=["2026-01-01"] * 10**5)  # fmt: skip
     assert any(text.startswith("95% interval 69.7% to 70.3%") for text in words(plots.prompt_overview(few)))
+
+
+def test_a_long_finding_keeps_its_interval():
+    title = "Assistant could not do what was asked by the user"
+    table = conversations(146).reset_index(drop=True)
+    table["issues"] = [
+        [{"title": title, "severity": "medium"}] if place < 15 else [] for place in table.index
+    ]
+    said = finding(analysis.issues(table))
+    assert said.endswith(" to 18%)")
+    assert said in words(plots.prompt_overview(table))

@@ -56,7 +56,7 @@ def test_hostile_names_reach_legend_and_title_as_they_are(name):
         assert any(text.get_text().startswith(plain(name, 28)) for text in ax.get_legend().get_texts())
     figure = plots.prompt_overview(table, name)
     figure.canvas.draw()
-    assert figure.texts[0].get_text() == plain(name or "All conversations", 60)
+    assert figure.texts[0].get_text() == plain(name or "All conversations", 54)
 
 
 @given(st.lists(st.text(alphabet="ab $", max_size=60), unique=True, min_size=1, max_size=6))

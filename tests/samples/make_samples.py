@@ -2,6 +2,10 @@
 
 Run it after changing a fragment: ``python tests/samples/make_samples.py``. The fragments lie in ``fragments/``, one
 file a topic. Openings are numbered 1 to 8 in order; questions and endings say which openings they fit.
+
+A dialogue that the built-in analyser would judge wrongly is written again, with the same topic and end, because the
+examples of the demo are meant to show what the numbers count. So the samples say nothing about how right the analyser
+is: that is measured on real conversations. After a change of the analyser they are written anew.
 """
 
 from __future__ import annotations
@@ -16,7 +20,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from promptlift.schema.transcript import Message, Transcript
+from promptlift.service.insights.lexicon.issues import TITLES
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+
+if TYPE_CHECKING:
+    from promptlift.service.insights.judge import Judgement
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -31,6 +42,9 @@ EMPTY_DAY = 47
 QUIET_DAYS = {33: (1, 0), 34: (0, 1)}
 EXPORT_START = datetime(2026, 9, 7, tzinfo=UTC)
 
+TRIES = 200
+HIGH = {title for title, severity in TITLES.values() if severity == "high"}
+ROLES = {"u": "user", "a": "assistant"}
 GREETING = re.compile(r"(Hi there|Hi|Hello there|Hello|Good morning)[,.!] ")
 MOODS = {"calm": (1, 2, 3), "worried": (4, 5), "annoyed": (6, 7, 8)}
 
@@ -123,11 +137,34 @@ def greeted(greeting: str, text: str) -> str:
 
 
 def write_dialogue(rng: random.Random, style: Style, topic: str) -> Dialogue:
+    """Write one conversation whose end can be told from its words."""
+    mood = rng.choices(tuple(MOODS), (50, 20, 30))[0]
+    solved = rng.random() < style.solves - (0.06 if mood == "annoyed" else 0)
+    for _ in range(TRIES):
+        talk = attempt(rng, style, topic, mood, solved=solved)
+        if judged_rightly(talk):
+            return talk
+    raise RuntimeError(f"No {mood} dialogue about {topic} that is {solved=} is judged rightly.")
+
+
+def judged_rightly(talk: Dialogue) -> bool:
+    """Whether the built-in analyser sees how it ended, and no trouble in what went well."""
+    found = judgement_of(talk.turns)
+    wrong = {"Assistant reported a failure", "User was upset", *HIGH} if talk.solved else set()
+    return found.task_completed == talk.solved and not wrong & {issue.title for issue in found.issues}
+
+
+def judgement_of(turns: list[tuple[str, str]]) -> Judgement:
+    """Return what the built-in analyser says."""
+    messages = [Message(role=ROLES[role], content=text) for role, text in turns]
+    return LexiconJudge().judge(Transcript(messages=messages))
+
+
+def attempt(rng: random.Random, style: Style, topic: str, mood: str, *, solved: bool) -> Dialogue:
     """Write one conversation."""
     own, shared = fragments(topic), fragments("shared")
-    mood = rng.choices(tuple(MOODS), (50, 20, 30))[0]
     opening = rng.choice(MOODS[mood])
-    talk = Dialogue(topic, solved=rng.random() < style.solves - (0.06 if mood == "annoyed" else 0))
+    talk = Dialogue(topic, solved=solved)
     turns = talk.turns
     turns.append(("u", opened(rng, own[mood][opening - MOODS[mood][0]], mood)))
     reask = "annoyed" if mood == "annoyed" or rng.random() < 0.3 else "calm"
@@ -256,6 +293,9 @@ def record(
     if day >= DAYS - 2 and rng.random() < 0.45:
         status = "in_progress"
         talk.turns = talk.turns[: max(2, len(talk.turns) // 2)]
+        # It waits for the customer: nobody was left without an answer.
+        while talk.turns[-1][0] == "u":
+            talk.turns.pop()
     turns = [
         [role, second, text] + ([round(len(text) / 4.3) + rng.randrange(3)] if role == "a" else [])
         for role, second, text in timed(rng, talk)
@@ -313,9 +353,6 @@ def export_conversations(seed: int, count: int) -> list[dict[str, Any]]:
 def lines(records: list[dict[str, Any]]) -> str:
     """Write records as JSON lines."""
     return "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
-
-
-ROLES = {"u": "user", "a": "assistant"}
 
 
 def chat_export() -> str:

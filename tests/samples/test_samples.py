@@ -17,6 +17,7 @@ from promptlift import samples
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.prompts import PromptCreate
 from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.lexicon.judge import LexiconJudge
 
 ENDING = date(2026, 3, 10)
 
@@ -125,6 +126,21 @@ def test_without_an_ending_the_sample_ends_yesterday():
     )
     after = datetime.now(UTC).date()
     assert before - timedelta(days=1) <= last <= after - timedelta(days=1)
+
+
+def test_the_analyser_gets_every_sample_right(all_conversations):
+    told = {line["key"]: talk for line, talk in WRITER.sample_conversations()}
+    judge = LexiconJudge()
+    for records in all_conversations.values():
+        for record in records:
+            talk = told[record["idempotencyKey"].removeprefix("sample-")]
+            found = judge.judge(parse_content(record["content"]))
+            titles = [issue.title for issue in found.issues]
+            if record["status"] == "in_progress":
+                assert "Last user message was not answered" not in titles
+            else:
+                assert found.task_completed == talk.solved
+                assert not talk.solved or not any(issue.severity == "high" for issue in found.issues)
 
 
 def test_the_second_version_really_solves_more():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["what_else"]
+__all__ = ["MEASURES", "what_else"]
 
 COLUMNS: Final = (
     "kind", "name", "verdict", "difference", "difference_low", "difference_high", "unit", "value", "value_control",

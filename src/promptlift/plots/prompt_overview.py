@@ -33,6 +33,7 @@ __all__ = ["prompt_overview"]
 PREVIEW_FROM = 2_000
 # Lines of a finding between the heading of a panel and the panel.
 _LINES = 2
+_SIZES = (9.0, 8.5, 8.0, 7.5, 7.0)
 
 
 def prompt_overview(
@@ -152,10 +153,13 @@ def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:
 def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
     """Write the finding of a panel under its heading."""
     ax.set_title(ax.get_title("left"), loc="left", fontsize=11, fontweight="bold", pad=8 + 12 * _LINES)
-    lines = theme.lines_of(finding(table), 72 * theme.inches_wide(ax), 9)[:_LINES]
+    said, room = finding(table), 72 * theme.inches_wide(ax)
+    # A sentence that is cut could lose its interval: a long one is written smaller.
+    wrapped = {size: theme.lines_of(said, room, size) for size in _SIZES}
+    size = next((one for one, lines in wrapped.items() if len(lines) <= _LINES), _SIZES[-1])
     text = ax.annotate(
-        theme.escaped("\n".join(lines)), (0, 1), xycoords="axes fraction", xytext=(0, 5),
-        textcoords="offset points", va="bottom", fontsize=9, annotation_clip=False,
+        theme.escaped("\n".join(wrapped[size][:_LINES])), (0, 1), xycoords="axes fraction", xytext=(0, 5),
+        textcoords="offset points", va="bottom", fontsize=size, annotation_clip=False,
     )  # fmt: skip
     make_readable([text])
 

@@ -34,6 +34,7 @@ def write(
 ) -> Path:
     """Write a report about a prompt, or about several prompts side by side.
 
+    It opens with the answer: how the prompts differ, and how a period differs from the equally long one before it.
     The numbers are those of ``promptlift.analysis``, the figures those of ``promptlift.plots``. The same data and the
     same clock produce the same bytes. A failure never leaves a partial file.
 
@@ -57,7 +58,8 @@ def write(
     examples
         Number of example conversations, 0 to 50.
     period
-        A number of days up to now, or ``(first day, last day)``, in UTC and both included; either may be ``None``.
+        A number of days up to now, or ``(first day, last day)``, in UTC and both included; either may be ``None``. One
+        with a first day is compared with the period before it.
     clock
         Returns the time of the report; by default the current time.
 

@@ -14,7 +14,7 @@ from promptlift.report.gather import GROUP, gather, records
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
-from promptlift.report.sections.comparisons import against_the_period_before, between_prompts
+from promptlift.report.sections.comparisons import Answer, against_the_period_before, between_prompts
 from promptlift.report.sections.examples import MAX_EXAMPLES, example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
@@ -108,9 +108,8 @@ def compose(
     rows = _row_of_each(overview, material)
     analyser = overview.attrs["promptlift"].get("analyser")
     trend = analysis.completion_trend(table, freq="auto", by=material.by)
-    answer, parts = _answer(material, window, rows, trend, redacted=redacted)
-    if len(rows) > CARDS:
-        parts.insert(0, side_by_side(rows))
+    answers = _answers(material, window, rows, trend, redacted=redacted)
+    parts = [side_by_side(rows) if len(rows) > CARDS else None, *(one.section for one in answers)]
     shown = example_conversations(material, examples, redacted=redacted)
     found = {
         **(_measured(table, material, rows, trend, redacted=redacted) if len(table) else {}),
@@ -120,14 +119,16 @@ def compose(
     parts += [section for section in found.values() if section is not shown]
     parts += [
         explanations.how_to_read(compared=material.compared),
-        explanations.how_measured(table, analyser, redacted=redacted),
+        explanations.how_measured(
+            table, analyser, [one.rule for one in answers if one.rule][:1], redacted=redacted
+        ),
         explanations.completeness(material, overview, _left_out(found, material, examples)),
         shown,
     ]
     return Document(
         title=one_line(title, 200) if title else _title(material),
         subtitle=_subtitle(material, len(table)),
-        answer=answer,
+        answer=tuple(sentence for one in answers for sentence in one.sentences),
         facts=tuple(_facts(material, window, overview)),
         notices=(
             *explanations.notices(material, analyser, period=window.words, redacted=redacted),
@@ -169,34 +170,30 @@ def _left_out(found: dict[str, Section | None], material: Material, examples: in
     ]
 
 
-def _answer(
+def _answers(
     material: Material,
     window: Window,
     rows: list[tuple[str, dict[str, Any] | None]],
     trend: pd.DataFrame,
     *,
     redacted: bool,
-) -> tuple[tuple[str, ...], list[Section | None]]:
-    """Return the sentences that open the report, and the sections with their numbers."""
+) -> list[Answer]:
+    """Return what opens the report: how prompts differ or one of them does, and the period against the one before."""
     if not any(row is not None and row["n"] for _, row in rows):
-        return (), []
-    sentences: list[str] = []
-    parts: list[Section | None] = []
+        return []
+    found = []
+    row = rows[0][1]
     if material.compared:
-        prompts = between_prompts(material, redacted=redacted)
-        sentences += prompts.sentences
-        parts.append(prompts.section)
-    elif (row := rows[0][1]) is not None:
-        sentences.append(
-            completion_sentence(rate=row["rate"], low=row["rate_low"], high=row["rate_high"], n=row["n"])
-        )
+        found.append(between_prompts(material, redacted=redacted))
+    elif row is not None:
+        rate, low, high = (row[f"rate{end}"] for end in ("", "_low", "_high"))
+        found.append(Answer((completion_sentence(rate=rate, low=low, high=high, n=int(row["n"])),)))
     if window.previous is not None:
-        before = against_the_period_before(material, window.previous.words, redacted=redacted)
-        sentences += before.sentences
-        parts.append(before.section)
+        words = window.previous.words
+        found.append(against_the_period_before(material, words, redacted=redacted))
     elif not material.compared:
-        sentences += [trend_sentence(one) for one in trend.attrs["promptlift"].get("trends") or ()]
-    return tuple(sentences), parts
+        found.append(Answer(tuple(map(trend_sentence, trend.attrs["promptlift"].get("trends") or ()))))
+    return found
 
 
 def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:

@@ -10,14 +10,13 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
+from promptlift.analysis.what_else import MEASURES
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
 from promptlift.workspace.comparison import Comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlift.report.document import Cell, Kind
     from promptlift.report.gather import Material
 
@@ -25,6 +24,13 @@ __all__ = ["Answer", "against_the_period_before", "between_prompts"]
 
 _LEVEL: Final = 0.95
 _MOST_OTHERS: Final = 8
+# Issues are among them, because their titles are redacted before.
+_SAFE: Final = frozenset(
+    (
+        "conversation_id", "prompt_id", GROUP, "period", "status", "has_insights", "created_at", "started_at", "llm_model",
+        "sentiment", "task_completed", "issues", "analyser", *MEASURES,
+    )
+)  # fmt: skip
 _NOW: Final = "this period"
 _VERDICTS: Final = {"winner": "higher", "worse": "lower", "no winner": "unclear"}
 # Column, label and unit of each headline measure.
@@ -36,10 +42,11 @@ _MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
 
 
 class Answer(NamedTuple):
-    """What a comparison found: sentences for the top of the report, and a section with the numbers."""
+    """What a comparison found: sentences for the top of the report, a section with the numbers, and how it was decided."""
 
-    sentences: tuple[str, ...]
-    section: Section | None
+    sentences: tuple[str, ...] = ()
+    section: Section | None = None
+    rule: str = ""
 
 
 def between_prompts(material: Material, *, redacted: bool) -> Answer:
@@ -56,7 +63,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     there = set(table[GROUP].unique())
     first, *others = [name for name in material.names if name in there] or [""]
     if not others:
-        return Answer((), None)
+        return Answer()
     found = _compared(table, GROUP, first)
     columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns())
     rows = [(name, first, *_cells(found, name)) for name in others]
@@ -69,7 +76,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
         said = dict(zip(completion.index, completion.attrs["promptlift"]["sentences"], strict=True))
         in_order = tuple(said[name] for name in others)
         sentences, more = (in_order if len(others) < CARDS else (f"{finding(completion)}.",)), None
-    return Answer(sentences, _section("differences", shown, _rule(first, len(others)), more))
+    return Answer(sentences, _section("differences", shown, more), _rule(first, len(others)))
 
 
 def against_the_period_before(material: Material, words: str, *, redacted: bool) -> Answer:
@@ -86,11 +93,11 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     """
     now, before = material.conversations, material.earlier
     if before is None or not len(now):
-        return Answer((), None)
+        return Answer()
     table = pd.concat([before.assign(period=words), now.assign(period=_NOW)], ignore_index=True)
     names = [name for name in material.names if (now[GROUP] == name).any()]
     if len(names) > CARDS:
-        return Answer((), None)
+        return Answer()
     sentences, rows, comparison = [], [], None
     for name in names:
         part = table[table[GROUP] == name]
@@ -104,7 +111,7 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
             cells = _cells(_compared(part, "period", words), _NOW)
             rows.append((*material.naming(name), rate, *cells))
     if not rows:
-        return Answer(tuple(sentences), None)
+        return Answer(tuple(sentences))
     before_label = f"Completed their task in {words}"
     columns = (
         *material.naming(Column("prompt", "Prompt")),
@@ -112,10 +119,8 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
         *_columns(),
     )
     shown = Table("before", "Against the period before", columns, tuple(rows))
-    rule = _rule(words, 1)
-    return Answer(
-        tuple(sentences), _section("before", shown, rule, None if material.compared else comparison)
-    )
+    section = _section("before", shown, None if material.compared else comparison)
+    return Answer(tuple(sentences), section, _rule(words, 1))
 
 
 def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacted: bool) -> Comparison:
@@ -132,9 +137,8 @@ def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacte
 
 
 def _without_words(table: pd.DataFrame) -> pd.DataFrame:
-    """Drop the columns whose values may be the words of a conversation or name a person."""
-    said = [str(name) for name in table if name in ("topics", "title", "tags", "company_name")]
-    return table.drop(columns=[*said, *(name for name in table if str(name).startswith("metadata."))])
+    """Keep the columns whose values are neither the words of a conversation nor name a person."""
+    return table[[name for name in table if name in _SAFE]]
 
 
 def _compared(table: pd.DataFrame, by: str, control: str) -> dict[str, pd.DataFrame]:
@@ -174,25 +178,29 @@ def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
         row: Any = compared.loc[name]
         column = "difference_points" if "difference_points" in row else "difference"
         difference = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
-        cells += [difference, _VERDICTS.get(row["verdict"], "not compared")]
+        cells += [difference, _verdict(row["verdict"], difference)]
     return tuple(cells)
 
 
-def _section(name: str, table: Table, rule: str, comparison: Comparison | None) -> Section:
+def _verdict(verdict: Any, difference: Estimate) -> str:
+    """Return the verdict in a word; a test of ranks may be sure where the interval of the means holds 0."""
+    if verdict in ("winner", "worse") and difference.low <= 0.0 <= difference.high:
+        return "unclear"
+    return _VERDICTS.get(verdict, "not compared")
+
+
+def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
     """Return the table of differences, and of a single comparison what else differs and what it is not."""
-    paragraphs: Sequence[str] = (rule,)
-    points: tuple[str, ...] = ()
-    if comparison is not None:
-        others = comparison.what_else
-        points = others[:_MOST_OTHERS]
-        n = len(comparison.others)
-        if others:
-            more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
-            last = f"What else clearly differs among {n:,} comparisons{more}:"
-        else:
-            last = f"Nothing else clearly differs among {n:,} comparisons." if n else ""
-        paragraphs = [*comparison.notes, rule, *([last] if last else [])]
-    return Section(name, table.title, tuple(paragraphs), points, tables=(table,))
+    if comparison is None:
+        return Section(name, table.title, tables=(table,))
+    others, n = comparison.what_else, len(comparison.others)
+    said = list(comparison.notes)
+    if others:
+        more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
+        said.append(f"What else clearly differs among {n:,} comparisons{more}:")
+    elif n:
+        said.append(f"Nothing else clearly differs among {n:,} comparisons.")
+    return Section(name, table.title, tuple(said), others[:_MOST_OTHERS], tables=(table,))
 
 
 def _capital(sentence: str) -> str:
@@ -201,9 +209,9 @@ def _capital(sentence: str) -> str:
 
 def _rule(control: str, count: int) -> str:
     adjusted = f", after Holm's correction for {count} prompts" if count > 1 else ""
-    against = f"Every prompt is compared with {control}. " if count > 1 else ""
+    against = f"every prompt is compared with {control}. " if count > 1 else ""
     return (
-        f'{against}"Higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
+        f'Differences: {against}"higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
         'of the difference; mean sentiment: Mann-Whitney test, with Welch\'s interval). "Unclear" does not mean equal: the '
         "interval shows which differences remain possible. Other customers, times or models may also explain a "
         "difference."

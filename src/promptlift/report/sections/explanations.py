@@ -97,13 +97,28 @@ def how_to_read(*, compared: bool) -> Section:
     return Section("reading", "How to read this", points=tuple(points))
 
 
-def how_measured(table: pd.DataFrame, analyser: str | None, *, redacted: bool) -> Section:
-    """Return the section on how the numbers were measured."""
+def how_measured(
+    table: pd.DataFrame, analyser: str | None, rules: Sequence[str], *, redacted: bool
+) -> Section:
+    """Return the section on how the numbers were measured.
+
+    Parameters
+    ----------
+    table
+        The conversations.
+    analyser
+        What judged them.
+    rules
+        How it was decided whether something differs.
+    redacted
+        Whether the words of conversations are omitted.
+    """
     points = [
         "Completed: the share of ended conversations with insights in which the user's task was judged complete.",
         "Conversations in progress or without insights are not counted. Shares have 95% Wilson intervals.",
         "Sentiment: the mean score from −1 to 1 with a Student t interval, and the share of each label.",
         "Issues: the problems that the analyser found in a conversation; the severity is the highest it reported.",
+        *rules,
         "Time: the first message of a conversation, or its logging time if that is unknown; days are in UTC.",
         *([_judged_by(table, analyser)] if len(table) else []),
     ]

@@ -91,6 +91,19 @@ def test_of_equally_clear_signs_the_last_is_quoted():
     assert found["User gave up"] == "Never mind all of it"
 
 
+def test_what_is_denied_is_no_sign():
+    found = JUDGE.judge(
+        talk_of("Can I talk to a person?", "Unfortunately I cannot connect you with a colleague.", "OK then")
+    )
+    titles = [issue.title for issue in found.issues]
+    assert "Conversation was handed over" not in titles
+    assert "Assistant could not do what was asked" in titles
+    assert "Conversation was handed over" in evidence(
+        talk_of("Hi", "I cannot do that. I will connect you with a colleague.", "OK then")
+    )
+    assert read_conversation(talk_of("Hi", "Hello", "That is not perfect", "Hm")).signals.solved is None
+
+
 def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
     request = "It broke at the handle, the worst damage, terrible, and I am sad about the loss."
     calm = talk_of(request, "A new one leaves today.", "Great, thank you!", "Bye")

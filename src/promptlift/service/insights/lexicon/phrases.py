@@ -17,6 +17,7 @@ __all__ = [
     "FAREWELLS",
     "GIVES_UP",
     "HANDED_OVER",
+    "NEGATIONS",
     "NOT_SOLVED",
     "REPEATS",
     "SOLVED",
@@ -30,6 +31,14 @@ def _phrases(lines: str) -> tuple[str, ...]:
         f" {phrase.strip()} " for line in lines.splitlines() for phrase in line.split(",") if phrase.strip()
     )
 
+
+# What turns a phrase behind it into its opposite.
+NEGATIONS: Final = tuple(
+    phrase.rstrip()
+    for phrase in _phrases("""
+    not, cannot, can't, can not, isn't, is not, wasn't, won't, never, unable to, not able to, aren't able to, not allowed to
+""")
+)
 
 # The user's side.
 THANKS: Final = _phrases("""

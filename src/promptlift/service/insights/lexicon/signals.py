@@ -156,14 +156,29 @@ def _most_upset(user: Sequence[Turn], sentiments: Sequence[float]) -> str | None
 
 
 def holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
-    """Whether a turn holds one of the phrases."""
+    """Whether a turn holds one of the phrases, and not its opposite."""
     return any(True for _ in _held(turn, wanted))
 
 
 def _held(turn: Turn, wanted: tuple[str, ...]) -> Iterator[str]:
     """Yield the phrases that a turn holds; only those whose longest word it has are searched for."""
     by_word, keys = _phrases_by_word(wanted)
-    return (phrase for word in keys & turn.vocabulary for phrase in by_word[word] if phrase in turn.words)
+    return (
+        phrase
+        for word in keys & turn.vocabulary
+        for phrase in by_word[word]
+        if phrase in turn.words and not _is_denied(turn.words, phrase)
+    )
+
+
+def _is_denied(words: str, phrase: str) -> bool:
+    """Whether a phrase only stands behind a negation, as in "I cannot connect you with a colleague"."""
+    place = words.find(phrase)
+    while place >= 0:
+        if not words.endswith(phrases.NEGATIONS, 0, place):
+            return False
+        place = words.find(phrase, place + 1)
+    return True
 
 
 @cache
