@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import promptlift
-from tests.support.service_process import wait_until
+from support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
 
