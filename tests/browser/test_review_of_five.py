@@ -128,7 +128,9 @@ def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(lab, five):
         stage.select_option(chosen)
         box.get_by_label("Outcome").select_option("")
         wait_until(lambda chosen=chosen: listed(chosen), what=f"the pairs of {chosen}", seconds=60)
-        expect(box.locator(".plw-examples [role=status]")).to_have_text(f"{counts[chosen]} of {counts[chosen]} pairs")
+        expect(box.locator(".plw-examples [role=status]")).to_have_text(
+            f"{counts[chosen]} of {counts[chosen]} pairs"
+        )
     table = notebook.evaluate(
         "s = lift.simulations(review._id); v = lift.variants(review._id); f = v[v['stage'].eq('confirm') & ~v['is_original']]"
         ".variant_id.iloc[0]; print(*s[s.variant_id.eq(f)].stage.value_counts()[['confirm', 'screen']])"
