@@ -37,6 +37,7 @@ _STAGES: Final = {
     "preparing": "writing variants",
     "screen": "screening: choosing a finalist",
     "confirm": "testing the finalist on new conversations",
+    "verify": "a winner was found; measuring its lift on new conversations",
     "done": "done",
 }
 _LONGEST_PAUSE: Final = 60.0
