@@ -14,6 +14,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 VARIANT_STAGES: Final = ("screen", "confirm")
+CONFIDENCE_METHODS: Final = ("sequential-likelihood-ratio", "sequential-mixture")
 # Names that earlier releases gave.
 _FORMER_METHODS: Final = {"sequential-mcnemar-e-value": "sequential-mixture"}
 TARGET_CHANGES: Final = ("improved", "worse", "unchanged", "unclear")

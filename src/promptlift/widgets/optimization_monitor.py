@@ -170,6 +170,9 @@ class OptimizationMonitor(CommandWidget):
         else:
             interval = interval_in_words(level, results.lift_low, results.lift_high)
             words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+        if results.lift_verified is not None:
+            pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
+            words += f"; {signed(results.lift_verified)} on {pairs:,} new pairs after the decision"
         ends = (results.lift, results.lift_low, results.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 

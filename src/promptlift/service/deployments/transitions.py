@@ -98,8 +98,7 @@ def apply(
         optimization = optimizations.find(connection, caller.account_id, optimization_id)
         if optimization is None:
             raise not_found("Optimization")
-        # unspecified: a stop after the winner was found, which only ends its verification. It can be applied.
-        if optimization.status != "completed" and not _stopped_with_winner(optimization):
+        if optimization.status != "completed":
             raise ApiException(
                 "INVALID_STATE",
                 f"The optimization is {optimization.status}; a variant can be applied once it is completed",
@@ -139,11 +138,6 @@ def apply(
         "changed": changed,
         "actionId": action_id,
     }
-
-
-def _stopped_with_winner(optimization: AnyRow) -> bool:
-    results = orjson.loads(optimization.results or "{}").get("results", {})
-    return optimization.status == "stopped" and results.get("winnerSelected") is True
 
 
 def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None) -> AnyRow:

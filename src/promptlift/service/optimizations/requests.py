@@ -217,7 +217,7 @@ def stop(
                 details={"status": row.status},
             )
         now = clock.now()
-        lifecycle.stop(connection, row, reason, now=now)
+        status = lifecycle.stop(connection, row, reason, now=now)
         action_id = action_log.add(
             connection,
             caller.account_id,
@@ -227,7 +227,7 @@ def stop(
             note=reason if note is None else note,
             optimization_id=row.id,
         )
-    return {"success": True, "status": "stopped", "actionId": action_id}
+    return {"success": True, "status": status, "actionId": action_id}
 
 
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
