@@ -92,7 +92,7 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
         sentences.append(_NO_INTERVAL if sized else _NO_SIZE)
     if shown["lift_verified"].notna().any():
         sentences.append(
-            "Diamond: expected lift, 0.7 of it verified on new pairs after the decision (thin line: 90 % interval)."
+            "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision (thin line: 90 % interval)."
         )
     elif shown["lift_expected"].notna().any():
         sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from promptlift.stats.budget import check_budget
+from promptlift.stats import budget
 
 if TYPE_CHECKING:
     from promptlift.stats.budget import Mode
@@ -14,18 +14,14 @@ __all__ = ["confirm_passes", "is_futile", "screening_plan"]
 
 # Smallest true difference worth continuing for, a fraction.
 _FUTILITY_TARGETS: Final[dict[Mode, float]] = {"exploratory": 0.10, "validation": 0.075}
-_HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 2, 1)}
 
 
 def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple[int, ...]:
     """Return how many variants are kept after each screening pass."""
-    check_budget(variant_count, mode, max_iterations)
-    if variant_count == 1:
-        return ()
-    if mode == "exploratory":
+    budget.check_budget(variant_count, mode, max_iterations)
+    if mode == "exploratory" and variant_count > 1:
         return (1,) if max_iterations > 1 else ()
-    halving = _HALVING[variant_count]
-    return halving if 2 * max_iterations - len(halving) >= 2 else (1,)
+    return budget.screening_plan(variant_count, mode, max_iterations)
 
 
 def confirm_passes(variant_count: int, mode: Mode, max_iterations: int) -> int:
