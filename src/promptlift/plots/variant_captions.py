@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.frames.variants import NO_SAMPLE_SIZE
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -118,6 +120,7 @@ def _caveats(shown: pd.DataFrame) -> list[str]:
         sentences.append(
             "Some lifts do not match the reported task completion rates; see the column warnings."
         )
-    elif shown["warnings"].ne("").any():
+    # The missing sample size is said by the note about hollow dots.
+    elif shown["warnings"].str.replace(NO_SAMPLE_SIZE, "", regex=False).str.strip().ne("").any():
         sentences.append("Some variants have warnings; see the column warnings.")
     return sentences
