@@ -30,8 +30,6 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
     if not pd.isna(row["lift_expected"]):
         parts.append(f"expected {row['lift_expected']:+.1f}")
-    if not pd.isna(row["lift_verified"]):
-        parts.append(f"verified {row['lift_verified']:+.1f}")
     if not pd.isna(row["n_pairs"]):
         parts.append(f"{row['n_pairs']:,} pairs")
     elif not pd.isna(row["n"]):
