@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.view_findings import VIEWS
 from promptlift.analysis.wording import (
+    figures,
     known,
     name_in_title,
     names_in_title,
@@ -288,6 +289,38 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return _difference(_ends(row, "difference"), name, "the one before")
 
 
+def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if table.empty:
+        return "No segments to compare"
+    sure = [
+        _sure(low, high)
+        for low, high in zip(table["difference_points_low"], table["difference_points_high"], strict=True)
+    ]
+    found = table[table["verdict"].ne("unclear").to_numpy() & sure]
+    if found.empty:
+        least = facts["smallest_findable_points"]
+        missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
+        return f"None of {len(table):,} segments clearly differs from the rest{missed}"
+    row = found.iloc[0]
+    value, low, high = _ends(row, "difference_points")
+    shown, least, most = size_figures(value, low, high)
+    name = _quoted(f"{row['column']}: {row['segment']}")
+    if facts["outcome"] == "task_completed":
+        said = f"{name} completes {points(shown)} {'more' if value > 0 else 'less'} than the rest ({least} to {most})"
+    else:
+        outcome, way = (
+            name_in_title(str(facts["outcome"]).replace("_", " "), 30),
+            "higher" if value > 0 else "lower",
+        )
+        said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
+    others = len(found) - 1
+    return (
+        f"{said}; {others:,} more of {len(table):,} segments clearly differ{'s' if others == 1 else ''}"
+        if others
+        else said
+    )
+
+
 def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
@@ -397,6 +430,7 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "issues": _issues,
     "persona_scenario_heatmap": _persona_scenario_heatmap,
     "prompt_timeline": _prompt_timeline,
+    "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
     "simulated_vs_production": _simulated_vs_production,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.analysis.production_metrics import metric_name, metric_text
 from promptlift.analysis.wording import (
     known,
     name_in_title,
@@ -184,6 +185,70 @@ def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return f"{name} completes the most tasks: {rate}"
 
 
+def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "This optimization has no targets"
+    measured = table[table["difference"].notna()]
+    if measured.empty:
+        return "No target was measured on a pair of conversations yet"
+    measured = measured.assign(target=names_in_title(list(measured["target"]), _NAME))
+    is_change = measured["change"].eq
+    improved = measured[is_change("improved") & measured["difference_low"].gt(0)]
+    worse = measured[is_change("worse") & measured["difference_high"].lt(0)].iloc[::-1]
+    if improved.empty and worse.empty:
+        row = measured.iloc[measured["difference"].abs().argmax()]
+        return f"No target clearly improved or became worse: most for {_quoted(row['target'])}, {_in_points(row)}"
+    first = (improved if len(improved) else worse).iloc[0]
+    shown, low, high = size_figures(*(first[f"difference{end}"] for end in ("", "_low", "_high")))
+    way = "more" if len(improved) else "less"
+    said = f"{_quoted(first['target'])} is met {points(shown)} {way} often ({low} to {high})"
+    if len(table) == 1:
+        return said
+    counts = {"improved": len(improved), "became worse": len(worse)}
+    return (
+        f"{said}; of {len(table)} targets, {' and '.join(f'{n} {word}' for word, n in counts.items() if n)}"
+    )
+
+
+def _production_metrics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "No look yet: the first is at 30 judged conversations"
+    compared = table[table["before"].notna() & table["after"].notna()]
+    if compared.empty:
+        return "Nothing to compare before and after yet"
+    harmed = compared[compared["regressed"].fillna(value=False).astype(bool)]
+    if len(harmed):
+        row = harmed.iloc[0]
+        before, after = (metric_text(row["metric"], row[side]) for side in ("before", "after"))
+        others = [metric_name(metric).lower() for metric in harmed["metric"].iloc[1:]]
+        also = f"; {_list(others)} regressed too" if others else ""
+        return f"{name_in_title(metric_name(row['metric']), _NAME)} regressed from {before} to {after}{_test_of(row)}{also}"
+    metrics = "1 metric" if len(compared) == 1 else f"{len(compared)} metrics"
+    tested = compared[compared["p"].notna()]
+    least = tested.iloc[tested["p"].argmin()] if len(tested) else None
+    where = (
+        "" if least is None else f": least sure for {metric_name(least['metric']).lower()}{_test_of(least)}"
+    )
+    return f"No harm was found in {metrics}{where}"
+
+
+def _test_of(row: Any) -> str:
+    if not (known(row["p"]) and known(row["level"])):
+        return ""
+    return f" (p {row['p']:.2g}, {'below' if row['p'] < row['level'] else 'not below'} {row['level']:.2g})"
+
+
+def _in_points(row: Any) -> str:
+    """Return a difference in points with its signs, and its interval where there is one."""
+    value, *ends = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    if not all(map(known, ends)):
+        return f"{points(signed_figures(value)[0])}, without an interval"
+    shown, low, high = signed_figures(value, *ends)
+    return f"{points(shown)} ({low} to {high})"
+
+
 def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
@@ -215,7 +280,9 @@ def _quoted(text: Any) -> str:
 VIEWS: Final[dict[str, Callable[..., str]]] = {
     "benchmark": _benchmark,
     "fleet": _fleet,
+    "production_metrics": _production_metrics,
     "step_failures": _step_failures,
+    "targets": _targets,
     "top_issues": _top_issues,
     "usage_projection": _usage,
     "variant_confidence": _variant_confidence,
