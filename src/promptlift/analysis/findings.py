@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["finding"]
 
 _NAME: Final = 44
+# As for the hollow points of a plot: from fewer conversations nothing is said to differ.
+_FEW: Final = 5
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -276,16 +278,18 @@ def _others(k: int, counts: Mapping[str, int]) -> str:
 
 def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
-    compared = table[table["difference"].notna()]
-    if compared.empty:
+    compared = [place for place, is_known in enumerate(table["difference"].notna()) if is_known]
+    if not compared:
         n = int(table["n"].sum()) if len(table) else 0
         return (
             "No version can be compared with the one before yet"
             if n
             else "No ended conversations with insights"
         )
-    row = compared.iloc[-1]
+    row, before = table.iloc[compared[-1]], int(table["n"].iloc[compared[-1] - 1])
     name = f"version {row['number']}" if known(row["number"]) else "the last version"
+    if min(before, row["n"]) < _FEW:
+        return f"Too few conversations to compare {name} with the one before: {row['n']:,} and {before:,}"
     return _difference(_ends(row, "difference"), name, "the one before")
 
 
@@ -326,11 +330,15 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
     if table.empty:
         return "No variant was applied yet"
     row = table.iloc[-1]
-    name = _quoted(row["name"] if known(row["name"]) else row["variant_id"])
+    ids = table["variant_id"].where(table["name"].isna(), table["name"])
+    name = _quoted(names_in_title(list(ids), _NAME)[-1])
     value, low, high = _ends(row, "difference")
     predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
     if not known(value):
         return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
+    if min(row["n_before"], row["n_after"]) < _FEW:
+        few = f"{row['n_before']:,} before and {row['n_after']:,} after {name} was applied"
+        return f"Too few conversations to see a change: {few}{predicted}"
     if _sure(low, high):
         shown, least, most = size_figures(value, low, high)
         way = "rose" if value > 0 else "fell"
