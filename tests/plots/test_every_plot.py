@@ -21,7 +21,7 @@ def draw(name, call, title):
 @pytest.mark.filterwarnings(
     "ignore:Glyph .* missing from font"
 )  # the names of other scripts, without such a font
-@pytest.mark.parametrize("n", [0, 300])
+@pytest.mark.parametrize("n", [0, 5, 300])
 def test_every_text_has_its_place(n):
     wrong = {}
     for name, call in cases((n,)):

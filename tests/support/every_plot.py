@@ -135,7 +135,7 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
     """Name every plot of the service's own views with a call that draws it."""
     issues = [
         {"issue": name, "frequency": n, "impact": "high", "share": 9.0, "completionWith": 40.0, "completionWithout": 60.0,
-         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - place, "impactPointsHigh": 16.0 - 8 * place}
+         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - 8 * place, "impactPointsHigh": 16.0 - 8 * place}
         for place, name in enumerate(few)
     ]  # fmt: skip
     steps = [
@@ -144,7 +144,7 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
         for name in few
     ]  # fmt: skip
     agents = [
-        {"id": f"p{place}", "name": name, "rank": place, "rankLow": place, "rankHigh": min(place + 1, len(few)),
+        {"id": f"p{place}", "name": name, "rank": place, "rankLow": max(1, place - 1), "rankHigh": min(place + 1, len(few)),
          "taskCompletionRate": 99.0 - 9 * place, "taskCompletionLow": 89.0 - 9 * place, "taskCompletionHigh": 100.0 - 9 * place,
          "conversations": n, "failed": n // 5}
         for place, name in enumerate(few, 1)

@@ -17,8 +17,8 @@ _FORMATS: Final = {
     "sentiment": "{:+.2f}",
     "quality": "{:.1f}",
     "abandonment": "{:.1f} %",
-    "response_time": "{:.1f} s",
-    "length": "{:.1f} messages",
+    "response_time": "{:,.1f} s",
+    "length": "{:,.1f} messages",
 }
 
 

@@ -62,9 +62,13 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
     ax.set_ylim(-0.45, len(result) - 0.15)
     draw_differences(ax, rows, result, "n_pairs", **style)
     fit_points(ax, result[["difference", "difference_low", "difference_high"]])
-    for row, y in zip(result.to_dict("records"), rows, strict=True):
-        change = row["change"] if isinstance(row["change"], str) else "not measured"
-        theme.name_row(ax, y, f"{theme.plain(row['target'], 52)}: {change}", _numbers(row))
+    records = result.to_dict("records")
+    changes = [f": {row['change'] if isinstance(row['change'], str) else 'not measured'}" for row in records]
+    numbers = [_numbers(row) for row in records]
+    beside = [change + text for change, text in zip(changes, numbers, strict=True)]
+    names = theme.fit_names(ax, list(result["target"]), beside, most=60)
+    for y, name, change, text in zip(rows, names, changes, numbers, strict=True):
+        theme.name_row(ax, y, name + change, text)
     return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
 
 
