@@ -105,7 +105,9 @@ def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> st
         return _NO_INSIGHTS
     if by is not None:
         negative = table[table["sentiment"] == "negative"]
-        return _groups(_pooled(negative, by, "n", "total"), "are negative", facts["level"])
+        return _groups(
+            _pooled(negative, by, "n", "total"), "are negative", facts["level"], _share_of("negative")
+        )
     rows = table.set_index(table["sentiment"].astype("str"))
     return _sentiments(
         {label: rows.loc[label, "n"] for label in rows.index}, rows["total"].iloc[0], facts["level"]
@@ -121,7 +123,9 @@ def _sentiment_trend(
     if not n:
         return _NO_INSIGHTS
     if by is not None:
-        return _groups(_pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"])
+        return _groups(
+            _pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"], _share_of(values[0])
+        )
     return _sentiments({label: table[label].sum() for label in values}, n, facts["level"])
 
 
@@ -375,7 +379,11 @@ def _measured(one: str, other: str, value: float, low: float, high: float, in_po
     return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
 
 
-def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> str:
+def _share_of(label: str) -> str:
+    return f" in the share of {label} conversations"
+
+
+def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, what: str = "") -> str:
     """Return in words how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
     if not known_groups:
@@ -392,7 +400,7 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> 
     ends = test.lift_points, test.lift_points_low, test.lift_points_high
     value, low, high = (math.nan if end is None else end for end in ends)
     if test.direction == "unclear" or not _sure(low, high):
-        return f"No difference was found: {_measured(name, control, value, low, high, True)}"
+        return f"No difference was found{what}: {_measured(name, control, value, low, high, True)}"
     shown, least, most = size_figures(value, low, high)
     rates = " and ".join(percent(x1 / n1, x0 / n0))
     way = "more" if value > 0 else "fewer"
