@@ -59,6 +59,7 @@ def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
 OWN_WORDS = {"sourceId", "sourceIds"}
 IDS_IN_QUERIES = {
     "/conversations": ("promptId", "agentId"),
+    "/conversations/deleted": ("promptId", "agentId"),
     "/optimizations": ("promptId", "agentId"),
     "/optimizations/{id}/simulations": ("variantId",),
     "/actions": ("promptId", "agentId", "optimizationId"),

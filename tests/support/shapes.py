@@ -251,6 +251,7 @@ CONVERSATION_LISTED = {
     "toolErrors": maybe(count),
     "metadata": maybe(flat),
 }
+CONVERSATION_DELETED = {"id": text, "promptId": text, "agentId": text, "deletedAt": time}
 CONVERSATION_KNOWN = {
     "id": text,
     "sourceId": maybe(text),

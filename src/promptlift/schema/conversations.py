@@ -151,6 +151,15 @@ class ConversationLookup(RequestModel):
     source_ids: Annotated[list[SourceId], Field(max_length=limits.LOOKUP_IDS)] | None = None
 
 
+class DeletedConversation(LinkedModel):
+    """A conversation that is no longer there."""
+
+    id: str
+    """The id that it had."""
+    deleted_at: UtcTime
+    """When it was deleted."""
+
+
 class KnownConversation(ApiModel):
     """A conversation that a lookup found."""
 

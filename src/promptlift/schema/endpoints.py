@@ -23,6 +23,7 @@ from promptlift.schema.conversations import (
     ConversationCreate,
     ConversationLookup,
     ConversationUpdate,
+    DeletedConversation,
     LookupAnswer,
 )
 from promptlift.schema.endpoint import Endpoint
@@ -55,6 +56,7 @@ from promptlift.schema.queries import (
     BenchmarksQuery,
     ConversationQuery,
     ConversationsQuery,
+    DeletedConversationsQuery,
     DeliveriesQuery,
     EventsQuery,
     InsightsQuery,
@@ -96,6 +98,15 @@ CONVERSATIONS_LIST: Final = Endpoint(
     Page[Conversation],
     "List conversations",
     query=ConversationsQuery,
+)
+# Before the path with an id, which it would be taken for.
+CONVERSATIONS_DELETED: Final = Endpoint(
+    "conversations.deleted",
+    "GET /conversations/deleted",
+    Page[DeletedConversation],
+    "List the conversations that are no longer there",
+    query=DeletedConversationsQuery,
+    specified=(),
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",

@@ -39,7 +39,7 @@ _OPERATION = {
                 "additionalProperties": False,
                 "properties": {
                     "name": {"type": "string"},
-                    "in": {"enum": ["path", "query"]},
+                    "in": {"enum": ["path", "query", "header"]},
                     "required": {"type": "boolean"},
                     "schema": {"type": "object"},
                     "description": {"type": "string", "minLength": 1},
@@ -58,11 +58,18 @@ _OPERATION = {
             "minProperties": 1,
             "additionalProperties": False,
             "patternProperties": {
-                "^([1-5][0-9][0-9]|default)$": {
+                # It has no body, by HTTP.
+                "^304$": {
+                    "type": "object",
+                    "required": ["description"],
+                    "additionalProperties": False,
+                    "properties": {"description": {"type": "string", "minLength": 1}},
+                },
+                "^([125][0-9][0-9]|30[^4]|3[1-9][0-9]|4[0-9][0-9]|default)$": {
                     "type": "object",
                     "required": ["description", "content"],
                     "properties": {"description": {"type": "string", "minLength": 1}, "content": _CONTENT},
-                }
+                },
             },
         },
     },
@@ -135,7 +142,7 @@ def test_parameters_are_json_schema_too(document):
         for operation in operations.values():
             for one in operation["parameters"]:
                 Draft202012Validator.check_schema(one["schema"])
-                known = {"type", "enum", "minimum", "maximum", "default", "pattern"}
+                known = {"type", "enum", "minimum", "maximum", "default", "pattern", "format"}
                 assert set(one["schema"]) <= known
 
 

@@ -9,8 +9,9 @@ from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
-    from promptlift.schema.conversations import Conversation, LookupAnswer
+    from promptlift.schema.conversations import Conversation, DeletedConversation, LookupAnswer
     from promptlift.schema.insights import Insights, RegenerateAnswer
     from promptlift.schema.pages import Page
 
@@ -37,10 +38,13 @@ class Conversations(Group):
         offset: int | None = None,
         include_insights: bool | None = None,
         include_content: bool | None = None,
+        updated_since: datetime | str | None = None,
     ) -> Page[Conversation]:
         """Return one page of conversations, newest first.
 
-        ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
+        ``include_insights``, ``include_content`` and ``updated_since`` are an offer of the embedded service; others ignore
+        them. With ``updated_since`` only what was logged or has changed since that time is listed, and the answer has
+        ``as_of``: the time to ask with next.
         """
         return self._send(
             endpoints.CONVERSATIONS_LIST,
@@ -51,6 +55,28 @@ class Conversations(Group):
             offset=offset,
             include_insights=include_insights,
             include_content=include_content,
+            updated_since=updated_since,
+        )
+
+    def deleted(
+        self,
+        *,
+        prompt_id: str | None = None,
+        deleted_since: datetime | str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[DeletedConversation]:
+        """Return one page of the conversations that are no longer there, the last deleted first.
+
+        The embedded service offers it, where an operator deletes old conversations. With ``deleted_since`` the answer has
+        ``as_of``, as that of `list` has.
+        """
+        return self._send(
+            endpoints.CONVERSATIONS_DELETED,
+            prompt_id=prompt_id,
+            deleted_since=deleted_since,
+            limit=limit,
+            offset=offset,
         )
 
     def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:

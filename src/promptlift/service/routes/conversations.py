@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     import orjson
 
     from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
-    from promptlift.schema.queries import ConversationQuery, ConversationsQuery
+    from promptlift.schema.queries import (
+        ConversationQuery,
+        ConversationsQuery,
+        DeletedConversationsQuery,
+    )
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Actions, ApiRequest
 
@@ -33,6 +37,7 @@ def actions(context: AppContext) -> Actions:
     return {
         endpoints.CONVERSATIONS_CREATE: room.create,
         endpoints.CONVERSATIONS_LIST: room.list,
+        endpoints.CONVERSATIONS_DELETED: room.deleted,
         endpoints.CONVERSATIONS_GET: room.get,
         endpoints.CONVERSATIONS_UPDATE: room.update,
         endpoints.CONVERSATIONS_LOOKUP: room.lookup,
@@ -91,6 +96,9 @@ class _Conversations:
     def list(self, request: ApiRequest[None, ConversationsQuery]) -> dict[str, Any]:
         waits = self._context.jobs.waits_because
         return conversations.page(self._database, request.caller, request.query, waits_because=waits)
+
+    def deleted(self, request: ApiRequest[None, DeletedConversationsQuery]) -> dict[str, Any]:
+        return conversations.deleted(self._database, request.caller, request.query)
 
     def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
         return conversations.get(

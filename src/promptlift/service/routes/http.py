@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
@@ -35,6 +36,23 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
     return Response(
         orjson.dumps(content), status_code=status, headers=dict(headers or {}), media_type="application/json"
     )
+
+
+def answer_to_get(request: Request, content: Any, status: int = 200) -> Response:
+    """Return a JSON answer with an ``ETag``; 304 without a body when the client has the same one already."""
+    # unspecified: conditional requests.
+    body = orjson.dumps(content)
+    tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+    # It is the account's own, and the key decides whose.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    if _knows(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=304, headers=headers)
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def _knows(given: str, tag: str) -> bool:
+    known = [one.strip().removeprefix("W/") for one in given.split(",")]
+    return tag in known or known == ["*"]
 
 
 def refuse(refusal: ApiException) -> Response:

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from promptlift.service.routes.http import answer, caller_of, path_id, read_body, read_query
+from promptlift.service.routes.http import (
+    answer,
+    answer_to_get,
+    caller_of,
+    path_id,
+    read_body,
+    read_query,
+)
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -66,6 +73,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
     # Looked up once, not for every request.
     query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
     either, optional = endpoint.either, endpoint.body_optional
+    is_get = endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action)
 
     async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
@@ -85,6 +93,8 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
         content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
         if isinstance(content, Reply):
             return answer(content.content, content.status)
+        if is_get:
+            return answer_to_get(request, content, status)
         return answer(content, status)
 
     return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])

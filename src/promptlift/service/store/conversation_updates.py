@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import and_, delete, func, or_, select, update
 
+from promptlift.service.store import changes
 from promptlift.service.store.tables import conversation_contents, conversations, insights
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def change(
     content
         The new content. The insights of the old one are removed, so that they are not taken for those of the new one.
     """
+    values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
     if content is not None:
         connection.execute(
