@@ -11,6 +11,7 @@ from support.wire import BESIDE, KEYLESS, OFFERED, SPECIFIED, description
 CASES = (
     "test_changes",
     "test_benchmarks",
+    "test_bulk",
     "test_conversation_updates",
     "test_endpoints",
     "test_optimizations",
@@ -48,7 +49,7 @@ def test_the_service_answers_these_methods_and_no_others(new_account):
         method, path = endpoint.split()
         methods.setdefault(path, set()).add(method)
     # The last word of these paths is also an id that one could have.
-    for path in ("/benchmarks/bulk", "/conversations/deleted"):
+    for path in ("/benchmarks/bulk", "/conversations/bulk", "/conversations/deleted"):
         methods[path] |= methods[f"{path.rpartition('/')[0]}/{{id}}"]
     for path, expected in methods.items():
         refused = wire.ask("PUT", path.replace("{id}", "x1"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from promptlift.schema import limits
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.benchmarks import (
@@ -22,8 +23,10 @@ from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
     ConversationLookup,
+    ConversationsCreate,
     ConversationUpdate,
     DeletedConversation,
+    LoggedAnswer,
     LookupAnswer,
 )
 from promptlift.schema.endpoint import Endpoint
@@ -91,6 +94,17 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     also=(200,),
     errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
     repeat="keyed",
+)
+# Whatever is wrong with one conversation is in its row of the answer. With keys, the same twice is the same as once.
+CONVERSATIONS_CREATE_MANY: Final = Endpoint(
+    "conversations.create_many",
+    "POST /conversations/bulk",
+    LoggedAnswer,
+    f"Log up to {limits.BULK_ROWS} conversations in one transaction",
+    body=ConversationsCreate,
+    lines="conversations",
+    repeat="keyed",
+    specified=(),
 )
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",

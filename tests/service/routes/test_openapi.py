@@ -24,6 +24,8 @@ _CONTENT = {
         }
     },
 }
+_LINES = {"application/x-ndjson": {"type": "object", "required": ["schema"]}}
+_BODY = {**_CONTENT, "properties": {**_CONTENT["properties"], **_LINES}}
 _OPERATION = {
     "type": "object",
     "required": ["summary", "operationId", "parameters", "responses"],
@@ -51,7 +53,7 @@ _OPERATION = {
         "requestBody": {
             "type": "object",
             "required": ["required", "content"],
-            "properties": {"required": {"type": "boolean"}, "content": _CONTENT},
+            "properties": {"required": {"type": "boolean"}, "content": _BODY},
         },
         "responses": {
             "type": "object",

@@ -107,10 +107,17 @@ def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> di
     if row.body is not None:
         operation["requestBody"] = {
             "required": not row.body_optional,
-            "content": _json(references[row.body, "validation"]),
+            "content": _json(references[row.body, "validation"]) | _lines(row),
         }
     operation["responses"] = _responses(row, references)
     return operation
+
+
+def _lines(row: Endpoint[Any]) -> dict[str, Any]:
+    if row.lines is None:
+        return {}
+    described = f"An entry of `{row.lines}` on each line; may be compressed, with Content-Encoding: gzip"
+    return {"application/x-ndjson": {"schema": {"type": "string", "description": described}}}
 
 
 def _responses(row: Endpoint[Any], references: References) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
     """Make the route of an endpoint in one naming scheme; ``general`` reads an account's general settings."""
     # Looked up once, not for every request.
     query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
-    either, optional = endpoint.either, endpoint.body_optional
+    either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
     is_get = endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action)
 
@@ -86,7 +86,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
         body = None
         if body_model is not None:
             body = await read_body(
-                request, body_model, either=either, optional=optional, defaults=from_settings
+                request, body_model, either=either, optional=optional, lines=lines, defaults=from_settings
             )
         identifier = path_id(request) if has_id else ""
         api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)

@@ -6,10 +6,10 @@ from functools import cache, reduce
 from operator import add as add_
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, false, func, insert, select, text, true, union_all
+from sqlalchemy import bindparam, delete, false, func, select, text, true, union_all
 
 from promptlift.schema.conversations import FACTS
-from promptlift.service.store import changes, conversation_counts
+from promptlift.service.store import bulk, changes, conversation_counts
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -218,13 +218,15 @@ _NEWEST = select(func.max(conversations.c.seq))
 _NEXT_NUMBERS = text(
     "SELECT nextval(pg_get_serial_sequence('conversations', 'seq')) FROM generate_series(1, :count)"
 )
-_ADD_ROWS = insert(conversations)
-_ADD_CONTENTS = insert(conversation_contents)
-_HOLD_KEYS = insert(idempotency_keys)
 _DROP_EXPIRED_OF_KEYS = delete(idempotency_keys).where(
     idempotency_keys.c.account_id == bindparam("account"),
     idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
     idempotency_keys.c.expires_at <= bindparam("now"),
+)
+# Most keys are new. Apart from the join, for which PostgreSQL would read all conversations where many keys are asked for.
+_KNOWN_KEYS = select(idempotency_keys.c.key).where(
+    idempotency_keys.c.account_id == bindparam("account"),
+    idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
 )
 _HELD_BY_KEYS = (
     select(idempotency_keys.c.key, *_LISTED)
@@ -241,8 +243,8 @@ def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequen
     numbers = _next_numbers(connection, len(rows))
     stamp = changes.stamp(connection, {row["account_id"] for row in rows})
     numbered = [{**row, "seq": seq, "updated_at": stamp} for row, seq in zip(rows, numbers, strict=True)]
-    connection.execute(_ADD_ROWS, numbered)
-    connection.execute(_ADD_CONTENTS, list(contents))
+    bulk.insert_rows(connection, conversations, numbered)
+    bulk.insert_rows(connection, conversation_contents, contents)
     conversation_counts.add(connection, numbered)
 
 
@@ -260,7 +262,10 @@ def held_by_keys(
     """Conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
     if not keys:
         return {}
-    asked = {"account": account_id, "keys": list(keys)}
+    asked: dict[str, Any] = {"account": account_id, "keys": list(keys)}
+    asked["keys"] = connection.scalars(_KNOWN_KEYS, asked).all()
+    if not asked["keys"]:
+        return {}
     rows = connection.execute(_HELD_BY_KEYS, asked).all()
     if rows and connection.execute(_DROP_EXPIRED_OF_KEYS, {**asked, "now": now}).rowcount:
         rows = connection.execute(_HELD_BY_KEYS, asked).all()
@@ -275,8 +280,7 @@ def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     IntegrityError
         Somebody else took one of them since it was looked up; the transaction is lost.
     """
-    if rows:
-        connection.execute(_HOLD_KEYS, list(rows))
+    bulk.insert_rows(connection, idempotency_keys, rows)
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:
