@@ -41,7 +41,7 @@ def judged(filled, *ids, worker="w"):
             "sentiment": "neutral",
             "sentiment_score": 0.0,
             "task_completed": True,
-            "document": "{}",
+            "document": '{"issues": []}',
             "created_at": 1,
         }
         judging.keep(connection, worker, [{**row, "id": f"i-{one}", "conversation_id": one} for one in ids])

@@ -244,7 +244,8 @@ def wire(
         "endedAt": clock.iso(row.ended_at),
     }
     if with_content:
-        item["content"] = row.content.decode()
+        # unspecified: the content of a conversation whose transcript was deleted because of its age.
+        item["content"] = None if row.content is None else row.content.decode()
     if exclusions is not None:
         document = row.document
         item["insights"] = (

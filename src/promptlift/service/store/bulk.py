@@ -57,7 +57,8 @@ def copy_rows(
     """
     import psycopg  # noqa: PLC0415 - only where the database is PostgreSQL
 
-    statement = f"COPY {into or table.name} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+    quoted = map(connection.dialect.identifier_preparer.quote, names)
+    statement = f"COPY {into or table.name} ({', '.join(quoted)}) FROM STDIN (FORMAT BINARY)"
     driver: Any = connection.connection.driver_connection
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:

@@ -129,7 +129,7 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
         source = source.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         columns.append(insights.c.document)
     if with_content:
-        source = source.join(
+        source = source.outerjoin(  # the transcript of an old one may have been deleted
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
         )
         columns.append(conversation_contents.c.content)
@@ -207,7 +207,7 @@ def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRo
     """Return a conversation with its transcript and insights, ``None`` when the account has none of this id."""
     return connection.execute(
         select(conversations, conversation_contents.c.content, insights.c.document)
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
     ).one_or_none()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import case, delete, func, insert, or_, select, update
+from sqlalchemy import case, delete, exists, func, insert, or_, select, update
 
 from promptlift.service.store import changes, conversation_counts, paging
 from promptlift.service.store.leases import Leases, in_batches
@@ -166,6 +166,8 @@ def ask_again(
 ) -> int:
     """Queue conversations to be judged again; their insights stay until the new ones come."""
     wanted = paging.equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    # Without its transcript a conversation keeps the insights that it has.
+    wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
     had_problem = conversations.c.judge_problem.is_not(None)
     stamp = changes.stamp(connection, [account_id])
     return connection.execute(
