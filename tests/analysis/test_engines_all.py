@@ -72,6 +72,8 @@ def rich(n, **options):
     table["n_turns"] = pd.array(rng.integers(1, 15, n), dtype="Int64")
     table["cost"] = rng.lognormal(-4, 1, n)
     table["tokens"] = pd.array(np.where(rng.random(n) < 0.1, None, rng.integers(50, 4_000, n)), dtype="Int64")
+    # The long tables name only what insights found.
+    table["topics"] = table["topics"].where(table["has_insights"].to_numpy(dtype=bool), None)
     table.loc[table.index[: n // 50], ["started_at", "created_at"]] = pd.NaT
     return table
 

@@ -184,8 +184,8 @@ def count_mentions(
     kept = found[KEPT].astype("boolean").fillna(value=False) & found[TITLE].notna() & (found[TITLE] != "")
     found = found[kept.to_numpy(dtype=bool)].reset_index(drop=True)
     if latest:
-        parts = found[EXAMPLE].astype("str").str.partition("|")
-        found = found.assign(**{EXAMPLE: parts[2], LATEST: parts[0].astype(np.int64)})
+        times, ids = ([str(one).partition("|")[end] for one in found[EXAMPLE]] for end in (0, 2))
+        found = found.assign(**{EXAMPLE: pd.Series(ids, dtype="str"), LATEST: pd.Series(times, dtype="int64")})
     return found.drop(columns=KEPT)
 
 

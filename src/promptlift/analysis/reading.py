@@ -17,6 +17,7 @@ from promptlift.analysis.engines import (
     count_by,
     fetch,
     floored,
+    is_remote,
     known_number,
     named,
     open_table,
@@ -256,7 +257,10 @@ def rows_with(table: Any, column: str, values: Sequence[Any]) -> Any:
     """Select the rows that have one of these values in a column, where the table lives."""
     if isinstance(table, pd.DataFrame):
         return table[table[column].isin(values)]
-    return nw.from_native(table).filter(nw.col(column).is_in(values)).to_native()
+    if is_remote(table):
+        table, column = open_table(table).to_native(), named(column)
+    frame = nw.from_native(table)
+    return (frame.filter(nw.col(column).is_in(values)) if len(values) else frame.head(0)).to_native()
 
 
 def distinct(table: Any, column: str) -> list[Any]:
