@@ -110,7 +110,7 @@ def what_else(
         name: "str" if name in _TEXTS else "int64" if name in ("n", "n_control") else "float64"
         for name in COLUMNS
     }
-    table = table.astype(dtypes).sort_values("p", kind="stable", ignore_index=True)
+    table = table.astype(dtypes).sort_values(["p", "kind", "name"], ignore_index=True)
     result = with_provenance(
         table,
         conversations,
@@ -228,7 +228,11 @@ def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
     )  # fmt: skip
     rows = []
     for split in found.splits:
-        for segment in split.segments[:1] if len(split.segments) == 2 and split.exclusive else split.segments:
+        shown = split.segments
+        if len(shown) == 2 and split.exclusive:
+            # Each is the other's rest. Of yes and no this is yes; engines keep no order that could choose.
+            shown = (max(shown, key=lambda one: one.label),)
+        for segment in shown:
             # Inside and in the rest, the variant before the control.
             cells = np.concatenate([segment.counts[::-1], (split.totals - segment.counts)[::-1]])
             n, x = cells.sum(axis=1), cells[:, 1]
