@@ -138,6 +138,12 @@ class Staging:
                 (late.setdefault(attempt, []) if attempt else early).append(one)
         return [*(one for attempt in sorted(late, reverse=True) for one in late[attempt]), *early]
 
+    def last_places(self) -> dict[str, int]:
+        """Return of each row where it was read last, counted in the order in which rows were read."""
+        self.flush()
+        ids = [one for path in self._paths() for one in pq.read_table(path, columns=["id"])["id"].to_pylist()]
+        return {one: place for place, one in enumerate(ids)}
+
     def rows(self) -> Iterator[list[StagedRow]]:
         """Yield all rows in the order in which they were read, those of a file at a time."""
         self.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
@@ -84,6 +84,8 @@ class ConversationRead:
         Says of every row of the list whether it is wanted; the others are read over, without their details.
     walk
         A walk to go on with, where the list was read before.
+    updated_since
+        Only what was logged or changed since that time, where the service knows it; others give everything.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class ConversationRead:
         part_rows: int | None = None,
         keep: Callable[[Row], bool] | None = None,
         walk: Walk | None = None,
+        updated_since: str | None = None,
         task: Task | None = None,
     ) -> None:
         self._transport = transport
@@ -109,6 +112,7 @@ class ConversationRead:
         self._part_rows = part_rows or (PART_ROWS_WITH_TEXT if wanted.content else PART_ROWS)
         self._keep = keep
         self._walk = walk
+        self._updated_since = updated_since
         # Rows that were handed over or read over, and those at the beginning of the others that are whole.
         self._handed = 0
         self._whole_rows = 0
@@ -124,11 +128,14 @@ class ConversationRead:
             "include_insights": self._wanted.insights or None,
             "include_content": self._wanted.content or self._wanted.content_if_listed or None,
         }
-        return Call.to(
+        call = Call.to(
             endpoints.CONVERSATIONS_LIST,
             self._transport.config.scheme,
             query={**self._filters, **(details if with_details else {})},
         )
+        if not with_details or self._updated_since is None:
+            return call
+        return replace(call, query={**call.query, "updatedSince": self._updated_since})
 
     def run(self) -> RowsRead:
         """Read everything.

@@ -87,11 +87,14 @@ class Walk:
         Requests that may be made beyond one for every full page.
     late
         Rows that were found at the top after the walk had passed there.
+    as_of
+        The time to ask from for what changes after this walk, as the service gave it with the first page.
     """
 
     limit: int = PAGE_ROWS
     spare: int = SPARE_REQUESTS
     late: set[str] = field(default_factory=set)
+    as_of: str | None = None
     offset: int = 0
     rows: dict[str, int] = field(default_factory=dict)
     total: int = 0

@@ -121,6 +121,7 @@ def read_list(
                     pages.ask_ahead(walk.limit, walk.guess())
                     data = answer.data
                 page = list_page(data, asked)
+                walk.as_of = walk.as_of or page.as_of
                 new = walk.take(page.rows, total=page.total, limit=page.limit)
                 keep(new, page.total)
     except ListBroken as error:

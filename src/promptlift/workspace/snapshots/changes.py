@@ -31,8 +31,8 @@ class CannotTell(Exception):
 class ChangeSearch:
     """Compare what a service says now with what a snapshot knows.
 
-    Compared are conversations that were in progress or not judged, the count of completed ones, and a page of older
-    ones: another page each time, so that every row is looked at again in the end.
+    Compared are conversations that were in progress or not judged, the count of completed ones, the first page and a
+    page of older ones: another one each time, so that every row is looked at again in the end.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ class ChangeSearch:
         What the snapshot has.
     new
         Rows that are new since.
+    order
+        All ids, known and new, in the order of the list.
     """
 
     def __init__(
@@ -54,12 +56,13 @@ class ChangeSearch:
         *,
         known: KnownConversations,
         new: Sequence[Row],
+        order: Sequence[str],
     ) -> None:
         self._transport = transport
         self._task = task
         self._call = call
         self._known = known
-        self._new = {row["id"] for row in new}
+        self._order = order
         self._new_status = Counter(row.get("status") for row in new)
         self._new_unjudged = sum(row.get("hasInsights") is False for row in new)
         self._changed: set[str] = set()
@@ -85,17 +88,16 @@ class ChangeSearch:
             )
             self._compare("hasInsights", "false", self._known.unjudged(), self._new_unjudged)
             self._count_completed(left)
-            offset = checked_to if checked_to < total else 0
-            page = self._page(self._call, PAGE_ROWS, offset)
+            self._look_at_place(0)
+            offset = checked_to if PAGE_ROWS <= checked_to < total else PAGE_ROWS
+            if offset < total:
+                self._look_at_place(offset)
         except (UnexpectedResponse, ValidationError) as error:
             # unspecified: a service that does not keep to a filter.
             raise CannotTell from error
-        self._look_at(page.rows)
-        if any(row["id"] not in self._known and row["id"] not in self._new for row in page.rows):
-            raise CannotTell
         if len(self._changed) > _FEW:
             raise CannotTell
-        return self._changed, offset + max(1, len(page.rows))
+        return self._changed, offset + PAGE_ROWS
 
     def _compare(self, name: str, value: str, known: set[str], new: int) -> int:
         """Compare the rows of a filter, and return how many known ones are no longer among them."""
@@ -116,6 +118,13 @@ class ChangeSearch:
         total = self._page(self._with("status", "completed"), 1, 0).total
         more = total - len(self._known.of_status("completed")) - self._new_status["completed"]
         if not 0 <= more <= left:
+            raise CannotTell
+
+    def _look_at_place(self, offset: int) -> None:
+        """Compare a page with what must be there when rows came and went as it seems."""
+        page = self._page(self._call, PAGE_ROWS, offset)
+        self._look_at(page.rows)
+        if [row["id"] for row in page.rows] != list(self._order[offset : offset + len(page.rows)]):
             raise CannotTell
 
     def _look_at(self, rows: Sequence[Row]) -> None:

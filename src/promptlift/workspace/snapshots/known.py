@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from promptlift.snapshot.snapshot import Snapshot
 
@@ -42,7 +41,7 @@ class KnownConversations:
 
     def __init__(self, snapshot: Snapshot | None) -> None:
         self.hashes: dict[str, int] = {}
-        self._positions: dict[str, int] = {}
+        self._positions: dict[str, float] = {}
         self._places: dict[str, int] = {}
         self._partitions: list[Place] = []
         self._status: dict[str, set[str]] = {}
@@ -90,22 +89,31 @@ class KnownConversations:
         """Return the prompt of a conversation."""
         return self._partitions[self._places[conversation_id]][0]
 
-    def positions_for(self, late: dict[str, int], found: list[str]) -> dict[str, int]:
-        """Return the places in the list of rows that were read; those that are known keep theirs.
+    def positions_for(self, order: list[str]) -> dict[str, float]:
+        """Return the places in the list of all rows of an order, higher ones first; those that are known keep theirs.
 
-        Parameters
-        ----------
-        late
-            Rows that are above everything that was known when they were found, to the number of the attempt.
-        found
-            All rows, in the order in which they were read.
+        What is new between two that are known gets places between theirs, so that nothing else has to be written anew.
         """
-        values = np.fromiter(self._positions.values(), np.int64, len(self._positions))
-        top, bottom = (int(values.max()), int(values.min())) if len(values) else (0, 1)
-        positions = {one: self._positions[one] for one in found if one in self._positions}
-        new = [one for one in dict.fromkeys(found) if one not in positions]
-        below = [one for one in new if not late.get(one)]
-        above = sorted((one for one in new if late.get(one)), key=lambda one: -late[one])
-        positions |= {one: bottom - 1 - place for place, one in enumerate(below)}
-        positions |= {one: top + len(above) - place for place, one in enumerate(above)}
-        return positions
+        places = dict(self._positions)
+        above: float | None = None
+        run: list[str] = []
+        for one in dict.fromkeys(order):
+            if one in self._positions:
+                places.update(_between(run, above, self._positions[one]))
+                above, run = self._positions[one], []
+            else:
+                run.append(one)
+        places.update(_between(run, above, None))
+        return places
+
+
+def _between(run: list[str], above: float | None, below: float | None) -> Iterator[tuple[str, float]]:
+    """Yield places for rows that follow each other, between two others or beyond the only one."""
+    count = len(run)
+    for number, one in enumerate(run):
+        if above is None:
+            yield one, (0.0 if below is None else below) + count - number
+        elif below is None:
+            yield one, above - 1 - number
+        else:
+            yield one, above - (above - below) * (number + 1) / (count + 1)

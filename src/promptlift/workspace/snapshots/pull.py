@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -14,33 +13,31 @@ import pyarrow as pa
 
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
-from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.conversations import Wanted
 from promptlift.client.reads.optimizations import OptimizationRead, read_variants
-from promptlift.client.reads.paging import PAGE_ROWS, Walk
-from promptlift.client.reads.read_list import RowsRead, read_prompts
+from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
-from promptlift.errors import ApiError, IncompleteError, InvalidApiKey, NotFound, SnapshotError
+from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
 from promptlift.snapshot.snapshot import Snapshot
-from promptlift.snapshot.staging import StagedRow, Staging
+from promptlift.snapshot.staging import Staging
 from promptlift.snapshot.writing import NextState
 from promptlift.workspace.snapshots import rows as rows_to_tables
-from promptlift.workspace.snapshots.changes import CannotTell, ChangeSearch
-from promptlift.workspace.snapshots.known import UNKNOWN_HASH, KnownConversations, list_hash
+from promptlift.workspace.snapshots.conversation_pull import ConversationPull
+from promptlift.workspace.snapshots.known import KnownConversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from promptlift.client import Client
+    from promptlift.snapshot.staging import StagedRow
+    from promptlift.workspace.snapshots.conversation_pull import Found
 
     Row = dict[str, Any]
     Progress = Callable[[int, int], None]
 
-# Requests of a first read beyond one for every full page: the account, the prompts and the optimizations take three of
-# the five that a pull may make.
-_SPARE: Final = 2
 # Rows that become tables together.
 _ROWS_AT_ONCE: Final = 20_000
 
@@ -88,11 +85,6 @@ class Pull:
         self._progress = progress
         self._task = Task()
         self._began_at = _now()
-        self._hashes: dict[str, int] = {}
-        self._listed_insights: bool | None = None
-        # Rows of the list that were not known, with what the search for changes needs of them.
-        self._new: list[Row] = []
-        self._checked_to = 0
 
     def run(self) -> Snapshot:
         """Pull.
@@ -120,22 +112,29 @@ class Pull:
         staging = Staging(self._folder, key)
         staging.note(attempts=1 + staging.state.get("attempts", 0))
         known = KnownConversations(old)
-        wanted = Wanted(insights=True, content=bool(content), content_if_listed=content is None)
+        reading = ConversationPull(
+            self._transport,
+            self._task,
+            staging=staging,
+            known=known,
+            wanted=Wanted(insights=True, content=bool(content), content_if_listed=content is None),
+            prompt_id=self._options.prompt_id,
+            state={} if old is None else old.manifest.state,
+            progress=self._progress,
+        )
         try:
-            read, deleted = self._read(old, known, staging, wanted)
+            if old is None:
+                found = reading.first()
+            else:
+                found = reading.everything() if self._options.everything else reading.changed()
         except IncompleteError as error:
-            staging.flush()
             raise IncompleteError(
                 f"{error} The snapshot stays as it was, and what was read is kept: pull again to go on.",
                 fetched=error.fetched,
             ) from error
-        except ApiError:
-            staging.flush()
-            raise
         finally:
-            with suppress(OSError):
-                staging.flush()
-        return self._commit(old, service, known, staging, read, deleted)
+            staging.flush()
+        return self._commit(old, service, known, staging, reading, found)
 
     # what the service says
 
@@ -183,95 +182,6 @@ class Pull:
                 f"{self._folder} was pulled without transcripts, and content=True wants them. {elsewhere}"
             )
 
-    def _read(
-        self, old: Snapshot | None, known: KnownConversations, staging: Staging, wanted: Wanted
-    ) -> tuple[RowsRead, set[str]]:
-        """Stage what is new or different; return the read that says what there is, and what was deleted."""
-        if old is None:
-            return self._read_list(staging, wanted, self._first_walk(staging)), set()
-        state = old.manifest.state
-        self._checked_to = state["checked_to"]
-        if not self._options.everything:
-            walk = Walk.resumed(known.in_order(), total=state["total"], limit=state["limit"])
-            read = self._read_list(staging, wanted, walk)
-            if not walk.gone and self._take_changed(staging, wanted, known, read.total):
-                return read, set()
-        seen: set[str] = set()
-
-        def differs(row: Row) -> bool:
-            seen.add(row["id"])
-            return self._options.everything or known.hashes.get(row["id"]) != self._hashes[row["id"]]
-
-        read = self._read_list(staging, wanted, Walk(), differs)
-        return read, set(known.hashes) - seen
-
-    def _take_changed(self, staging: Staging, wanted: Wanted, known: KnownConversations, total: int) -> bool:
-        """Stage what differs, and return whether that could be told without a walk through the list."""
-        call = self._reader(wanted).call()
-        search = ChangeSearch(
-            self._transport,
-            self._task,
-            call,
-            known=known,
-            new=[one for one in self._new if one["id"] not in known],
-        )
-        try:
-            changed, self._checked_to = search.run(total, self._checked_to)
-        except CannotTell:
-            return False
-        self._stage_named(staging, wanted, changed)
-        return True
-
-    def _first_walk(self, staging: Staging) -> Walk:
-        state = staging.state
-        if "total" not in state:
-            return Walk(spare=_SPARE)
-        return Walk.resumed(staging.ids(), total=state["total"], limit=state["limit"])
-
-    def _reader(self, wanted: Wanted, **more: Any) -> ConversationRead:
-        return ConversationRead(
-            self._transport, wanted, prompt_id=self._options.prompt_id, task=self._task, **more
-        )
-
-    def _read_list(
-        self,
-        staging: Staging,
-        wanted: Wanted,
-        walk: Walk,
-        differs: Callable[[Row], bool] | None = None,
-    ) -> RowsRead:
-        attempt = staging.state["attempts"]
-
-        def keep(row: Row) -> bool:
-            if self._listed_insights is None:
-                self._listed_insights = "insights" in row
-                staging.note(content_listed="content" in row)
-            self._hashes[row["id"]] = list_hash(row)
-            self._new.append({name: row.get(name) for name in ("id", "status", "hasInsights")})
-            return differs is None or differs(row)
-
-        def stage(rows: list[Row]) -> None:
-            for row in rows:
-                late = attempt if row["id"] in walk.late else 0
-                staging.add(StagedRow(row, self._hashes[row["id"]], late))
-            if staging.state.get("total") != walk.total or staging.state.get("limit") != walk.limit:
-                staging.note(total=walk.total, limit=walk.limit)
-
-        read = self._reader(
-            wanted, walk=walk, keep=keep, on_part=stage, part_rows=1, progress=self._progress
-        ).run()
-        stage(read.rows)
-        staging.note(total=walk.total, limit=walk.limit)
-        return read
-
-    def _stage_named(self, staging: Staging, wanted: Wanted, ids: set[str]) -> None:
-        if not ids:
-            return
-        # One by one a conversation comes with its content, wanted or not.
-        everything = replace(wanted, insights=True, content=True)
-        for row in self._reader(everything).read_named(sorted(ids)).rows:
-            staging.add(StagedRow(row, UNKNOWN_HASH, 0))
-
     # into the tables
 
     def _commit(
@@ -280,18 +190,18 @@ class Pull:
         service: Row,
         known: KnownConversations,
         staging: Staging,
-        read: RowsRead,
-        deleted: set[str],
+        reading: ConversationPull,
+        found: Found,
     ) -> Snapshot:
         manifest = old.manifest if old is not None else Manifest(service)
         state = NextState(self._folder, manifest.files)
         warnings: dict[str, dict[str, int]] = {}
-        content = self._has_content(old, staging)
-        self._write_conversations(state, known, staging, deleted, content=content, warnings=warnings)
-        totals: dict[str, int | None] = {"conversations": read.total}
+        content = self._has_content(old, reading)
+        self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
+        totals: dict[str, int | None] = {"conversations": found.total}
         self._write_prompts(state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
-        self._write_deleted(old, state, known, deleted)
+        self._write_deleted(old, state, known, found.deleted)
         before = manifest.warnings
         manifest = state.commit(
             replace(
@@ -299,64 +209,49 @@ class Pull:
                 service=service,
                 filters={"prompt_id": self._options.prompt_id},
                 content=content,
-                insights_listed=manifest.insights_listed
-                if self._listed_insights is None
-                else self._listed_insights,
+                insights_listed=bool(reading.insights_listed or manifest.insights_listed),
                 totals=totals,
                 began_at=self._began_at,
                 finished_at=_now(),
                 pulls=manifest.pulls + 1,
                 requests=self._task.requests,
-                deleted=manifest.deleted + len(deleted),
-                deleted_meanwhile=read.dropped,
+                deleted=manifest.deleted + len(found.deleted),
+                deleted_meanwhile=found.dropped,
                 warnings={name: _added(before.get(name, {}), more) for name, more in warnings.items()},
-                state={
-                    "total": staging.state.get("total", read.total),
-                    "limit": staging.state.get("limit", PAGE_ROWS),
-                    "content_listed": staging.state.get(
-                        "content_listed", manifest.state.get("content_listed", False)
-                    ),
-                    "checked_to": self._checked_to,
-                },
+                state={**reading.state, "content_listed": bool(reading.content_listed)},
                 written_by=f"promptlift {__version__}",
             )
         )
         staging.clear()
         return Snapshot(self._folder)
 
-    def _has_content(self, old: Snapshot | None, staging: Staging) -> bool:
-        if old is not None and len(old.manifest.of_table("conversations")):
+    def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
+        if old is not None and old.manifest.of_table("conversations"):
             return old.manifest.content
-        return bool(self._options.content or staging.state.get("content_listed"))
+        return bool(self._options.content or (self._options.content is None and reading.content_listed))
 
     def _write_conversations(
         self,
         state: NextState,
         known: KnownConversations,
         staging: Staging,
-        deleted: set[str],
+        found: Found,
         *,
         content: bool,
         warnings: dict[str, dict[str, int]],
     ) -> None:
-        found: list[str] = []
-        late: dict[str, int] = {}
-        last: dict[str, int] = {}
-        for part in staging.rows():
-            for one in part:
-                last[one.row["id"]] = len(found)
-                found.append(one.row["id"])
-                if one.late:
-                    late[one.row["id"]] = one.late
-        positions = known.positions_for(late, found)
-        gone = deleted | (last.keys() & known.hashes.keys())
-        state.remove(gone, known.places(gone))
+        last = staging.last_places()
+        counted = found.present
+        stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
+        positions = known.positions_for(found.order)
+        replaced = found.deleted | (last.keys() & known.hashes.keys())
+        state.remove(replaced, known.places(replaced))
         number = itertools.count()
         held: list[StagedRow] = []
         for part in staging.rows():
             # A row that was read twice counts as it was read last.
             held += [
-                one for one in part if last[one.row["id"]] == next(number) and one.row["id"] not in deleted
+                one for one in part if last[one.row["id"]] == next(number) and one.row["id"] not in stale
             ]
             if len(held) >= _ROWS_AT_ONCE:
                 self._write_rows(state, held, positions, content=content, warnings=warnings)
@@ -367,7 +262,7 @@ class Pull:
         self,
         state: NextState,
         staged: list[StagedRow],
-        positions: dict[str, int],
+        positions: dict[str, float],
         *,
         content: bool,
         warnings: dict[str, dict[str, int]],

@@ -62,7 +62,7 @@ class ConversationTables:
 
 
 def conversation_tables(
-    staged: Sequence[StagedRow], positions: Mapping[str, int], *, content: bool
+    staged: Sequence[StagedRow], positions: Mapping[str, float], *, content: bool
 ) -> ConversationTables:
     """Make the tables of conversations.
 
@@ -78,7 +78,7 @@ def conversation_tables(
     conversations = arrow_table(frame, JUDGED_COLUMNS)
     ids = conversations["conversation_id"].to_pylist()
     conversations = conversations.append_column(
-        "position", pa.array([positions[one] for one in ids], pa.int64())
+        "position", pa.array([positions[one] for one in ids], pa.float64())
     ).append_column("list_hash", pa.array([one.list_hash for one in staged], pa.int64()))
     prompts = conversations["prompt_id"]
     months = pc.strftime(conversations["started_at"], "%Y-%m").to_pylist()
@@ -90,7 +90,9 @@ def conversation_tables(
                 {
                     "conversation_id": conversations["conversation_id"],
                     "prompt_id": prompts,
-                    "content": pa.array([_text(row.get("content")) for row in rows], pa.string()),
+                    "content": pa.array(
+                        [_text(row.get("content")) if content else None for row in rows], pa.string()
+                    ),
                     "other_fields": pa.array([_other_fields(one.row) for one in staged], pa.string()),
                 }
             )
