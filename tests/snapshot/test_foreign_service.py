@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
 
 import promptlift
 from promptlift.errors import ApiError, IncompleteError, SnapshotError
 from promptlift.snapshot import Snapshot
 from support.foreign_service import ForeignService, hang_up
-from support.pulled import LISTED, workspace
-
-
-def tables(folder):
-    lift = promptlift.open_snapshot(folder)
-    found = {
-        "conversations": lift.conversations(insights=True),
-        "topics": lift.topics(),
-        "prompts": lift.prompts(),
-    }
-    if lift.snapshot.manifest.content:
-        found |= {"messages": lift.messages(), "content": lift.conversations(content=True)}
-    return found
-
-
-def assert_same(folder, other):
-    here, there = tables(folder), tables(other)
-    assert here.keys() == there.keys()
-    for name, table in here.items():
-        key = [column for column in ("conversation_id", "turn", "topic", "prompt_id") if column in table]
-        sides = (one.sort_values(key, ignore_index=True) for one in (table, there[name]))
-        pd.testing.assert_frame_equal(*sides, obj=name)
+from support.pulled import LISTED, assert_same, workspace
 
 
 @pytest.mark.parametrize(

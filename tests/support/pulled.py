@@ -6,6 +6,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
+import promptlift
 from promptlift.client import Client, configure
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Clock, Transport
@@ -95,3 +98,26 @@ FAILURES = [
     answer(b"HTTP/1.1 429 Slow\r\nRetry-After: 2\r\nContent-Length: 2\r\n\r\n{}"),
     answer(b"HTTP/1.1 429 Slow\r\nContent-Length: 2\r\n\r\n{}"),
 ]
+
+
+def tables(folder):
+    """What a snapshot has, as tables."""
+    lift = promptlift.open_snapshot(folder)
+    found = {
+        "conversations": lift.conversations(insights=True),
+        "topics": lift.topics(),
+        "prompts": lift.prompts(),
+    }
+    if lift.snapshot.manifest.content:
+        found |= {"messages": lift.messages(), "content": lift.conversations(content=True)}
+    return found
+
+
+def assert_same(folder, other):
+    """Two snapshots have the same rows."""
+    here, there = tables(folder), tables(other)
+    assert here.keys() == there.keys()
+    for name, table in here.items():
+        key = [column for column in ("conversation_id", "turn", "topic", "prompt_id") if column in table]
+        sides = (one.sort_values(key, ignore_index=True) for one in (table, there[name]))
+        pd.testing.assert_frame_equal(*sides, obj=name)

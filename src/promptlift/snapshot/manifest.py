@@ -203,14 +203,14 @@ def _read(text: bytes, folder: Path) -> dict[str, Any]:
     )
     try:
         data = json.loads(text)
-        own = data.pop(_OWN_HASH)
+        del data[_OWN_HASH]
     except (ValueError, KeyError, AttributeError, TypeError):
         raise damaged from None
     if data.get("format") != FORMAT or not isinstance(data.get("schema_version"), int):
         raise damaged
     # The hash is that of the file without its own line.
-    body, mark, _ = text.rpartition(f',\n "{_OWN_HASH}"'.encode())
-    if not mark or hashlib.sha256(body).hexdigest() != own:
+    body = text.rpartition(f',\n "{_OWN_HASH}"'.encode())[0]
+    if text != body + _signature(body):
         raise damaged
     found: dict[str, Any] = data
     return found
@@ -245,7 +245,12 @@ def _written(manifest: Manifest) -> bytes:
     ]
     lines.append(' "files": [\n  ' + ",\n  ".join(files) + "\n ]" if files else ' "files": []')
     body = ("{\n" + ",\n".join(lines)).encode()
-    return body + f',\n "{_OWN_HASH}": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
+    return body + _signature(body)
+
+
+def _signature(body: bytes) -> bytes:
+    """Return the end of a manifest: the hash of everything before it."""
+    return f',\n "{_OWN_HASH}": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
 
 
 def _json(value: Any) -> str:
