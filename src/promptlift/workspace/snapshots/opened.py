@@ -19,7 +19,7 @@ from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.conversations import recorded_filters
 from promptlift.workspace.session import frames, with_read_record
 from promptlift.workspace.snapshots.offline import SnapshotTransport
-from promptlift.workspace.workspace import Workspace
+from promptlift.workspace.workspace import Workspace, connect
 
 if TYPE_CHECKING:
     import os
@@ -86,6 +86,55 @@ class SnapshotWorkspace(Workspace):
     def _place(self) -> str:
         manifest = self.snapshot.manifest
         return f"the snapshot {self.snapshot.folder} of {manifest.service['base_url']}, pulled {manifest.finished_at}"
+
+    def pull(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        prompt_id: str | None = None,
+        content: bool | None = None,
+        everything: bool = False,
+    ) -> Snapshot:
+        """Refuse to pull: there is no service here. :meth:`refresh` connects to the one that the snapshot is of.
+
+        Parameters
+        ----------
+        folder, prompt_id, content, everything
+            As for ``lift.pull``.
+
+        Raises
+        ------
+        ConfigError
+            Always.
+        """
+        del prompt_id, content, everything
+        raise ConfigError(
+            f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
+        )
+
+    def refresh(self) -> Snapshot:
+        """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.
+
+        The key is ``PROMPTLIFT_API_KEY``; a snapshot has none. That of an embedded service, which may be at another address each
+        time, is brought up to date with ``promptlift.local().pull(folder)``.
+
+        Raises
+        ------
+        ConfigError
+            When there is no key.
+        """
+        manifest = self.snapshot.manifest
+        service = manifest.service
+        with connect(service["base_url"], scheme=service["scheme"]) as lift:
+            lift.pull(self.snapshot.folder, prompt_id=manifest.filters.get("prompt_id"))
+        self.reload()
+        return self.snapshot
+
+    def reload(self) -> None:
+        """Take the state that the last pull left, by whomever."""
+        self.snapshot.reload()
+        self._offline.forget()
+        self._names.forget_list()
 
     def plan(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 class Pulling(Session):
     """Snapshots of what the workspace can read."""
 
-    # Folder of the last pull, which `refresh` brings up to date.
-    _snapshot_folder: Path | None = None
+    # Folder and prompt of the last pull, which `refresh` brings up to date.
+    _last_pull: tuple[Path, str | None] | None = None
 
     def pull(
         self,
@@ -67,5 +68,18 @@ class Pulling(Session):
         path = Path(folder)
         with only_writer(path), self._bar("conversations pulled", None) as move:
             snapshot = Pull(self.client, path, options, move).run()
-        self._snapshot_folder = path
+        self._last_pull = path, options.prompt_id
         return snapshot
+
+    def refresh(self) -> Snapshot:
+        """Bring the snapshot of the last :meth:`pull` up to date.
+
+        Raises
+        ------
+        ConfigError
+            When this workspace has not pulled yet.
+        """
+        if self._last_pull is None:
+            raise ConfigError('There is no snapshot to bring up to date: lift.pull("folder/") makes one.')
+        folder, prompt_id = self._last_pull
+        return self.pull(folder, prompt_id=prompt_id)
