@@ -251,6 +251,15 @@ CONVERSATION_LISTED = {
     "toolErrors": maybe(count),
     "metadata": maybe(flat),
 }
+CONVERSATION_DELETED = {"id": text, "promptId": text, "agentId": text, "deletedAt": time}
+CONVERSATION_LOGGED_MANY = {
+    "index": count,
+    "id": text,
+    "status": CONVERSATION_STATUS,
+    "created": flag,
+    "createdAt": time,
+    "error": lambda value: value is None,
+}
 CONVERSATION_KNOWN = {
     "id": text,
     "sourceId": maybe(text),

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from promptlift.plots import theme, variant_captions
 from promptlift.plots.differences import mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
+from promptlift.plots.legends import legend
 from promptlift.schema.results import CONFIDENCE_METHODS
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ def variant_confidence(
         _draw_run(ax, group, style)
     _threshold_lines(ax, pd.concat(runs))
     if len(groups) > 1:
-        theme.legend(ax, groups, [len(rows) for rows in runs], "passes")
+        legend(ax, groups, [len(rows) for rows in runs], "passes")
     if not facts.get("has_trace"):
         notes.append("The service reports only a final confidence, not one for each pass.")
         ax.set_xticks([])

@@ -47,6 +47,9 @@ WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
 BODY_BYTES: Final = 6 * CONTENT_BYTES + 512 * KB
 # Spans come in batches, each with the whole history of its conversation.
 OTLP_BODY_BYTES: Final = 16 * 1024 * KB
+# Conversations of one request, and their bytes: one transaction, which others wait for.
+BULK_ROWS: Final = 500
+BULK_BODY_BYTES: Final = 16 * 1024 * KB
 JSON_DEPTH: Final = 64
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 10_000

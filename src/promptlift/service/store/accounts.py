@@ -13,6 +13,7 @@ from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT, Plan, plan_wit
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
+from promptlift.service.store import changes
 from promptlift.service.store.tables import accounts, api_keys
 
 if TYPE_CHECKING:
@@ -210,7 +211,10 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
 
 def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
     """Keep changed settings; the organization's name is the account's too."""
-    changes: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
+    values: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
     if value["general"]["name"]:
-        changes["name"] = value["general"]["name"]
-    connection.execute(update(accounts).filter_by(id=account_id).values(**changes))
+        values["name"] = value["general"]["name"]
+    before = settings(connection, account_id)["general"].get("excludedDataAndTopics")
+    if before != value["general"].get("excludedDataAndTopics"):
+        values["exclusions_at"] = changes.stamp(connection, [account_id])
+    connection.execute(update(accounts).filter_by(id=account_id).values(**values))
