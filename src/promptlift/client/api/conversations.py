@@ -57,7 +57,7 @@ class Conversations(Group):
         for group in _groups(made):
             if offered:
                 try:
-                    answer = self._send(endpoints.CONVERSATIONS_CREATE_MANY, conversations=group)
+                    answer = self._send(endpoints.CONVERSATIONS_LOG_MANY, conversations=group)
                 except ApiError as error:
                     if leaves_open(error) or isinstance(error, InvalidApiKey):
                         raise

@@ -91,4 +91,4 @@ class BulkLog:
 
     def _call(self, bodies: Sequence[bytes]) -> Call:
         body = b'{"conversations":[' + b",".join(bodies) + b"]}"
-        return Call.to(endpoints.CONVERSATIONS_CREATE_MANY, self._scheme, body=body, keyed=True)
+        return Call.to(endpoints.CONVERSATIONS_LOG_MANY, self._scheme, body=body, keyed=True)
