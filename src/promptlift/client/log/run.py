@@ -31,6 +31,7 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.schema import endpoints
+from promptlift.schema.bulk import in_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -192,9 +193,8 @@ class LoggingRun:
         for job in jobs:
             if not new or not job.is_new:
                 pool.submit([job])
-        by_index = {job.one.index: job for job in new}
-        for group in self._bulk.groups([job.one for job in new]):
-            pool.submit([by_index[one.index] for one in group])
+        for group in in_requests(new, lambda job: len(job.one.body)):
+            pool.submit(group)
 
     def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
         """Keep states of one conversation apart: what becomes of the second depends on what became of the first."""
