@@ -313,6 +313,8 @@ class LoggingRun:
             if found is None:
                 continue
             there, status = found
+            if there is None:  # its transcript was deleted because of its age, and does not come back
+                return _Done("already_there", candidate.id, status)
             relation = compare(there, one.content)
             there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
             if relation == "same":
@@ -336,14 +338,14 @@ class LoggingRun:
         self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
-    def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
+    def _read(self, conversation_id: str, connection: Connection) -> tuple[str | None, str | None] | None:
         query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, connection=connection).data
         except NotFound:
             return None
-        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+        if not isinstance(data, dict) or not isinstance(data.get("content", 0), str | None):
             raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
         return data["content"], data.get("status")
 
