@@ -17,7 +17,9 @@ from support.engines import ENGINES, LISTS, REMOTE, Engines, long_tables
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import simulations, variants, versions
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
 
 # Engines keep no order of rows, so "the first that has it" is another one of them.
 OF_ORDER = ("example_id",)
@@ -246,7 +248,12 @@ def assert_same(result, expected):
     assert list(result.columns) == list(expected.columns)
     kept = [name for name in expected if name not in OF_ORDER]
     pd.testing.assert_frame_equal(
-        _plain(result[kept]), _plain(expected[kept]), check_dtype=False, check_categorical=False, rtol=0, atol=1e-9
+        _plain(result[kept]),
+        _plain(expected[kept]),
+        check_dtype=False,
+        check_categorical=False,
+        rtol=0,
+        atol=1e-9,
     )
     for name in set(OF_ORDER) & set(expected):
         assert result[name].isna().tolist() == expected[name].isna().tolist()
@@ -259,7 +266,9 @@ def _plain(table):
         else column.astype(object).where(column.notna(), None)
         for name, column in table.items()
     }  # fmt: skip
-    return pd.DataFrame(columns).astype({n: "float64" for n, c in columns.items() if pd.api.types.is_numeric_dtype(c.dtype)})
+    return pd.DataFrame(columns).astype(
+        {n: "float64" for n, c in columns.items() if pd.api.types.is_numeric_dtype(c.dtype)}
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -271,7 +280,10 @@ def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
     assert_same(run(Tables(engines, engine, source)), expected)
 
 
-ANY_SIZE = sorted(set(RUNS) - {"benchmark", "conversations_of", "compare", "what_else", "prompt_timeline", "simulated_vs_production"})
+ANY_SIZE = sorted(
+    set(RUNS)
+    - {"benchmark", "conversations_of", "compare", "what_else", "prompt_timeline", "simulated_vs_production"}
+)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -361,6 +373,9 @@ def test_spellings_of_a_title_in_one_conversation_count_once(engines, engine):
         }
     ).astype("str")
     result = analysis.issues(engines.table(source, engine), mentions=engines.table(long, engine))
-    assert result[["issue", "n", "total", "n_worst"]].to_numpy().tolist() == [["Wait", 1, 2, 1], ["Wait long", 1, 2, 0]]
+    assert result[["issue", "n", "total", "n_worst"]].to_numpy().tolist() == [
+        ["Wait", 1, 2, 1],
+        ["Wait long", 1, 2, 0],
+    ]
     assert result["severity"].astype("str").tolist()[0] == "high"
     assert result["example_id"].tolist() == ["1", "2"]

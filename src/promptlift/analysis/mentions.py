@@ -341,7 +341,7 @@ def _tally_here(frame: pd.DataFrame, found: Found, groups: Groups) -> _Tally:
 def _tally_there(conversations: Any, mentions: Any, column: str, by: str | None) -> _Tally:
     """Count in the engine that has both tables."""
     frame = judged_there(open_table(conversations))
-    keys = [name for name in ("status", "task_completed") if name in names_of(conversations)]
+    keys: list[str] = [name for name in ("status", "task_completed") if name in names_of(conversations)]
     keys = [*keys, *([by] if by is not None and by not in keys else [])]
     everyone = count_by(frame.filter(nw.col(KEPT)), keys)
     found = count_mentions(frame, mentions, column, keys)

@@ -166,7 +166,7 @@ class EngineRows:
         return frame.filter(known)
 
     @cached_property
-    def schema(self) -> nw.Schema:
+    def schema(self) -> Any:
         """The types of the columns."""
         return self.opened.collect_schema()
 

@@ -184,7 +184,7 @@ def _mentions_there(
 
 
 def _place(counted: pd.DataFrame, two: _Two) -> NDArray[np.intp]:
-    return (counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False).astype(np.intp)
+    return np.asarray((counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False), np.intp)
 
 
 def _measures(two: _Two) -> list[dict[str, Any]]:
