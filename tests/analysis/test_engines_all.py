@@ -23,6 +23,10 @@ pytestmark = pytest.mark.filterwarnings(
 
 # Engines keep no order of rows, so "the first that has it" is another one of them.
 OF_ORDER = ("example_id",)
+SAME_FACTS = {
+    "n_judged", "n_titles", "n_undated", "n_tests", "n_before", "n_after", "left_out", "freq", "control", "n_without_variant",
+    "kind", "summary", "first_reaches_back",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -70,6 +74,8 @@ def rich(n, **options):
     table = conversations(n, **options)
     channel = rng.choice(["web", "app", None], n) if n else []
     table["metadata.channel"] = pd.Series(channel, dtype="str")
+    # One to one with the model: its segments are the same conversations, so the same tests.
+    table["metadata.vendor"] = table["llm_model"].map({"gpt-4o": "one", "claude": "other"}).astype("str")
     table["metadata.beta"] = pd.array(rng.choice([True, False], n), dtype="boolean")
     table["n_turns"] = pd.array(rng.integers(1, 15, n), dtype="Int64")
     table["cost"] = rng.lognormal(-4, 1, n)
@@ -257,6 +263,9 @@ def assert_same(result, expected):
     )
     for name in set(OF_ORDER) & set(expected):
         assert result[name].isna().tolist() == expected[name].isna().tolist()
+    facts, wanted = (table.attrs.get("promptlift", {}) for table in (result, expected))
+    for name in SAME_FACTS & set(wanted):
+        assert facts[name] == wanted[name], name
 
 
 def _plain(table):
@@ -379,3 +388,40 @@ def test_spellings_of_a_title_in_one_conversation_count_once(engines, engine):
     ]
     assert result["severity"].astype("str").tolist()[0] == "high"
     assert result["example_id"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("draw", ["normal", "ties", "skewed", "huge", "equal"])
+def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
+    """A column of numbers is cut where pandas would cut it, however it is distributed."""
+    from promptlift.analysis import segment_rows
+    from promptlift.analysis.engines import open_table
+
+    rng = np.random.default_rng(2)
+    values = {
+        "normal": rng.normal(size=5_000),
+        "ties": rng.integers(0, 5, 5_000).astype(float),
+        "skewed": np.exp(rng.normal(0, 12, 5_000)),
+        "huge": np.r_[rng.normal(size=4_000) * 1e300, [-1.7e308, 1.7e308]],
+        "equal": np.full(100, 0.1),
+    }[draw]
+    monkeypatch.setattr(segment_rows, "_FEW_ROWS", 50)
+    frame = open_table(pd.DataFrame({"_v": values}))
+    ranks = sorted({0, 1, len(values) // 4, len(values) // 2, len(values) - 1})
+    assert segment_rows._order_statistics(frame, ranks) == np.sort(values)[ranks].tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
+    """Times without a zone are UTC, whatever the clock of the engine's session says."""
+    source = conversations(200)
+    naive = source.assign(
+        started_at=source["started_at"].dt.tz_localize(None),
+        created_at=source["created_at"].dt.tz_localize(None),
+    )
+    expected = analysis.completion_trend(source, freq="h", tz="Asia/Kathmandu")
+    result = analysis.completion_trend(
+        Tables(engines, engine, naive).conversations, freq="h", tz="Asia/Kathmandu"
+    )
+    pd.testing.assert_frame_equal(result, expected)
+    overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
+    assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()
