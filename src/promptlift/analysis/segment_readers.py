@@ -48,6 +48,7 @@ class _Reader:
     side: tuple[str, Any] | None
     topics: Any
     present: Sequence[str]
+    among: tuple[str, Sequence[Any]] | None = None
 
     def is_hour(self, name: str) -> bool:
         """Whether the hour of the day is meant, and not a column of that name."""
@@ -67,6 +68,8 @@ class FrameReader(_Reader):
     def rows(self) -> Rows:
         """The rows with a known outcome; a long table of topics becomes a column of lists."""
         frame = self.table
+        if self.among is not None:
+            frame = frame[frame[self.among[0]].isin(list(self.among[1])).to_numpy(dtype=bool)]
         if self.topics is not None:
             check_engines(frame, self.topics, "topics")
             frame = frame.assign(topics=_lists(frame, self.topics))
@@ -99,8 +102,9 @@ class EngineReader(_Reader):
         """The conversations in their engine."""
         if self.topics is not None:
             check_engines(self.table, self.topics, "topics")
+        bins = self.options["bins"]
         return EngineRows(
-            self.table, self.outcome, self.zone, self.options["bins"], self.times, self.side, self.topics
+            self.table, self.outcome, self.zone, bins, self.times, self.side, self.topics, self.among
         )
 
     def split(self, name: str) -> Split:

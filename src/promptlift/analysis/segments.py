@@ -176,6 +176,7 @@ def splits_of(
     zone: tzinfo,
     topics: Any = None,
     side: tuple[str, Any] | None = None,
+    among: tuple[str, Sequence[Any]] | None = None,
     without: Sequence[str] = (),
 ) -> Splits:
     """Split the conversations with a known outcome.
@@ -186,6 +187,8 @@ def splits_of(
         As `segments` has them.
     side
         A column and one of its values: segments are counted apart for it and for the rest.
+    among
+        A column and those of its values that count; by default all rows do.
     without
         Columns that cannot split.
     """
@@ -206,11 +209,19 @@ def splits_of(
     options = {"bins": bins, "smallest": smallest}
     reader: EngineReader | FrameReader
     if is_remote(conversations):
-        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present)
+        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present, among)
     else:
-        columns = [outcome, *times, *([side[0]] if side else []), *names, "status", "conversation_id"]
+        columns = [
+            outcome,
+            *times,
+            *([side[0]] if side else []),
+            *([among[0]] if among else []),
+            *names,
+            "status",
+            "conversation_id",
+        ]
         frame = collect(conversations, [name for name in dict.fromkeys(columns) if name in present])
-        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present)
+        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among)
     splits = {name: reader.split(name) for name in names}
     usable = [name for name, split in splits.items() if split.segments and split.exclusive]
     chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])
