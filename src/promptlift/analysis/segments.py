@@ -49,6 +49,9 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 
 
+_OF_SNAPSHOTS: Final = ("month", "position")
+
+
 def segments(
     conversations: Any,
     *,
@@ -203,7 +206,10 @@ def splits_of(
     if outcome in asked:
         raise ValueError(f"{outcome} is the outcome, so it cannot be a segment as well.")
     times = _times(conversations, required=HOUR in asked and HOUR not in present)
-    by_default = [name for name in named if name not in without and _is_segment(name, outcome, present)]
+    # What a snapshot's files have beside the table: the month of their folder, and the order of the rows.
+    scanned = not isinstance(conversations, pd.DataFrame) and {"prompt_id", "month"} <= set(present)
+    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ())}
+    by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
     options = {"bins": bins, "smallest": smallest}
