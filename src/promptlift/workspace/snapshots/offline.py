@@ -13,6 +13,7 @@ from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import limits
 from promptlift.schema.naming import LINKS, SCHEMES, link_of
 from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row
+from promptlift.workspace.snapshots.prompt_completion import COLUMNS, completion_by_prompt
 
 if TYPE_CHECKING:
     from promptlift.client.config import ClientConfig
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+_NOTHING: Final[dict[str, Any]] = {
+    **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), 0),
+    **dict.fromkeys(("rate", "rateLow", "rateHigh")),
+    "weeks": [],
+}
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
 
 
@@ -77,6 +83,10 @@ class SnapshotTransport(Transport):
             return _page(self._conversations, call) if one is None else self._of_conversation(one, rest[1:])
         else:
             return None
+        if one is None and call.query.get("includeCompletion") == "true":
+            return _page(
+                [{**row, "completion": self._completion_of(row["id"])} for row in records.values()], call
+            )
         if one is None:
             return _page(list(records.values()), call)
         if rest[1:] == ["variants"] and one in records:
@@ -85,7 +95,7 @@ class SnapshotTransport(Transport):
 
     def forget(self) -> None:
         """Read the tables again when they are asked for next: the snapshot has changed."""
-        for name in ("prompts", "optimizations", "_variants", "_conversations"):
+        for name in ("prompts", "optimizations", "_variants", "_conversations", "_completion"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -97,6 +107,14 @@ class SnapshotTransport(Transport):
     def optimizations(self) -> dict[str, Row]:
         """The optimizations as the service gave them, by id."""
         return {row["id"]: row for row in self._records("optimizations")}
+
+    def _completion_of(self, prompt_id: str) -> Row:
+        return self._completion.get(prompt_id) or _NOTHING
+
+    @cached_property
+    def _completion(self) -> dict[str, Row]:
+        rows = self._snapshot.read("conversations", [column.name for column in COLUMNS])
+        return {} if rows is None else completion_by_prompt(rows)
 
     @cached_property
     def _variants(self) -> dict[str, list[Row]]:

@@ -77,6 +77,11 @@ class SnapshotWorkspace(Workspace):
         super().__init__(config, progress=False, client=Client(config, transport=self._offline))
         self.snapshot = snapshot
 
+    def _account(self) -> str:
+        raise ConfigError(
+            "This needs the service, and a snapshot is only read. promptlift.connect() or promptlift.local() opens it."
+        )
+
     def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put the names of prompts into a table; here they cost no request."""
         if not self._names.known():

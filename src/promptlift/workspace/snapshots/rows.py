@@ -13,7 +13,6 @@ from promptlift import frames
 from promptlift.frames.conversations import with_content_facts
 from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
-from promptlift.schema.naming import LINKS
 from promptlift.snapshot.columns import arrow_table, with_metadata
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ _KNOWN: Final = frozenset(
     {
         *(column.path[0] for column in CONVERSATION_COLUMNS if column.path),
         *("content", "metadata", "insights"),
-        *LINKS,
     }
 )
 _KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in frames.INSIGHT_VALUES)
