@@ -11,6 +11,7 @@ import typer
 from promptlift._version import __version__
 from promptlift.cli.check import check
 from promptlift.cli.import_commands import import_files, prompts_app
+from promptlift.cli.maintenance_commands import migrate, vacuum
 from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
 from promptlift.cli.snapshot_commands import export, pull, verify
 
@@ -418,4 +419,6 @@ def report(
     )
 
 
+app.command()(vacuum)
+app.command()(migrate)
 app.command()(check)

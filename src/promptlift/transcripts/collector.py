@@ -208,7 +208,8 @@ class Collector:
                 "first"
             )
         usage = conversation.usage
-        tool_calls = usage.tool_calls or count_tool_calls(conversation.messages)
+        # Where no message says that a tool is called, a trace may still have recorded that some ran.
+        tool_calls = count_tool_calls(conversation.messages) or usage.tool_calls
         source_id = _text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
@@ -233,7 +234,7 @@ class Collector:
                 output_tokens=usage.output_tokens,
                 cost=usage.cost,
                 latency_ms=usage.latency_ms,
-                tool_calls=tool_calls or usage.tool_calls,
+                tool_calls=tool_calls,
                 tool_errors=usage.tool_errors,
             )
         )

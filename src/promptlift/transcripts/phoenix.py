@@ -73,7 +73,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
 
 def _of_span(record: dict[str, Any], collector: Collector, trace: Any, *, whole: bool) -> Call:
     session = _attribute(record, "session.id")
-    metadata = decoded(_attribute(record, "metadata"))
+    metadata = _metadata(record)
     prompt, version = (
         next((value for name in names if is_something(value := _attribute(record, name))), None)
         for names in (_PROMPT, _VERSION)
@@ -98,7 +98,7 @@ def _of_span(record: dict[str, Any], collector: Collector, trace: Any, *, whole:
             _attribute(record, "llm.token_count.completion"), "attributes.llm.token_count.completion"
         ),
         {
-            **(metadata if isinstance(metadata, dict) else {}),
+            **metadata,
             **{name: value for name, value in own.items() if is_something(value)},
         },
         started=collector.time(record.get("start_time"), "start_time"),
@@ -118,6 +118,18 @@ def _of_span(record: dict[str, Any], collector: Collector, trace: Any, *, whole:
 def _attribute(record: dict[str, Any], name: str) -> Any:
     flat = record.get(f"attributes.{name}")
     return flat if flat is not None else _at(decoded(record.get("attributes")), name)
+
+
+def _metadata(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata: one value in exports of tables, flattened to dotted names by the REST API."""
+    whole = decoded(_attribute(record, "metadata"))
+    if isinstance(whole, dict):
+        return whole
+    attributes = decoded(record.get("attributes"))
+    flat = attributes if isinstance(attributes, dict) else {}
+    return {
+        name.removeprefix("metadata."): value for name, value in flat.items() if name.startswith("metadata.")
+    }
 
 
 def _at(value: Any, name: str) -> Any:

@@ -175,6 +175,7 @@ class Sessions:
                         part.add_root(self._whole[trace][0])
                 steps = [self._steps[trace] for trace in part.trace_ids if trace in self._steps]
                 if steps:
+                    part.usage.tool_calls = sum(count for count, _ in steps)
                     part.usage.tool_errors = (part.usage.tool_errors or 0) + sum(
                         failed for _, failed in steps
                     )

@@ -72,7 +72,7 @@ class Comparison:
     def _lines(self) -> list[str]:
         others = self.what_else
         more = f"and {len(others) - _MOST_OTHERS} more, see .others" if len(others) > _MOST_OTHERS else ""
-        nothing = f"Nothing else clearly differs among {len(self.others):,} comparisons."
+        nothing = f"Nothing else clearly differs among {len(self.others):,} comparisons, corrected for their number."
         listed = [f"- {sentence}" for sentence in (*others[:_MOST_OTHERS], *([more] if more else []))]
         return [self.sentence, *(listed or ([nothing] if len(self.others) else [])), *self.notes]
 

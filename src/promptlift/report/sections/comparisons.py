@@ -197,9 +197,9 @@ def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
     said = list(comparison.notes)
     if others:
         more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""
-        said.append(f"What else clearly differs among {n:,} comparisons{more}:")
+        said.append(f"What else clearly differs among {n:,} comparisons, corrected for their number{more}:")
     elif n:
-        said.append(f"Nothing else clearly differs among {n:,} comparisons.")
+        said.append(f"Nothing else clearly differs among {n:,} comparisons, corrected for their number.")
     return Section(name, table.title, tuple(said), others[:_MOST_OTHERS], tables=(table,))
 
 
