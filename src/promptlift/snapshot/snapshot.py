@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from promptlift.snapshot.scan import Engine
     from promptlift.snapshot.manifest import FilePart, Manifest
+    from promptlift.snapshot.scan import Engine
 
 __all__ = ["Snapshot", "verify"]
 

@@ -12,8 +12,8 @@ from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import limits
 from promptlift.schema.naming import LINKS, SCHEMES, link_of
-from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row
 from promptlift.workspace.snapshots.prompt_completion import COLUMNS, completion_by_prompt
+from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row
 
 if TYPE_CHECKING:
     from promptlift.client.config import ClientConfig
