@@ -190,9 +190,14 @@ def test_a_conversation_is_the_same_from_either_source(ours, opened):
     for one in opened.conversations()["conversation_id"][::7]:
         there, here = ours.conversation(one).to_wire(), opened.conversation(one).to_wire()
         there.pop("idempotencyKey", None)
-        assert {name: value for name, value in here.items() if value is not None} == {
-            name: value for name, value in there.items() if value is not None
-        }
+        assert said(here) == said(there)
+
+
+def said(value):
+    """JSON without what is null."""
+    if isinstance(value, dict):
+        return {name: said(one) for name, one in value.items() if one is not None}
+    return value
 
 
 def test_an_engine_reads_what_the_manifest_lists(opened):

@@ -158,7 +158,8 @@ def _to_pandas(cells: pa.ChunkedArray, column: TableColumn) -> Any:
 
 
 def _from_json(cells: pa.ChunkedArray) -> Any:
-    return _objects([None if one is None else orjson.loads(one) for one in cells.to_pylist()])
+    # One call for all is much quicker than one a row.
+    return _objects(orjson.loads("[" + ",".join(cells.fill_null("null").to_pylist()) + "]"))
 
 
 def _categories(cells: pa.ChunkedArray, categories: Sequence[str]) -> Any:

@@ -30,11 +30,11 @@ MENTION_COLUMNS: Final = {
     name: tuple(column for column in columns if column.name != "prompt")
     for name, columns in (("issues", ISSUES), ("topics", TOPICS))
 }
-# Fields of a row that a column has; the others are kept as JSON.
+# Fields of a row that a column has; the others are kept as JSON, and so are metadata, whose columns have one type each.
 _KNOWN: Final = frozenset(
     {
         *(column.path[0] for column in CONVERSATION_COLUMNS if column.path),
-        *("content", "metadata", "insights"),
+        *("content", "insights"),
     }
 )
 _KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in frames.INSIGHT_VALUES)
@@ -202,10 +202,4 @@ def conversation_row(columns: Mapping[str, Any], described: Sequence[TableColumn
     if columns.get("content") is not None:
         row["content"] = columns["content"]
     row["insights"] = judged if row.get("hasInsights") else None
-    metadata = {
-        name.removeprefix("metadata."): value
-        for name, value in columns.items()
-        if name.startswith("metadata.") and value is not None
-    }
-    row["metadata"] = metadata or None
     return row
