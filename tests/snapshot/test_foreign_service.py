@@ -10,7 +10,7 @@ import promptlift
 from promptlift.errors import ApiError, IncompleteError, SnapshotError
 from promptlift.snapshot import Snapshot
 from support.foreign_service import ForeignService, hang_up
-from support.pulled import LISTED, assert_same, workspace
+from support.pulled import LISTED, SkippingClock, answer, assert_same, workspace
 
 
 @pytest.mark.parametrize(
@@ -171,3 +171,56 @@ def test_transcripts_are_fetched_where_they_are_asked_for(tmp_path):
         service.fill(1)
         lift.pull(tmp_path)
         assert len(promptlift.open_snapshot(tmp_path).messages()) == 13
+
+
+def test_without_an_account_the_address_says_what_it_is(tmp_path):
+    def refuse(_method, path, _count):
+        return answer(b"HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\n{}") if path == "/account" else None
+
+    with ForeignService(fault=refuse) as service, ForeignService(fault=refuse) as other:
+        service.fill(3)
+        workspace(service).pull(tmp_path)
+        workspace(service).pull(tmp_path)
+        with pytest.raises(
+            SnapshotError, match=f"is a snapshot of {service.base_url}, and this is {other.base_url}"
+        ):
+            workspace(other).pull(tmp_path)
+
+
+def test_a_service_of_this_computer_may_come_back_on_another_port(tmp_path):
+    with ForeignService() as service:
+        service.fill(3)
+        workspace(service).pull(tmp_path)
+    with ForeignService(rows=service.rows) as again:
+        again.insert(id="c9")
+        workspace(again).pull(tmp_path)
+    assert len(promptlift.open_snapshot(tmp_path).conversations()) == 4
+
+
+def test_a_service_that_refuses_what_it_does_not_know_is_pulled_from(tmp_path):
+    def picky(_method, path, _count):
+        params = service.seen[-1][2]
+        known = {"limit", "offset", "status", "hasInsights", "promptId"}
+        body = b'{"error": {"code": "VALIDATION_ERROR", "message": "unknown parameter"}}'
+        refusal = b"HTTP/1.1 400 No\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        return answer(refusal) if path == "/conversations" and params.keys() - known else None
+
+    with ForeignService(fault=picky) as service:
+        service.fill(130)
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        service.fill(2)
+        lift.pull(tmp_path)
+        found = promptlift.open_snapshot(tmp_path).conversations(insights=True)
+        assert len(found) == 132
+        assert found["sentiment"].notna().all()
+
+
+@pytest.mark.parametrize("retry_after", [True, False])
+def test_a_pull_of_more_than_a_minute_is_hardly_ever_refused(tmp_path, retry_after):
+    clock = SkippingClock()
+    with ForeignService(plan="pro", per_minute=300, retry_after=retry_after, monotonic=clock.now) as service:
+        service.fill(900)
+        workspace(service, clock=clock).pull(tmp_path)
+        assert service.refused <= 3
+        assert len(promptlift.open_snapshot(tmp_path).conversations()) == 900

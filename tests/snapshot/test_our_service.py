@@ -12,7 +12,7 @@ import pytest
 import promptlift
 from promptlift.errors import ConfigError, NotFound
 from promptlift.local import wait_for_insights
-from support.service_process import ServiceProcess
+from support.service_process import ServiceProcess, wait_until
 
 MODEL = "gpt-4o"
 BAD = "User: Cancel my order.\nAssistant: I cannot do that.\nUser: That did not help, forget it."
@@ -206,3 +206,35 @@ def test_an_engine_reads_what_the_manifest_lists(opened):
     assert lazy.select(polars.len()).collect().item() == len(opened.conversations())
     counted = lazy.group_by("prompt_id").agg(polars.len().alias("n")).collect()
     assert dict(counted.iter_rows()) == opened.conversations().groupby("prompt_id").size().to_dict()
+
+
+def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
+    ours.pull(tmp_path)
+    some = list(ours.conversations("Sales")["conversation_id"][:3])
+    before = promptlift.open_snapshot(tmp_path).conversations(insights=True).set_index("conversation_id")
+    ours.client.conversations.update(
+        some[0], content="User: Something else?\nAssistant: Yes.", status="abandoned"
+    )
+    ours.client.conversations.regenerate_insights(some[1])
+    wait_until(
+        lambda: (
+            ours.client.conversations.insights(some[1]).created_at > before.loc[some[1], "insights_at"]
+            and ours.client.conversations.get(some[0]).has_insights
+        ),
+        what="new insights",
+    )
+    manifest = ours.pull(tmp_path).manifest
+    assert manifest.requests <= 10
+    opened = promptlift.open_snapshot(tmp_path)
+    pd.testing.assert_frame_equal(opened.conversations(insights=True), ours.conversations(insights=True))
+    after = opened.conversations(insights=True, content=True).set_index("conversation_id")
+    assert after.loc[some[0], "content"].startswith("User: Something else?")
+    assert after.loc[some[1], "insights_at"] > before.loc[some[1], "insights_at"]
+
+
+def test_months_are_those_in_which_conversations_began(opened):
+    for (prompt_id, month), rows in opened.snapshot.partitions(
+        "conversations", ["prompt_id", "started_at", "created_at"]
+    ):
+        assert set(rows["prompt_id"].to_pylist()) == {prompt_id}
+        assert {at.strftime("%Y-%m") for at in rows["started_at"].to_pylist()} == {month}
