@@ -158,7 +158,7 @@ def test_another_account_address_filter_or_scheme_is_refused(tmp_path):
             workspace(other).pull(tmp_path)
         with pytest.raises(SnapshotError, match="has the conversations of all prompts"):
             lift.pull(tmp_path, prompt_id="n")
-        with pytest.raises(SnapshotError, match="pulled without transcripts"):
+        with pytest.raises(SnapshotError, match="pulled without transcripts, and content=True"):
             lift.pull(tmp_path, content=True)
         assert len(promptlift.open_snapshot(tmp_path).conversations()) == 3
 

@@ -85,9 +85,9 @@ class KnownConversations:
         numbers = {self._places[one] for one in conversation_ids if one in self._places}
         return [self._partitions[number] for number in sorted(numbers)]
 
-    def prompt_of(self, conversation_id: str) -> str | None:
-        """Return the prompt of a conversation."""
-        return self._partitions[self._places[conversation_id]][0]
+    def place_of(self, conversation_id: str) -> Place:
+        """Return prompt and month of the partition that has a conversation."""
+        return self._partitions[self._places[conversation_id]]
 
     def positions_for(self, order: list[str]) -> dict[str, float]:
         """Return the places in the list of all rows of an order, higher ones first; those that are known keep theirs.

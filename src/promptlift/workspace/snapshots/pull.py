@@ -20,6 +20,7 @@ from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
+from promptlift.snapshot.part_files import PARTITIONED
 from promptlift.snapshot.snapshot import Snapshot
 from promptlift.snapshot.staging import Staging
 from promptlift.snapshot.writing import NextState
@@ -101,8 +102,8 @@ class Pull:
         if old is not None:
             self._check_same(old, service)
         content = self._options.content
-        if old is not None and content is None:
-            content = True if old.manifest.content and not old.manifest.state["content_listed"] else None
+        if old is not None and _has_rows(old):
+            content = old.manifest.content
         key = {
             "service": service,
             "prompt_id": self._options.prompt_id,
@@ -177,9 +178,11 @@ class Pull:
         if prompt_id != self._options.prompt_id:
             of = "all prompts" if prompt_id is None else f"prompt {prompt_id}"
             raise SnapshotError(f"{self._folder} has the conversations of {of}. {elsewhere}")
-        if self._options.content and not old.manifest.content:
+        if self._options.content not in (None, old.manifest.content) and _has_rows(old):
+            have = "with" if old.manifest.content else "without"
             raise SnapshotError(
-                f"{self._folder} was pulled without transcripts, and content=True wants them. {elsewhere}"
+                f"{self._folder} was pulled {have} transcripts, and content={self._options.content} is something else. "
+                f"{elsewhere}"
             )
 
     # into the tables
@@ -226,7 +229,7 @@ class Pull:
         return Snapshot(self._folder)
 
     def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
-        if old is not None and old.manifest.of_table("conversations"):
+        if old is not None and _has_rows(old):
             return old.manifest.content
         return bool(self._options.content or (self._options.content is None and reading.content_listed))
 
@@ -245,7 +248,10 @@ class Pull:
         stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
         positions = known.positions_for(found.order)
         replaced = found.deleted | (last.keys() & known.hashes.keys())
-        state.remove(replaced, known.places(replaced))
+        # What people said of a conversation stays with it when the service has it anew.
+        told = tuple(table for table in PARTITIONED if table != "labels")
+        state.remove(replaced, known.places(replaced), tables=told)
+        state.remove(found.deleted, known.places(found.deleted), tables=("labels",))
         number = itertools.count()
         held: list[StagedRow] = []
         for part in staging.rows():
@@ -328,7 +334,7 @@ class Pull:
         table = pa.table(
             {
                 "conversation_id": pa.array(ids, pa.string()),
-                "prompt_id": pa.array([known.prompt_of(one) for one in ids], pa.string()),
+                "prompt_id": pa.array([known.place_of(one)[0] for one in ids], pa.string()),
                 "noticed_at": pa.array([datetime.now(UTC)] * len(ids), pa.timestamp("us", "UTC")),
             }
         )
@@ -356,6 +362,10 @@ def _known_optimizations(old: Snapshot | None) -> dict[str, Row]:
     for one in [] if variants is None else variants.to_pylist():
         items[one["optimization_id"]]["variants"].append(orjson.loads(one["record"]))
     return items
+
+
+def _has_rows(snapshot: Snapshot) -> bool:
+    return bool(snapshot.manifest.of_table("conversations"))
 
 
 def _added(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
