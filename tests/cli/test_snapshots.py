@@ -90,6 +90,7 @@ def test_export_writes_the_same_without_the_service(running, env, tmp_path):
         lambda lift: lift.prompts(),
     ):
         pd.testing.assert_frame_equal(read(exported), read(pulled))
+    assert promptlift_command("export", tmp_path / "exported", "--data", running.data).returncode == 0
     # A pull from the running service goes on with what was exported.
     again = promptlift_command("pull", tmp_path / "exported", env=env)
     assert again.returncode == 0, again.stderr

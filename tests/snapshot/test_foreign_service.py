@@ -215,3 +215,44 @@ def test_a_service_that_refuses_what_it_does_not_know_is_pulled_from(tmp_path):
         found = promptlift.open_snapshot(tmp_path).conversations(insights=True)
         assert len(found) == 132
         assert found["sentiment"].notna().all()
+
+
+class KnowingService(ForeignService):
+    """A service that knows when rows changed, once it has learned it; a row's time is its ``at``."""
+
+    knows = False
+    now = 0
+
+    def page(self, rows, params, honours):
+        since = params.get("updatedSince")
+        if self.knows and since is not None:
+            after = 0 if since.startswith("1970") else int(since[20:-1])
+            rows = [row for row in rows if row.get("at", 0) >= after]
+        status, page = super().page(rows, params, honours)
+        if self.knows and since is not None:
+            page["asOf"] = f"2026-01-01T00:00:00.{self.now:06d}Z"
+        return status, page
+
+    def answer(self, method, path, params, body):
+        if path == "/conversations/deleted":
+            return 200, {"data": [], "pagination": {"total": 0, "limit": 100, "offset": 0}}
+        return super().answer(method, path, params, body)
+
+
+def test_a_service_that_learns_to_say_what_changed_is_read_once_and_then_asked(tmp_path):
+    with KnowingService(honours=LISTED) as service:
+        service.fill(450)
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        for number, place in enumerate((333, 210), 1):
+            service.knows, service.now = True, number
+            service.rows[place]["content"] = '{"messages": [{"role": "user", "content": "changed"}]}'
+            service.rows[place]["at"] = number
+            lift.pull(tmp_path)
+            messages = promptlift.open_snapshot(tmp_path).messages().set_index("conversation_id")
+            assert messages.loc[service.rows[place]["id"], "content"] == "changed"
+        assert Snapshot(tmp_path).manifest.requests <= 6
+        # What the answers do not explain is looked for everywhere.
+        del service.rows[100]
+        lift.pull(tmp_path)
+        assert len(promptlift.open_snapshot(tmp_path).conversations()) == 449

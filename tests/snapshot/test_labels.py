@@ -18,7 +18,7 @@ def test_labels_are_kept_over_pulls_and_go_with_their_conversation(tmp_path):
         lift = workspace(service)
         lift.pull(tmp_path)
         opened = promptlift.open_snapshot(tmp_path)
-        assert len(opened.labels()) == 0
+        assert len(opened.kept_labels()) == 0
         table = opened.conversations(insights=True, content=True)
         labels = pd.DataFrame({"conversation_id": table["conversation_id"][:40], "task_completed": True})
         labels["sentiment"], labels["mood"] = "positive", "calm"
@@ -27,20 +27,20 @@ def test_labels_are_kept_over_pulls_and_go_with_their_conversation(tmp_path):
         )
         opened.keep_labels(browser.labels)
         pd.testing.assert_frame_equal(
-            opened.labels(), browser.labels.sort_values("conversation_id", ignore_index=True)
+            opened.kept_labels(), browser.labels.sort_values("conversation_id", ignore_index=True)
         )
-        assert len(analysis.judge_agreement(opened.labels(), opened.insights()))
+        assert len(analysis.judge_agreement(opened.kept_labels(), opened.insights()))
         opened.keep_labels(labels[:1].assign(task_completed=False))
-        assert opened.labels()["task_completed"].sum() == 39
-        assert opened.labels()["mood"].count() == 1
+        assert opened.kept_labels()["task_completed"].sum() == 39
+        assert opened.kept_labels()["mood"].count() == 1
         # One is judged anew, one is deleted.
         service.rows[5]["status"] = "abandoned"
         gone = service.rows.pop(7)["id"]
         lift.pull(tmp_path)
         again = promptlift.open_snapshot(tmp_path)
-        assert len(again.labels()) == 39
-        assert gone not in set(again.labels()["conversation_id"])
-        assert service.rows[5]["id"] in set(again.labels()["conversation_id"])
+        assert len(again.kept_labels()) == 39
+        assert gone not in set(again.kept_labels()["conversation_id"])
+        assert service.rows[5]["id"] in set(again.kept_labels()["conversation_id"])
         assert again.snapshot.verify() == {}
 
 

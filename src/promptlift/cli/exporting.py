@@ -14,7 +14,13 @@ from promptlift.client.secret import Secret
 from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema.naming import SCHEMES
-from promptlift.schema.queries import ConversationQuery, ConversationsQuery, OptimizationsQuery, PromptsQuery
+from promptlift.schema.queries import (
+    ConversationQuery,
+    ConversationsQuery,
+    DeletedConversationsQuery,
+    OptimizationsQuery,
+    PromptsQuery,
+)
 from promptlift.service import accounts
 from promptlift.service.actions import account as account_actions
 from promptlift.service.actions import conversations, prompts
@@ -80,6 +86,9 @@ class DatabaseTransport(Transport):
             case "conversations", []:
                 asked = ConversationsQuery.model_validate(query)
                 found = conversations.page(database, caller, asked, waits_because=None)
+            case "conversations", ["deleted"]:
+                since = DeletedConversationsQuery.model_validate(query)
+                found = conversations.deleted(database, caller, since)
             case "conversations", [one]:
                 included = ConversationQuery.model_validate(query).include_insights
                 found = conversations.get(database, caller, one, waits_because=None, with_insights=included)

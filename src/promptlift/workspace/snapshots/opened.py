@@ -118,7 +118,7 @@ class SnapshotWorkspace(Workspace):
             f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
         )
 
-    def labels(self) -> pd.DataFrame:
+    def kept_labels(self) -> pd.DataFrame:
         """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation.
 
         Returns
