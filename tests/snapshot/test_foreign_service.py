@@ -256,3 +256,28 @@ def test_a_service_that_learns_to_say_what_changed_is_read_once_and_then_asked(t
         del service.rows[100]
         lift.pull(tmp_path)
         assert len(promptlift.open_snapshot(tmp_path).conversations()) == 449
+
+
+def test_odd_values_are_kept(tmp_path):
+    with ForeignService() as service:
+        service.fill(2)
+        service.rows[0] |= {
+            "content": "not a transcript, no labels",
+            "createdAt": None,
+            "promptId": "a/b=c %",
+        }
+        for row in service.rows:
+            del row["hasInsights"]  # the list has every field of such a row
+        service.rows[1] |= {
+            "huge": 10**30,
+            "nested": {"a": [1, {"b": None}]},
+            "metadata": {"n": 10**25, "t": True},
+        }
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        here, there = promptlift.open_snapshot(tmp_path).conversations(), lift.conversations(content=True)
+        assert list(here["conversation_id"]) == list(there["conversation_id"])
+        assert list(here["prompt_id"]) == list(there["prompt_id"]) == ["a/b=c %", "p1"]
+        assert here["metadata.n"].tolist()[1] == there["metadata.n"].tolist()[1]
+        assert Snapshot(tmp_path).manifest.of_table("conversations")[0].prompt_id in ("a/b=c %", "p1")
+        assert lift.pull(tmp_path).verify() == {}

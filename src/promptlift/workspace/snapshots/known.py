@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
+from promptlift.snapshot.columns import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +21,7 @@ UNKNOWN_HASH: Final = 0
 
 def list_hash(row: dict[str, Any]) -> int:
     """Return a hash of a row as the list has it, 64 bits with a sign."""
-    data = orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), signed=True)
+    return int.from_bytes(hashlib.blake2b(to_json(row), digest_size=8).digest(), signed=True)
 
 
 class KnownConversations:

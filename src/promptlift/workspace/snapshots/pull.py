@@ -19,6 +19,7 @@ from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
 from promptlift.schema.account import account_rate
+from promptlift.snapshot.columns import to_json
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
 from promptlift.snapshot.part_files import PARTITIONED
 from promptlift.snapshot.snapshot import Snapshot
@@ -320,7 +321,7 @@ class Pull:
         records, warnings["optimizations"] = rows_to_tables.optimizations_table(
             [item["optimization"] for item in whole]
         )
-        listed_texts = [orjson.dumps(listed[item["id"]]).decode() for item in whole]
+        listed_texts = [to_json(listed[item["id"]]).decode() for item in whole]
         state.set_table("optimizations", records.append_column("listed", pa.array(listed_texts, pa.string())))
         table, warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)

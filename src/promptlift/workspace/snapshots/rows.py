@@ -13,7 +13,7 @@ from promptlift import frames
 from promptlift.frames.conversations import with_content_facts
 from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
-from promptlift.snapshot.columns import arrow_table, with_metadata
+from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,12 +144,12 @@ def _other_fields(row: Row) -> str | None:
         }
         if more:
             others["insights"] = more
-    return orjson.dumps(others).decode() if others else None
+    return to_json(others).decode() if others else None
 
 
 def records_table(rows: Sequence[Row], table: pa.Table) -> pa.Table:
     """Add to a table what it was made from, so that nothing that the service gave is lost."""
-    records = [orjson.dumps(row).decode() for row in rows]
+    records = [to_json(row).decode() for row in rows]
     return table.append_column("record", pa.array(records, pa.string()))
 
 
