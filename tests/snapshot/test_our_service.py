@@ -53,6 +53,7 @@ def ours(tmp_path_factory):
         lift = ends.enter_context(promptlift.connect(running.base_url, running.key, progress=False))
         lift.create_prompt("Support", "You help.", llm_model=MODEL)
         lift.create_prompt("Sales", "You sell.", llm_model=MODEL)
+        lift.client.prompts.update(lift.prompt_id("Sales"), content="You sell well.")
         lift.log(list(records()), prompt_id="Support")
         lift.log([{"content": timed(number, channel="mail")} for number in range(12)], prompt_id="Sales")
         wait_for_insights(lift, [lift.prompt_id(name) for name in ("Support", "Sales")])
@@ -89,6 +90,7 @@ CALLS = {
     "insights": lambda lift: lift.insights(),
     "issues": lambda lift: lift.issues(),
     "topics": lambda lift: lift.topics("Support"),
+    "versions": lambda lift: lift.versions("Sales"),
     "optimizations": lambda lift: lift.optimizations(),
     "variants": lambda lift: lift.variants(prompt_id="Support"),
 }

@@ -20,10 +20,11 @@ from promptlift.schema.queries import (
     DeletedConversationsQuery,
     OptimizationsQuery,
     PromptsQuery,
+    VersionsQuery,
 )
 from promptlift.service import accounts
 from promptlift.service.actions import account as account_actions
-from promptlift.service.actions import conversations, prompts
+from promptlift.service.actions import conversations, prompts, versions
 from promptlift.service.errors import ApiException
 from promptlift.service.optimizations import requests
 from promptlift.service.store import accounts as stored_accounts
@@ -83,6 +84,11 @@ class DatabaseTransport(Transport):
                 found = account_actions.view(database, caller)
             case "prompts", []:
                 found = prompts.page(database, caller, PromptsQuery.model_validate(query))
+            case "prompts", [one, "versions"]:
+                listed = VersionsQuery.model_validate(query)
+                found = versions.page(
+                    database, caller, SCHEMES["prompt"], one, limit=listed.limit, offset=listed.offset
+                )
             case "conversations", []:
                 asked = ConversationsQuery.model_validate(query)
                 found = conversations.page(database, caller, asked, waits_because=None)

@@ -83,19 +83,20 @@ class SnapshotTransport(Transport):
             return _page(self._conversations, call) if one is None else self._of_conversation(one, rest[1:])
         else:
             return None
-        if one is None and call.query.get("includeCompletion") == "true":
-            return _page(
-                [{**row, "completion": self._completion_of(row["id"])} for row in records.values()], call
-            )
         if one is None:
-            return _page(list(records.values()), call)
+            rows = list(records.values())
+            if call.query.get("includeCompletion") == "true":
+                rows = [{**row, "completion": self._completion_of(row["id"])} for row in rows]
+            return _page(rows, call)
         if rest[1:] == ["variants"] and one in records:
             return {"data": self._variants.get(one, [])}
+        if rest[1:] == ["versions"] and one in self._versions:
+            return _page(self._versions[one], call)
         return records.get(one) if len(rest) == 1 else None
 
     def forget(self) -> None:
         """Read the tables again when they are asked for next: the snapshot has changed."""
-        for name in ("prompts", "optimizations", "_variants", "_conversations", "_completion"):
+        for name in ("prompts", "optimizations", "_variants", "_versions", "_conversations", "_completion"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -123,6 +124,12 @@ class SnapshotTransport(Transport):
         for one in [] if table is None else table.to_pylist():
             found.setdefault(one["optimization_id"], []).append(orjson.loads(one["record"]))
         return found
+
+    @cached_property
+    def _versions(self) -> dict[str, list[Row]]:
+        rows = self._snapshot.read("prompts", ["prompt_id", "versions"])
+        found = [] if rows is None else rows.to_pylist()
+        return {one["prompt_id"]: orjson.loads(one["versions"]) for one in found if one["versions"]}
 
     def _records(self, table: str) -> list[Row]:
         rows = self._snapshot.read(table, ["record"])

@@ -14,10 +14,11 @@ import pyarrow as pa
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
 from promptlift.client.reads.conversations import Wanted
-from promptlift.client.reads.optimizations import OptimizationRead, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
+from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
@@ -203,7 +204,7 @@ class Pull:
         content = self._has_content(old, reading)
         self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
         totals: dict[str, int | None] = {"conversations": found.total}
-        self._write_prompts(state, totals, warnings)
+        self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
         self._write_deleted(old, state, known, found.deleted)
         before = manifest.warnings
@@ -283,12 +284,32 @@ class Pull:
                 warnings[name] = _added(warnings.get(name, {}), counts)
 
     def _write_prompts(
-        self, state: NextState, totals: dict[str, int | None], warnings: dict[str, dict[str, int]]
+        self,
+        old: Snapshot | None,
+        state: NextState,
+        totals: dict[str, int | None],
+        warnings: dict[str, dict[str, int]],
     ) -> None:
+        """Write the prompts, those whose text has changed with all their texts where the service offers them."""
         read = read_prompts(self._transport, task=self._task)
         totals["prompts"] = read.total
+        before = None if old is None else old.read("prompts", ["record", "versions"])
+        known = {one["record"]: one["versions"] for one in ([] if before is None else before.to_pylist())}
         table, warnings["prompts"] = rows_to_tables.prompts_table(read.rows)
-        state.set_table("prompts", table)
+        versions = [
+            known[record] if record in known else self._versions(row)
+            for row, record in zip(read.rows, table["record"].to_pylist(), strict=True)
+        ]
+        state.set_table("prompts", table.append_column("versions", pa.array(versions, pa.string())))
+
+    def _versions(self, prompt: Row) -> str | None:
+        if prompt.get("updatedAt") == prompt.get("createdAt"):
+            return None
+        try:
+            read = read_offered(self._transport, endpoints.PROMPTS_VERSIONS, prompt["id"], task=self._task)
+        except NotFound:
+            return None
+        return to_json(read.rows).decode()
 
     def _write_optimizations(
         self,
