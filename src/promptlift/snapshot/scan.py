@@ -115,9 +115,7 @@ def _empty(table: str) -> pa.Table:
     return pa.schema(list(least.items())).empty_table()
 
 
-def _in_duckdb(
-    root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]
-) -> Any:
+def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
     try:
         import duckdb  # noqa: PLC0415  (an extra)
     except ImportError as error:
@@ -130,7 +128,11 @@ def _in_duckdb(
         connection.register_filesystem(system)
     paths = ", ".join(_quoted(f"{root}/{path}") for path in files)
     # The folders of partitions are texts: a month is no date, and an id of digits no number.
-    hive = "hive_partitioning = true, hive_types_autocast = false" if _partitioned(files) else "hive_partitioning = false"
+    hive = (
+        "hive_partitioning = true, hive_types_autocast = false"
+        if _partitioned(files)
+        else "hive_partitioning = false"
+    )
     return connection.sql(f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {hive})")  # noqa: S608  (quoted)
 
 
@@ -142,16 +144,14 @@ def _partitioned(files: Sequence[str]) -> bool:
     return any(part.startswith(f"{name}=") for name in _PARTITIONS for part in files[0].split("/"))
 
 
-def _in_polars(
-    root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]
-) -> Any:
+def _in_polars(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
     del connection
     try:
         import polars as pl  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise MissingExtra("engine='polars'", "polars") from error
     if not files:
-        return pl.from_arrow(_empty(table)).lazy()
+        return pl.LazyFrame(_empty(table))
     system, path = _file_system(root, options) if _is_address(root) else (None, root)
     scans = []
     for schema, group in _by_schema(path, files, system):
@@ -162,14 +162,14 @@ def _in_polars(
             else:
                 from pyarrow import dataset  # noqa: PLC0415  (only for addresses)
 
-                found = pl.scan_pyarrow_dataset(dataset.dataset(whole, schema=schema, filesystem=system, format="parquet"))
+                found = pl.scan_pyarrow_dataset(
+                    dataset.dataset(whole, schema=schema, filesystem=system, format="parquet")
+                )
             scans.append(found.with_columns(pl.lit(value, pl.String).alias(name) for name, value in place))
     return pl.concat(scans, how="diagonal_relaxed")
 
 
-def _in_spark(
-    root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]
-) -> Any:
+def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
     del options
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
@@ -180,7 +180,7 @@ def _in_spark(
         return session.createDataFrame(_empty(table))
     # Hadoop's name for the file system that the rest of the world calls s3.
     place = root.replace("s3://", "s3a://", 1) if root.startswith("s3://") else root
-    before = session.conf.get(_SPARK_INFERENCE)
+    before = str(session.conf.get(_SPARK_INFERENCE))
     session.conf.set(_SPARK_INFERENCE, "false")
     try:
         reader = session.read.option("mergeSchema", "true").option("basePath", f"{place}/{table}")
@@ -209,7 +209,9 @@ def _together(parts: Sequence[Any]) -> Any:
     mixed = {name for name, found in kinds.items() if len(found) > 1}
     whole = None
     for part in parts:
-        texts = {f"{name}": functions.col(f"`{name}`").cast("string") for name in part.columns if name in mixed}
+        texts = {
+            f"{name}": functions.col(f"`{name}`").cast("string") for name in part.columns if name in mixed
+        }
         columns = [texts.get(name, functions.col(f"`{name}`")).alias(name) for name in part.columns]
         part = part.select(*columns)  # noqa: PLW2901  (the same rows)
         whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
