@@ -64,7 +64,7 @@ def snapshot(tmp_path_factory, source):
             files.append(write(root, f"{name}/prompt_id={quote(prompt, safe='-_.')}/month={month}", part))
     write(
         root,
-        f"conversations/prompt_id=sales/month=2026-01",
+        "conversations/prompt_id=sales/month=2026-01",
         source.drop(columns=list(LISTS)).head(50),
         name="part-9-old.parquet",
     )
@@ -164,3 +164,13 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtra, match=r'pip install "promptlift\[duckdb\]"'):
         scan(tmp_path, [])
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_what_the_files_have_beside_the_table_is_no_segment(engines, engine, snapshot):
+    root, files = snapshot
+    topics = scanned(engines, engine, root, files, "topics")
+    found = analysis.segments(scanned(engines, engine, root, files), topics=topics)
+    about = found.attrs["promptlift"]
+    assert {"topics", "llm_model", "hour"} <= {*found["column"], *about["left_out"]}
+    assert "month" not in {*found["column"], *about["left_out"]}

@@ -34,7 +34,7 @@ from promptlift.analysis.comparison_rows import (
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence
 from promptlift.schema.insights import Insights
-from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def compare(
         ``n01``, ``n00`` (both, only the variant, only the control, neither), ``e_value``, ``confidence``,
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
         ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
-        ``attrs["promptlift"]`` says control, unit, rule, and in ``sentences`` what each row shows.
+        ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, and in ``sentences`` what each row shows.
 
     Raises
     ------
@@ -167,6 +167,8 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "level": rule.level,
         "confidence_mode": rule.confidence_mode,
         "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        # Nobody fixed a theta before these data were seen.
+        "confidence_method": MIXTURE if paired and table == "completion" else None,
         "labels": arms.labels,
         "n_without_variant": arms.n_without_variant,
         "n_without_item": arms.n_without_item,

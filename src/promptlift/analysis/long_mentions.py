@@ -185,7 +185,9 @@ def count_mentions(
     found = found[kept.to_numpy(dtype=bool)].reset_index(drop=True)
     if latest:
         times, ids = ([str(one).partition("|")[end] for one in found[EXAMPLE]] for end in (0, 2))
-        found = found.assign(**{EXAMPLE: pd.Series(ids, dtype="str"), LATEST: pd.Series(times, dtype="int64")})
+        found = found.assign(
+            **{EXAMPLE: pd.Series(ids, dtype="str"), LATEST: pd.Series(times, dtype="int64")}
+        )
     return found.drop(columns=KEPT)
 
 
@@ -205,7 +207,9 @@ def _joined(
     example = nw.col(KEY).min()
     if latest:
         # The microseconds of our times have 16 digits, so the last text is the latest time.
-        both = both.with_columns(_at=nw.concat_str(nw.col(latest).cast(nw.String()), nw.col(KEY), separator="|"))
+        both = both.with_columns(
+            _at=nw.concat_str(nw.col(latest).cast(nw.String()), nw.col(KEY), separator="|")
+        )
         example = nw.col("_at").max()
     return count_by(both, [TITLE, SEVERITY, KEPT, *keys], **{EXAMPLE: example})
 

@@ -224,9 +224,7 @@ def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_], bins: 
     return [*segments, *([_segment(NOT_GIVEN, missing, rows)] if missing.any() else [])]
 
 
-def _edges(
-    numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins: int
-) -> NDArray[np.float64]:
+def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins: int) -> NDArray[np.float64]:
     """Return the borders between quantile bins: numbers that occur."""
     # Infinite numbers have a place in the order, but no quantile.
     finite = np.isfinite(numbers)
@@ -285,9 +283,7 @@ def _merge(
         return replace(nothing, why_not="all conversations have the same value")
     kept = tuple(one for one in large if _can_be_compared(one, totals, smallest))
     if not kept:
-        return replace(
-            nothing, why_not=f"no value has {smallest} conversations, with as many in the rest"
-        )
+        return replace(nothing, why_not=f"no value has {smallest} conversations, with as many in the rest")
     return Split(name, kept, known, totals)
 
 
