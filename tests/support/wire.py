@@ -146,7 +146,11 @@ class Wire:
     def wait_for_insights(self, prompt_id: str) -> None:
         """Wait until no conversation of a prompt is without insights."""
         path = f"/conversations?promptId={prompt_id}&hasInsights=false&limit=1"
-        wait_until(lambda: self.get(path)["pagination"]["total"] == 0, what="all conversations have insights")
+        wait_until(
+            lambda: self.get(path)["pagination"]["total"] == 0,
+            what="all conversations have insights",
+            seconds=110,
+        )
 
 
 def open_account(

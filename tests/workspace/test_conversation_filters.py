@@ -54,7 +54,9 @@ def ours(request, tmp_path_factory):
         ends.callback(service.kill)
         lift = ends.enter_context(promptlift.connect(service.base_url, service.key, progress=False))
         lift.create_prompt("Support", "You help.", llm_model=MODEL)
-        lift.log([{"content": content} for content in CONTENTS], prompt_id="Support")
+        # One after the other: requests side by side may be answered in any order.
+        for content in CONTENTS:
+            lift.log([{"content": content}], prompt_id="Support")
         lift.create_prompt("Sales", "You sell.", llm_model=MODEL)
         lift.log(
             [

@@ -371,8 +371,10 @@ def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
 
 def _measured(one: str, other: str, value: float, low: float, high: float, in_points: bool) -> str:  # noqa: FBT001
     """Return in words what was measured where nothing was found: the size in words, the interval with its signs."""
-    ends = f" ({' to '.join(signed_figures(low, high, plus=False))})" if known(low) and known(high) else ""
-    (shown,) = size_figures(value)
+    # With its sign, as a sentence has it: so the digits are the same there.
+    shown, *bounds = figures(value, *((low, high) if known(low) and known(high) else ()))
+    shown = shown.lstrip("−")
+    ends = f" ({' to '.join(bounds)})" if bounds else ""
     unit = points(shown) if in_points else shown
     if shown == "0":
         return f"{one} the same as {other}{ends}"

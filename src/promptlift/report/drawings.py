@@ -160,4 +160,5 @@ def _inline(svg: str, name: str) -> str:
     svg = _GROUP_ID.sub("<g", svg)
     for mark in ('id="', 'href="#', "url(#"):
         svg = svg.replace(mark, f"{mark}{name}-")
-    return svg.strip()
+    # The marks that keep a minus before its number beside names of right-to-left scripts can be seen in the source.
+    return svg.strip().replace("\N{LEFT-TO-RIGHT MARK}", "&#8206;")

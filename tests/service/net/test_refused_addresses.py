@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 
@@ -24,6 +25,17 @@ def test_a_form_is_refused_when_it_is_given_and_when_it_is_used(guarded, host):
         client.check(url).result(timeout=20)
     with pytest.raises((RefusedAddress, UnusableUrl)):
         client.send(Request("POST", url))
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "[2002:7f00:1::]", "0x7f.1", "2130706433", "[::ffff:10.0.0.1]"]
+)
+def test_an_address_in_numbers_is_refused_also_when_the_resolver_never_answers(guarded, host):
+    async def never(name, port):
+        await asyncio.Event().wait()
+
+    with pytest.raises(RefusedAddress):
+        guarded(resolve=never).check(f"https://{host}/hook", seconds=0.05).result(timeout=20)
 
 
 @pytest.mark.parametrize("url", NO_URLS)

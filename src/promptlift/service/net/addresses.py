@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -10,7 +11,7 @@ from typing import Final
 
 import httpx
 
-__all__ = ["Target", "UnusableUrl", "is_public", "read_url"]
+__all__ = ["Target", "UnusableUrl", "is_public", "numeric_addresses", "read_url"]
 
 URL_CHARS: Final = 2_048
 
@@ -85,6 +86,18 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
     if not 0 < port < 65_536:
         raise UnusableUrl("has no usable port")
     return Target(url.copy_with(fragment=None), host, port)
+
+
+def numeric_addresses(host: str) -> list[str]:
+    """Return the address that a host is written as, in any form the operating system reads; of a name, nothing.
+
+    Nothing is asked on the network, so the answer is there at once.
+    """
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return []
+    return [str(one[4][0]) for one in found]
 
 
 def is_public(address: str) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import httpx
 
 from promptlift.service.event_loop import EventLoopThread
-from promptlift.service.net.addresses import UnusableUrl, is_public, read_url
+from promptlift.service.net.addresses import UnusableUrl, is_public, numeric_addresses, read_url
 from promptlift.service.net.connection import Broken, Connection, Unreachable
 from promptlift.service.transport_problems import problem_of
 
@@ -191,7 +191,9 @@ class GuardedClient:
 
     async def _addresses(self, target: Target) -> list[str]:
         """Resolve a host; one address that is not public refuses all of them."""
-        found = list(dict.fromkeys(await self._resolve(target.host, target.port)))
+        # A busy resolver answers late or not at all; an address in numbers needs none.
+        found = numeric_addresses(target.host) or await self._resolve(target.host, target.port)
+        found = list(dict.fromkeys(found))
         if not self._allow_private and not all(map(is_public, found)):
             raise RefusedAddress("its address is private, loopback, link-local or reserved")
         return found
