@@ -21,6 +21,18 @@ root => [root, ...root.querySelectorAll('*'), document.documentElement]
         && getComputedStyle(one).display !== 'inline' && !one.closest('.plw-interval, .plw-pair'))
     .map(one => `${one.tagName}.${one.className} ${one.scrollWidth} > ${one.clientWidth}`)
 """
+# Words of the table that are broken over two lines.
+BROKEN_WORDS = r"""
+root => [...root.querySelectorAll('.plw-variants th, .plw-variants td')].flatMap(cell => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), broken = [];
+    while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/[^\s:]+:?/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, word.index); range.setEnd(texts.currentNode, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(one => one.top)).size > 1) broken.push(word[0]);
+    }
+    return broken;
+})
+"""
 # Buttons whose name for a screen reader is not what is to be read on them.
 OTHERWISE_NAMED = """
 root => [...root.querySelectorAll('button, select, textarea, input')].filter(one => {
@@ -70,6 +82,7 @@ def test_five_variants_are_read_without_scrolling_sideways(lab, five, width):
         notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
         assert box.locator(".plw-variant").count() == 6
         assert box.evaluate(SIDEWAYS) == []
+        assert box.evaluate(BROKEN_WORDS) == []
         box.locator(".plw-top").evaluate("one => one.scrollIntoView()")
         notebook.screenshot(f"review-five-{width}-{theme.lower()}")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")
@@ -157,6 +170,7 @@ def test_the_notice_and_undo_are_in_sight_after_apply(lab, five):
     in_sight(notice)
     undo = notice.get_by_role("button", name="Undo …")
     in_sight(undo)
+    assert box.evaluate(BROKEN_WORDS) == []
     notebook.screenshot("review-five-undo-in-sight")
     undo.click()
     page.wait_for_timeout(800)

@@ -82,7 +82,7 @@ def test_an_empty_period_is_a_report_too(tmp_path, at_home):
         period=["2020-01-06", "2020-01-12"],
         formats=["html"],
     )
-    assert "Nothing to compare with." in printed
+    assert "cannot be compared: there are no conversations of 2019-12-30" in printed
     assert (tmp_path / "reports" / "weekly-2020-01-12.html").exists()
 
 

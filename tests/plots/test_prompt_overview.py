@@ -66,7 +66,7 @@ def test_the_page_has_four_panels_with_the_numbers_of_the_analysis():
     texts = words(figure)
     assert len(figure.axes) == 4
     assert {"600", f"{row['rate']:.0%}", "Task completion", "Sentiment", "Issues"} <= set(texts)
-    assert f"95% interval {row['rate_low']:.0%} to {row['rate_high']:.0%}, n = {row['n']:,}" in texts
+    assert f"95% interval {row['rate_low']:.0%} to {row['rate_high']:.0%} n = {row['n']:,}" in texts
     assert whiskers(figure)
 
 

@@ -42,6 +42,8 @@ from promptlift.stats.intervals import check_level
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from promptlift.stats.evidence import ConfidenceMode
 
 __all__ = ["compare"]
@@ -213,11 +215,19 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     if arms.control is None:
         return []
     if arms.item is None:
-        known = [_known(arms.value[arms.group == place]) for place in range(len(arms.names))]
-        control, missing_control = known[arms.control]
+        known = [_known(arms, place) for place in range(len(arms.names))]
+        control, weight_control, missing_control = known[arms.control]
         return [
-            Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
-            for values, missing in (known[place] for place in others)
+            Sample(
+                values,
+                control,
+                missing,
+                missing_control,
+                n_dropped=missing + missing_control,
+                weight=weight,
+                weight_control=weight_control,
+            )
+            for values, weight, missing in (known[place] for place in others)
         ]
     control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
     samples = []
@@ -239,11 +249,14 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     return samples
 
 
-def _known(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], NDArray[np.int64] | None, int]:
+    """Return the known outcomes of a variant, how many rows each stands for, and how many rows have none."""
+    mine = arms.group == place
+    values, weight = arms.value[mine], None if arms.weight is None else arms.weight[mine]
     missing = np.isnan(values)
-    return values[~missing], int(missing.sum())
+    if weight is None:
+        return values[~missing], None, int(missing.sum())
+    return values[~missing], weight[~missing], int(weight[missing].sum())
 
 
 def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def _interval(low: float, high: float, level: float, n: int, *, rate: bool = Fal
     else:
         digits = next((digits for digits in (2, 3) if f"{low:.{digits}f}" != f"{high:.{digits}f}"), 3)
         ends = f"{low:+.{digits}f} to {high:+.{digits}f}".replace("-", "−")
-    return f"{100 * level:g}% interval {ends}, n = {n:,}{few}"
+    return f"{100 * level:g}% interval {ends}\nn = {n:,}{few}"
 
 
 def _period(row: pd.Series[Any]) -> str:

@@ -28,6 +28,8 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
     if not pd.isna(row["lift_expected"]):
         parts.append(f"expected {row['lift_expected']:+.1f}")
+    if not pd.isna(row["lift_verified"]):
+        parts.append(f"verified {row['lift_verified']:+.1f}")
     if not pd.isna(row["n_pairs"]):
         parts.append(f"{row['n_pairs']:,} pairs")
     elif not pd.isna(row["n"]):
@@ -88,7 +90,11 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
     if len(hollow):
         sized = hollow[["n", "n_pairs"]].notna().any(axis=None)
         sentences.append(_NO_INTERVAL if sized else _NO_SIZE)
-    if shown["lift_expected"].notna().any():
+    if shown["lift_verified"].notna().any():
+        sentences.append(
+            "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision (thin line: 90 % interval)."
+        )
+    elif shown["lift_expected"].notna().any():
         sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     elif shown["is_winner"].any() and shown["n_variants_tested"].max() > 1:
         tested = shown["n_variants_tested"].max()

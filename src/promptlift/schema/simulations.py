@@ -10,7 +10,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import ApiModel, UtcTime
 
-SimulationStage = Literal["screen", "confirm", "regression"]
+SimulationStage = Literal["screen", "confirm", "verify", "regression"]
 SIMULATION_STAGES: Final[tuple[SimulationStage, ...]] = get_args(SimulationStage)
 SIMULATION_STATUSES: Final = ("completed", "dropped")
 ENDED_BY: Final = ("persona", "turns")

@@ -37,6 +37,7 @@ _STAGES: Final = {
     "preparing": "writing variants",
     "screen": "screening: choosing a finalist",
     "confirm": "testing the finalist on new conversations",
+    "verify": "a winner was found; measuring its lift on new conversations",
     "done": "done",
 }
 _LONGEST_PAUSE: Final = 60.0
@@ -169,6 +170,9 @@ class OptimizationMonitor(CommandWidget):
         else:
             interval = interval_in_words(level, results.lift_low, results.lift_high)
             words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+        if results.lift_verified is not None:
+            pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
+            words += f"; {signed(results.lift_verified)} on {pairs:,} new pairs after the decision"
         ends = (results.lift, results.lift_low, results.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 

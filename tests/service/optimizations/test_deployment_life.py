@@ -153,12 +153,10 @@ def test_a_verified_text_is_still_watched_and_taken_back_when_it_begins_to_do_ha
     assert metrics["task_completion"]["regressed"] is True
     assert text(caller, prompt_id) == PROMPT
     told = [(kind, data) for kind, data in outbox(caller) if kind.startswith(("prompt", "deployment"))]
-    assert [kind for kind, _ in told] == [
-        "prompt.updated",
-        "deployment.verified",
-        "prompt.updated",
-        "deployment.regressed",
-    ]
+    kinds = [kind for kind, _ in told]
+    assert kinds[:2] == ["prompt.updated", "deployment.verified"]
+    # A look while the conversations still arrive may find that failures rise again before the harm is certain.
+    assert sorted(kinds[2:]) == ["deployment.regressed", "prompt.updated"]
     assert [data["updateType"] for kind, data in told if kind == "prompt.updated"] == [
         "auto_deployed",
         "rollback",
@@ -166,7 +164,8 @@ def test_a_verified_text_is_still_watched_and_taken_back_when_it_begins_to_do_ha
     reductions = [data["reductionPercent"] for kind, data in told if kind.startswith("deployment")]
     assert reductions[0] == 100.0
     assert reductions[1] < 0.0
-    assert told[-1][1]["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
+    (regressed,) = (data for kind, data in told if kind == "deployment.regressed")
+    assert regressed["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
 
 
 def test_a_staged_winner_waits_and_its_apply_can_be_undone(begin):
